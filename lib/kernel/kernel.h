@@ -383,8 +383,7 @@ void tra_kernel_tile_add(const tra_kernel *join, tra_array *acc, const tra_array
  * nothing are {infinity or -infinity, -1}, as rowmin and rowmax of rows of extent 0 are infinite. at: what index
  * kernels need to know (NULL: the array is the tensor), else NULL. */
 typedef struct tra_agg_at {
-    tra_dims offset; /* of the array in the tensor */
-    tra_dims shape;  /* of the tensor */
+    tra_dims offset, shape; /* of the array in the tensor, of the tensor */
 } tra_agg_at;
 tra_dtype tra_agg_state_dtype(const tra_kernel *agg, tra_dtype in);
 void tra_agg_state_ext(const tra_kernel *agg, const tra_dims *group, tra_dims *state);
@@ -415,6 +414,7 @@ typedef struct tra_cell_piece {
 typedef struct tra_layout_kernels {
     int64_t (*scratch)(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
                        const tra_type *b, const tra_dims *ext_b, const tra_layout *out);
+    bool (*by_dense)(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_type *b); /* no other way? */
     int64_t (*map_bytes)(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch);
     void (*map)(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch);
     int64_t (*join_bytes)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);

@@ -176,6 +176,12 @@ static int64_t scratch_of(const tra_kernel *k, tra_kernel_use use, const tra_typ
     return tra_slow_scratch(k, use, a, ext_a, b, ext_b, out);
 }
 
+static bool by_dense(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_type *b) {
+    unsigned held = (a->layout ? LEFT : 0) | (b && b->layout ? RIGHT : 0);
+    return plan_of(k, use, a->dtype, b ? b->dtype : a->dtype, &a->cat->bound, b ? &b->cat->bound : NULL, held, NULL)
+               .way == SLOW;
+}
+
 /* ---- maps and joins ------------------------------------------------------------------------------------------ */
 
 static int64_t run_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, bool count, void *scratch) {
@@ -309,6 +315,7 @@ static void finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, t
 
 static const tra_layout_kernels kernels = {
     .scratch = scratch_of,
+    .by_dense = by_dense,
     .map_bytes = map_bytes,
     .map = map,
     .join_bytes = join_bytes,

@@ -153,12 +153,20 @@ static bool bounds_fit(const step *s) {
     return tra_kernel_shape2(s->k, a, b, a, b, &out, NULL, &none) == TRA_OK;
 }
 
+/* Are the entries of operands made dense, since the kernel has no way to compute by them? */
+static bool is_by_dense(const step *s) {
+    const tra_layout *l = tra_is_held(s->l) ? s->l->layout : s->r && tra_is_held(s->r) ? s->r->layout : NULL;
+    if (!l || s->use == TRA_USE_AGG || tra_program_is_fused(s->k) || tra_kernel_is_program(s->k)) return false;
+    return l->kernels->by_dense && l->kernels->by_dense(s->k, s->use, s->l, s->r);
+}
+
 static double done_share(step *s, int64_t tl, int64_t tr) {
     if (!s->l->layout && !(s->r && s->r->layout)) return 1;
     if (tra_kernel_rows(s->k)) { /* of the rows that are expected, not of as many as there may be */
         s->exact = s->exact && exactly_held(s->l);
         return share_there(s->l, tl);
     }
+    if (is_by_dense(s)) return 1;
     tra_filled in[2] = {held(s->l, tl), s->r ? held(s->r, tr) : (tra_filled){.share = 1}}, f;
     const tra_dims *a = &s->l->cat->bound, *b = s->r ? &s->r->cat->bound : NULL;
     if (s->use == TRA_USE_JOIN && !bounds_fit(s)) return s->exact = false, 1;

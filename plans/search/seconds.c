@@ -123,11 +123,15 @@ static double tree_seconds(const tra_plan *p, const tra_op *op, const tra_rates 
  * of eight blocks that took some fifteen times as long as folding each before they are added up densely. */
 static double growth_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
     enum { PASSES = 12 };
-    const tra_op *in = op->op == TRA_PLAN_AGG ? &p->ops[op->in[0]] : NULL;
+    bool join = op->op == TRA_PLAN_JOINAGG && tra_kernel_pace(op->what.join) > 0; /* others add their terms at once */
+    const tra_op *in = join || op->op == TRA_PLAN_AGG ? &p->ops[op->in[0]] : NULL;
     if (!in || !tra_op_grows(op)) return 0;
     bool composed = !op->what.partial && tra_kernel_rest(op->what.agg); /* a map of the sum, which is as large as all */
-    double bytes = (double)tra_type_bytes_all(composed ? &in->type : &op->type).expected;
+    double bytes = (double)tra_type_bytes_all(composed && !join ? &in->type : &op->type).expected;
     double terms = (double)in->type.cat->n / (double)tra_max64(1, op->type.cat->n) / tra_place_summands(&op->place);
+    if (join) terms *= (double)p->ops[op->in[1]].type.cat->n;
+    for (int i = 0; join && i < op->what.joinl.n; i++)
+        terms /= (double)in->type.cat->frontier.v[op->what.joinl.v[i]];
     return PASSES * fmax(0, terms - 1) / 2 * bytes / p->sites / rates->memory;
 }
 

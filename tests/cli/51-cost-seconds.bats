@@ -73,3 +73,18 @@ json.dump(p, open("slow.json", "w"))'
     status 0 tra explain --operators --analyze=slow.json p.tra
     has "times longer than the "
 }
+
+@test "what has no way to compute by entries is costed as the dense arrays that it makes of them" {
+    tra gen -q --shape 8000x8000 --block 2000x2000 --density 1e-3 -o S.h5
+    printf '%s\n' 'input S from "S.h5"' 'c[i,k] = sum S[i,j] * S[j,k]' 'O[i] = sum c[i,k]' 'output O' >p.tra
+    status 0 tra explain --operators --threads 1 --memory 2G p.tra
+    lacks '" . matmul' # which would be 1e12 operations
+}
+
+@test "a product with a vector takes what its matrix takes to pass through memory" {
+    printf '%s\n' 'input A : f64 [400000, 512] by [5000, 512]' 'state w = gen(zero, [512])' 'repeat 10 {' \
+        'p[i] = tanh(sum[j](A[i,j] * w[j]))' 'next w[j] = w[j] + mean[i](A[i,j] * p[i])' '}' 'output w' >p.tra
+    "$TRA" explain -q --threads 1 --format json p.tra >cost.json
+    # in each turn 1.6 GB twice
+    status 0 py 't = json.load(open("cost.json"))["plans"][0]["loops"][0]["turn"]; assert t["seconds"] > 0.1, t'
+}
