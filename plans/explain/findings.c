@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../lib/physical/memory.h"
+#include "../../lib/relation/stand_in.h"
 #include "explain_int.h"
 
 enum { MOST_FINDINGS = 12 };
@@ -55,6 +56,19 @@ static void find_longest(findings *f) {
         below = most->measured.seconds;
         add(f, tra_arena_printf(f->a, "Line %d took %.0f %% of the time: %s", most->line, 100 * below / f->m->seconds,
                                 most->text));
+    }
+}
+
+/* Inputs of other formats, whose conversion took a quarter of the time; it comes before the plan, and its seconds. */
+static void find_conversions(findings *f) {
+    const tra_graph *g = f->job->program.graph;
+    for (int i = 0; i < g->n; i++) {
+        const tra_stand_in *s = g->v[i]->rel ? tra_rel_stand_in(g->v[i]->rel) : NULL;
+        if (!s || s->bytes_stored == 0 || s->seconds < 0.25 * f->m->seconds) continue;
+        add(f, tra_arena_printf(f->a,
+                                "The conversion of %s (%s) took %s. --keep-imports keeps what it made for later runs; "
+                                "tra import makes a file of it.",
+                                s->file, s->format, seconds_text(f, s->seconds)));
     }
 }
 
@@ -217,6 +231,7 @@ int tra_explain_findings(const tra_job *job, const tra_shown_plan *s, const tra_
     f.lines = tra_explain_statements(job, s->plan, m, a);
     *out = f.v;
     if (m->seconds < SHORT) return 0;
+    find_conversions(&f);
     find_longest(&f);
     find_uneven(&f);
     find_reads(&f);

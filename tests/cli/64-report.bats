@@ -192,6 +192,12 @@ by("K")[1].update(kernel_seconds=5.5)
 solve = [o for o in plan["operators"] if o["op"] == "join" and "solve" in str(o)][0]["measured"]["sites"]
 for s in solve: s.update(seconds=3)
 solve[0].update(kernel_seconds=2.9)
+t = p["timeline"]
+ns = int(t["bucket_seconds"] * 1e9)
+for s in t["sites"]:
+    for w in s["threads"][1:]:
+        w.clear()
+        w.update(compute=[ns * 3 // 10] * t["buckets"], wait_for_memory=[ns * 6 // 10] * t["buckets"])
 json.dump(p, open("slow.json", "w"))'
     for format in text html; do
         status 0 tra explain --format $format --analyze slow.json q.tra
@@ -200,10 +206,16 @@ json.dump(p, open("slow.json", "w"))'
             "In line 5 \(#[0-9]+ join\) site 0 computed 2.9 s, the sites 1.0[0-9]* s on average. Linear algebra on a matrix is done by one site" \
             "In line 6 .* site 1 computed 5.5 s, the sites 1.9 s on average" \
             "600 MiB were read, 3[0-9].[0-9] times what the inputs have" \
-            "900 MiB of intermediate results did not fit in memory" "Workers computed"; do
+            "900 MiB of intermediate results did not fit in memory" "Workers computed 33 % of the time; 67 % of it they waited for memory: a higher ceiling"; do
             grep -Eq "$what" <<<"$said" || { echo "$format: no '$what' in $said"; false; }
         done
     done
+    # a conversion that takes most of a run
+    py 'open("long.csv", "w").write("k,v\n" + "".join(f"{i % 7},{i}\n" for i in range(1200000)))'
+    printf '%s\n' 'input t from "long.csv"' 'g = group(t, [k], s = sum(v))' 'output g' >c.tra
+    tra run -q --report c.html c.tra
+    grep -q 'The conversion of .*long.csv (csv) took ' c.html
+    rm long.csv
     # a run that was not has nothing of the kind
     tra run -q --sites 1 --profile m.json p.tra
     status 0 tra explain --analyze m.json p.tra
