@@ -14,17 +14,25 @@
 
 enum { STRIP = TRA_COLSTRIP };
 
-/* Keys that lie so close together, for so many rows, are their own slots. */
-static int64_t direct_slots(int64_t rows) { return 4 * rows + (1 << 16); }
+/* Keys that lie so close together, for so many rows, are their own slots: of large tables half as many for a row, since
+ * that takes memory which other tables need. */
+static int64_t direct_slots(int64_t rows) {
+    enum { LARGE = 1 << 23 };
+    return tra_max64(2 * rows, tra_min64(4 * rows, LARGE)) + (1 << 16);
+}
 
 static int64_t hash_slots(int64_t rows) {
-    int64_t n = 16;
-    while (n < 2 * rows) n *= 2;
+    enum { LARGE = 1 << 23 };
+    int64_t n = 16, least = tra_max64(rows + rows / 2, tra_min64(2 * rows, LARGE));
+    while (n < least) n *= 2;
     return n;
 }
 
 /* Bits for words that lie within so many, or for hashes: a power of 2. For every 64 bits there is a rank. */
-static int64_t most_bits(int64_t rows) { return 64 * rows + (1 << 16); }
+static int64_t most_bits(int64_t rows) {
+    enum { LARGE = 1 << 27 };
+    return tra_max64(32 * rows, tra_min64(64 * rows, LARGE)) + (1 << 16);
+}
 static int64_t hash_bits(int64_t rows) { return 8 * hash_slots(rows); }
 static int64_t bit_words(int64_t bits) { return bits / 64 + 1; }
 

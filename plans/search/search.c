@@ -13,7 +13,7 @@
 #include "becomes_dense.h"
 #include "search_int.h"
 
-enum { VISITS = 20000000, VISITS_PER_GROUP = 200000, PLANNED = 20000, PLANNED_ALONE = 2000 };
+enum { VISITS = 20000000, VISITS_PER_GROUP = 200000, PLANNED = 20000, PLANNED_ALONE = 6000 };
 
 /* How much the search tries: as many entries as keep the visits of supplies below a limit. It depends on the sizes of
  * the program alone, so that the same plans come out each time. */

@@ -339,14 +339,22 @@ static bool selectivity_of_key(const tra_column *l, const tra_column *r, tra_are
     return true;
 }
 
+/* Several keys have no more combinations of values than the smaller file has rows, however many the values of each are:
+ * rows that have partners by each key are taken to have one by all. */
 bool tra_table_join_selectivity(const tra_lookup_spec *s, tra_join_selectivity *out) {
     tra_arena *a = tra_arena_new();
     tra_join_selectivity all = {1, 1}, one;
     bool known = s->nkeys > 0;
+    double least = 1, rows = INFINITY;
     for (int k = 0; k < s->nkeys && known; k++) {
-        known = selectivity_of_key(&s->left->v[s->lkey[k]], &s->right->v[s->rkey[k]], a, &one);
-        if (known) all.matched *= one.matched, all.pairs *= one.pairs;
+        const tra_column *c[2] = {&s->left->v[s->lkey[k]], &s->right->v[s->rkey[k]]};
+        tra_column_facts f;
+        known = selectivity_of_key(c[0], c[1], a, &one);
+        if (known) all.matched *= one.matched, all.pairs *= one.pairs, least = fmin(least, one.pairs);
+        for (int side = 0; side < 2; side++)
+            if (facts_of(c[side]->file, c[side]->number, a, &f)) rows = fmin(rows, (double)f.rows);
     }
+    if (s->nkeys > 1) all.pairs = fmax(all.pairs, fmin(least, all.matched / rows));
     tra_arena_free(a);
     *out = all;
     return known;

@@ -283,8 +283,8 @@ END
 input A from "a.h5"
 input B from "b.h5"
 input C from "c.h5"
-X = select(cross(A, B), p * 10 == q + 3)
-Y = select(cross(limit(A, 5), C), p == r)
+X = select(cross(A, B), if(p * 10 == q + 3, true, false))
+Y = select(cross(limit(A, 5), C), if(p == r, true, false))
 N = rows(cross(A, B))
 M = rows(cross(limit(A, 5), C))
 output X
