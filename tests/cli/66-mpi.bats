@@ -58,6 +58,8 @@ refused() {
     chmod +x bin/pkg-config
     PATH=$PWD/bin:$PATH status 0 make -s -C "$ROOT" B="$PWD/b" MPI=no \
         "$PWD/b/lib/relation/h5.o" "$PWD/b/cmd/version.o" "$PWD/b/mpi-no/lib/run/comm.o"
+    PATH=$PWD/bin:$PATH status 0 make -n V=1 -C "$ROOT" B="$PWD/b" MPI=no "$PWD/b/mpi-no/tra"
+    for library in hdf5 zstd xxhash openblas z pcre2-8; do has "-l:lib$library.a"; done
 }
 
 @test "MPICH: the same results on any number of ranks, started by tra run --sites or by mpiexec" {
