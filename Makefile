@@ -63,7 +63,7 @@ SUBMAKE   = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$
 OUTER := help deps require check check-long check-property check-asan check-tsan check-valgrind check-mpich \
          check-cluster check-slurm check-deb check-faults check-mutants check-coverage fuzz demo bench uninstall \
          clean format
-.PHONY: $(OUTER) all tests fuzz-now install deb
+.PHONY: $(OUTER) all tests fuzz-now install deb FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 

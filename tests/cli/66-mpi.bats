@@ -62,6 +62,16 @@ refused() {
     for library in hdf5 zstd xxhash openblas z pcre2-8; do has "-l:lib$library.a"; done
 }
 
+@test "where a program with one MPI library was built, make MPI= another makes it anew" {
+    mkdir b
+    echo openmpi >b/mpi
+    touch b/tra b/libh5zzstd.so
+    for mpi in mpich no; do
+        status 0 make -n -C "$ROOT" B="$PWD/b" MPI=$mpi
+        has "ln -f $PWD/b/mpi-$mpi/tra $PWD/b/tra"
+    done
+}
+
 @test "MPICH: the same results on any number of ranks, started by tra run --sites or by mpiexec" {
     with mpich
     product
