@@ -37,8 +37,8 @@ tra() { "$TRA" "$@"; }
 # What the code does not name is not imported: numpy and h5py take five times as long to start as python itself.
 py() {
     local use="json, sys"
-    [[ $1 != *np.* ]] || use+=", numpy as np"
-    [[ $1 != *h5py* ]] || use+=", h5py"
+    [[ $* != *np.* ]] || use+=", numpy as np"
+    [[ $* != *h5py* ]] || use+=", h5py"
     "$PYTHON" -c "import $use
 $1" "${@:2}"
 }
