@@ -211,7 +211,7 @@ json.dump(p, open("slow.json", "w"))'
         done
     done
     # a conversion that takes most of a run
-    py 'open("long.csv", "w").write("k,v\n" + "".join(f"{i % 7},{i}\n" for i in range(1200000)))'
+    py 'open("long.csv", "w").write("k,v\n" + "".join(f"{i % 7},{i}\n" for i in range(4000000)))'
     printf '%s\n' 'input t from "long.csv"' 'g = group(t, [k], s = sum(v))' 'output g' >c.tra
     tra run -q --report c.html c.tra
     grep -q 'The conversion of .*long.csv (csv) took ' c.html
