@@ -138,6 +138,7 @@ const char *tra_parse_word_advice(const parser *p) {
         {"order", "write order(T, [a, b desc])"},
         {"limit", "write limit(T, 10)"},
         {"join", "write join(L, R, a == b)"},
+        {"as", "a name stands before what it names: d = a % 10"},
     };
     for (size_t i = 0; p->tok->kind == TRA_T_NAME && i < sizeof meant / sizeof *meant; i++)
         if (tra_parse_at_word(p, meant[i][0])) return meant[i][1];

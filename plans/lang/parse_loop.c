@@ -40,7 +40,11 @@ static bool find_until(parser *p) {
 /* Parses the statements between the braces. Their names are free again after them. */
 static bool parse_body(parser *p, tra_stmt *s) {
     const tra_token *open = p->tok;
-    if (!tra_parse_expect(p, '{', "'{' and the statements of the loop")) return false;
+    if (!tra_parse_accept(p, '{')) {
+        tra_parse_unexpected(p, "write repeat 100 as t { .. }: at most 100 turns, which t counts",
+                             "'{' and the statements of the loop");
+        return false;
+    }
     int defined = p->defined.n, defs = p->expander.defs.n;
     if (++p->loops > MAX_LOOPS) {
         tra_diag_error(p->d, open->span, NULL, "at most %d loops may stand in one another", MAX_LOOPS);

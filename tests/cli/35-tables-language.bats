@@ -139,6 +139,7 @@ Y = group(L, [v], upper(v))|write project(T, *, v = upper(s))
 Y = cumsum(L)|write window(T, [key], [order], total = sum(x))
 Y = where(L, v > 1)|select(T, a > 0 && b < 1) of rows
 Y = L where v > 1|write select(T, a > 0 && b < 1)
+Y = group(L, [v % 3 as d], n = count())|a name stands before what it names: d = a % 10
 Y = select v, name from L|write project(T, a, b) for columns
 Y = group(L, [name], n = count(distinct v))|write distinct(x)
 Y = L.mean()|an operator stands before what it takes: mean(..)

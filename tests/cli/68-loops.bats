@@ -161,6 +161,7 @@ END
         'state a = gen(1, [2])\nb = gen(1, [2], type = i64)\nrepeat 3 { next a[i] = b[i] }'
     check "next stands in a loop" 'state a = gen(1, [2])\nnext a[i] = a[i]'
     check "trace stands in a loop" 'state a = gen(1, [2])\ntrace log(a)'
+    check "write repeat 100 as t" 'state a = gen(1, [2])\nrepeat t to 3 { next a[i] = a[i] }'
     check "an output cannot stand in a loop" 'state a = gen(1, [2])\nrepeat 3 { next a[i] = a[i]\noutput a }'
     check "an input cannot stand in a loop" 'state a = gen(1, [2])\nrepeat 3 { next a[i] = a[i]\ninput b from "b.h5" }'
     check "this '{' is not closed" 'state a = gen(1, [2])\nrepeat 3 { next a[i] = a[i]'
