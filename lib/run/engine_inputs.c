@@ -119,6 +119,7 @@ tra_status tra_engine_prepare(tra_engine *g, tra_unit_input *in, tra_worker *w, 
         loaded(g);
         if (s != TRA_OK) return s;
     }
+    if (in->via) (void)tra_track_do(w->track, TRA_DO_COMPUTE);
     return decode(g, in, w, w->scratch, e);
 }
 

@@ -252,7 +252,10 @@ static tra_status run_needed(tra_execution *x, int i, tra_err *e) {
     tra_journal_flush(x->journal);
     if (s != TRA_OK && s != TRA_INPUT) tra_comm_alarm(&x->site.comm);
     s = tra_exec_name_statement(&x->plan->ops[i], end_overlapping(x, i, s, e), e);
-    return tra_comm_agree(&x->site.comm, s, e);
+    before = tra_engine_do(x->site.engine, TRA_DO_EXCHANGE); /* it waits for the sites that are later */
+    s = tra_comm_agree(&x->site.comm, s, e);
+    (void)tra_engine_do(x->site.engine, before);
+    return s;
 }
 
 /* Counts what an operator took since `before`, in addition to the turns before this one. */

@@ -108,6 +108,16 @@ static int busiest(const findings *f, int op, double *most, double *mean) {
     return at;
 }
 
+/* Does it call LAPACK, or what is computed while it reads? */
+static bool does_linear_algebra(const tra_plan *p, int op) {
+    const tra_op *o = &p->ops[op];
+    const tra_kernel *kernel = o->what.join ? o->what.join : o->what.map;
+    if (kernel && o->in[0] >= 0 && tra_kernel_lapack_share(kernel, &p->ops[o->in[0]].type.cat->bound) > 0) return true;
+    for (int k = 0; k < 2; k++)
+        if (o->in[k] >= 0 && tra_op_is_view(&p->ops[o->in[k]]) && does_linear_algebra(p, o->in[k])) return true;
+    return false;
+}
+
 /* Why one site has more of an operator's work than others, and what would do. */
 static const char *why_busy(const findings *f, int op, int site) {
     const tra_op *o = &f->s->plan->ops[op];
@@ -118,8 +128,7 @@ static const char *why_busy(const findings *f, int op, int site) {
             "It made %.0f %% of the rows: rows with one value of a key are all made by one site. A key "
             "with more values, or values that repeat less, would spread them; more sites would not.",
             100 * (double)rows / (double)all);
-    const tra_kernel *kernel = o->what.join ? o->what.join : o->what.map;
-    if (kernel && o->in[0] >= 0 && tra_kernel_lapack_share(kernel, &f->s->plan->ops[o->in[0]].type.cat->bound) > 0)
+    if (does_linear_algebra(f->s->plan, op))
         return "Linear algebra on a matrix is done by one site: more threads (--threads) make it faster, more sites do "
                "not.";
     int64_t tuples = o->type.cat->n;
@@ -190,8 +199,9 @@ static void find_spills(findings *f) {
 
 /* ---- threads -------------------------------------------------------------------------------------------------- */
 
-/* What workers of all sites did with their time, where it is not to compute. */
+/* What workers of all sites did with their time. */
 static void find_waits(findings *f) {
+    static const double MOSTLY = 0.75;
     static const struct {
         tra_doing what;
         double least;
@@ -219,6 +229,11 @@ static void find_waits(findings *f) {
                              "%.0f %% of the time sites exchanged data, or waited for those that came later to it: the "
                              "network, or uneven sites, are the limit.",
                              100 * main[TRA_DO_EXCHANGE] / first));
+    if (did[TRA_DO_COMPUTE] > MOSTLY * all)
+        add(f, tra_arena_printf(f->a,
+                                "Workers computed %.0f %% of the time: the processors are the limit, and more threads or "
+                                "sites would do.",
+                                100 * did[TRA_DO_COMPUTE] / all));
     for (size_t i = 0; i < sizeof waits / sizeof *waits && all > 0; i++)
         if (did[waits[i].what] > waits[i].least * all)
             add(f, tra_arena_printf(f->a, "Workers computed %.0f %% of the time; %.0f %% of it they %s.",
@@ -234,9 +249,9 @@ int tra_explain_findings(const tra_job *job, const tra_shown_plan *s, const tra_
     find_conversions(&f);
     find_longest(&f);
     find_uneven(&f);
+    find_waits(&f);
     find_reads(&f);
     find_spills(&f);
     find_rows(&f);
-    find_waits(&f);
     return f.n;
 }
