@@ -112,7 +112,7 @@ bool tra_job_is_merge(const job *j) {
         const T *vx = (const T *)(const void *)x->in.v.value + x->first;                                               \
         const T *vy = (const T *)(const void *)y->in.v.value + y->first;                                               \
         int64_t n = 0, a = x->at, b = y->at, ends[2] = {x->count, y->count};                                           \
-        for (; n < most && a < ends[0] && b < ends[1]; n++) {                                                     \
+        for (; n < most && a < ends[0] && b < ends[1]; n++) {                                                          \
             bool first = cx[a] <= cy[b], second = cy[b] <= cx[a];                                                      \
             column[n] = first ? cx[a] : cy[b];                                                                         \
             u[n] = first ? vx[a] : 0;                                                                                  \
@@ -120,8 +120,8 @@ bool tra_job_is_merge(const job *j) {
             a += first;                                                                                                \
             b += second;                                                                                               \
         }                                                                                                              \
-        for (; n < most && b == ends[1] && a < ends[0]; n++, a++) column[n] = cx[a], u[n] = vx[a], v[n] = 0;      \
-        for (; n < most && a == ends[0] && b < ends[1]; n++, b++) column[n] = cy[b], u[n] = 0, v[n] = vy[b];      \
+        for (; n < most && b == ends[1] && a < ends[0]; n++, a++) column[n] = cx[a], u[n] = vx[a], v[n] = 0;           \
+        for (; n < most && a == ends[0] && b < ends[1]; n++, b++) column[n] = cy[b], u[n] = 0, v[n] = vy[b];           \
         x->at = a;                                                                                                     \
         y->at = b;                                                                                                     \
         return n;                                                                                                      \

@@ -108,7 +108,7 @@ static int busiest(const findings *f, int op, double *most, double *mean) {
     return at;
 }
 
-/* Does it call LAPACK, or what is computed while it reads? */
+/* Does the operator call LAPACK, or one that it computes while it reads? */
 static bool does_linear_algebra(const tra_plan *p, int op) {
     const tra_op *o = &p->ops[op];
     const tra_kernel *kernel = o->what.join ? o->what.join : o->what.map;
@@ -209,8 +209,8 @@ static void find_waits(findings *f) {
     } waits[] = {
         {TRA_DO_READ, 0.3, "read inputs: the disk, or unpacking, is the limit"},
         {TRA_DO_WRITE, 0.3, "wrote results: the disk is the limit"},
-        {TRA_DO_AWAIT_MEMORY, 0.1, "waited for memory: a higher ceiling, fewer threads or smaller blocks would do"},
-        {TRA_DO_AWAIT_TURN, 0.2, "waited for another worker's term of the same sum: smaller blocks would do"},
+        {TRA_DO_AWAIT_MEMORY, 0.1, "waited for memory: a higher ceiling, fewer threads or smaller blocks would help"},
+        {TRA_DO_AWAIT_TURN, 0.2, "waited for another worker's term of the same sum: smaller blocks would help"},
         {TRA_DO_AWAIT_WORK, 0.5,
          "waited for work: there were too few blocks for all threads, or one thread had to go first, as where results "
          "are brought together and outputs are put in place"},
@@ -231,8 +231,8 @@ static void find_waits(findings *f) {
                              100 * main[TRA_DO_EXCHANGE] / first));
     if (did[TRA_DO_COMPUTE] > MOSTLY * all)
         add(f, tra_arena_printf(f->a,
-                                "Workers computed %.0f %% of the time: the processors are the limit, and more threads or "
-                                "sites would do.",
+                                "Workers computed %.0f %% of the time: the processors are the limit, so more threads "
+                                "or sites would help.",
                                 100 * did[TRA_DO_COMPUTE] / all));
     for (size_t i = 0; i < sizeof waits / sizeof *waits && all > 0; i++)
         if (did[waits[i].what] > waits[i].least * all)

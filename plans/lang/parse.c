@@ -211,7 +211,8 @@ static const char statements[] =
 
 static bool parse_assign(parser *p, tra_stmt *s) {
     if (p->tok->kind != '=') {
-        tra_parse_unexpected(p, statements, "'='");
+        const char *loop = tra_parse_loop_advice(p);
+        tra_parse_unexpected(p, loop ? loop : statements, "'='");
         return false;
     }
     p->tok++;

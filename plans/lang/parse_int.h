@@ -55,6 +55,8 @@ tra_ast *tra_parse_expr(parser *p);
 void tra_parse_statements(parser *p, tra_ast_program *out);
 /* The statement of a loop that begins here, by its first word: repeat, until, state, next or trace. */
 bool tra_parse_loop_statement(parser *p, tra_stmt *s);
+/* Advice where the token before the next one begins a loop of another language; NULL: it does not. */
+const char *tra_parse_loop_advice(const parser *p);
 /* "A[i,j] = ..", "A = .." or "w, V = ..". */
 bool tra_parse_equation(parser *p, tra_stmt *s);
 

@@ -37,12 +37,23 @@ static bool find_until(parser *p) {
     return false;
 }
 
+static const char *const how_to_repeat =
+    "write repeat 100 as t { .. } until condition: at most 100 turns, which t counts";
+
+const char *tra_parse_loop_advice(const parser *p) {
+    static const char *const words[] = {"for", "while", "loop", "do"};
+    parser before = *p;
+    before.tok--;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (tra_parse_at_word(&before, words[i])) return how_to_repeat;
+    return NULL;
+}
+
 /* Parses the statements between the braces. Their names are free again after them. */
 static bool parse_body(parser *p, tra_stmt *s) {
     const tra_token *open = p->tok;
     if (!tra_parse_accept(p, '{')) {
-        tra_parse_unexpected(p, "write repeat 100 as t { .. }: at most 100 turns, which t counts",
-                             "'{' and the statements of the loop");
+        tra_parse_unexpected(p, how_to_repeat, "'{' and the statements of the loop");
         return false;
     }
     int defined = p->defined.n, defs = p->expander.defs.n;
@@ -79,6 +90,10 @@ static bool check_counter(parser *p, const tra_stmt *s) {
 
 /* Parses, after "repeat": N as t */
 static bool parse_turns(parser *p, tra_stmt *s) {
+    if (p->tok->kind == '{') {
+        tra_parse_unexpected(p, how_to_repeat, "the most turns of the loop");
+        return false;
+    }
     s->turns = expand(p, tra_parse_expr(p));
     if (!s->turns || !tra_parse_at_name(p, "as")) return s->turns != NULL;
     p->tok++;

@@ -1,8 +1,8 @@
 /* q15.c - rule Q-15: of the right table of a join those rows alone are brought together, or made into groups, whose
  * keys the left table has, where that has far fewer rows.
  *
- * The left rows are made once, for their keys and for the join itself. A row of the right table takes a look at the
- * bits of a set of keys, which all threads share out; without that it is copied, and put into an index, by one.
+ * The left rows are made once, for their keys and for the join itself. All threads look up rows of the right table in
+ * the set of these keys. Without the rule, one thread copies each row and puts it into an index.
  */
 #include <math.h>
 
@@ -112,7 +112,7 @@ static void keys_before(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     const tra_lookup_spec *s = l ? tra_lookup_spec_of(l) : NULL;
     selecting p = {.w = w, .x = x};
     const char *why = NULL;
-    if (x->rule && x->rule != &tra_rule_q_6 && x->rule != w->rule) return; /* one order of joins is enough */
+    if (x->rule && x->rule != &tra_rule_q_6 && x->rule != w->rule) return; /* rows of other rules stay */
     if (!l || s->nkeys == 0 || s->asof || s->unique || s->how > TRA_LOOKUP_ANTI) return;
     int *column = tra_news(w->m->arena, int, s->nkeys + 1);
     for (int k = 0; k < s->nkeys; k++) column[k] = s->rkey[k];

@@ -161,6 +161,8 @@ END
         'state a = gen(1, [2])\nb = gen(1, [2], type = i64)\nrepeat 3 { next a[i] = b[i] }'
     check "next stands in a loop" 'state a = gen(1, [2])\nnext a[i] = a[i]'
     check "trace stands in a loop" 'state a = gen(1, [2])\ntrace log(a)'
+    check "write repeat 100 as t" 'state a = gen(1, [2])\nwhile max(a) > 1 { next a[i] = a[i] }'
+    check "the most turns of the loop expected" 'state a = gen(1, [2])\nrepeat { next a[i] = a[i] }'
     check "write repeat 100 as t" 'state a = gen(1, [2])\nrepeat t to 3 { next a[i] = a[i] }'
     check "an output cannot stand in a loop" 'state a = gen(1, [2])\nrepeat 3 { next a[i] = a[i]\noutput a }'
     check "an input cannot stand in a loop" 'state a = gen(1, [2])\nrepeat 3 { next a[i] = a[i]\ninput b from "b.h5" }'
