@@ -291,14 +291,15 @@ for i in range(60000):
     "$TRA" gen -q --shape 1200x1200 --block 60x60 --dist normal --seed 1 -o a.h5
     printf '%s\n' 'input A from "a.h5"' 'T = agg(join(A, A, [1], [0], matmul), [0,2], matadd)' \
         'U = agg(join(T, A, [1], [0], matmul), [0,2], matadd)' 'C = agg(join(U, T, [1], [0], matmul), [0,2], matadd)' \
-        'output C to "c.h5"' >p.tra
+        'output T' 'output U' 'output C to "c.h5"' >p.tra
     TRA_CHECKPOINT_SECONDS=0.001 slow 20 "$TRA" run -q --codec zstd --sites 3 --threads 1 p.tra 2>log &
     run=$!
-    for _ in $(seq 400); do [ "$(cat "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null | wc -c)" -gt 6000 ] && break; sleep 0.02; done
+    saved() { [ "$(find "$TRA_SCRATCH" -name '*.log' -size +400c | wc -l)" -ge 3 ]; } # of an output, on each rank
+    meet "$run" saved
     kill -TERM "$run"
     wait "$run" || true
     run=
-    cp -r "$TRA_SCRATCH" kept
+    [ "$(find "$TRA_SCRATCH" -name '*.dat' | wc -l)" -ge 9 ]
     status 0 bash -c "ulimit -Sn 13; exec '$TRA' run p.tra --codec zstd --threads 1 --resume"
     has "blocks of"
     lacks "damaged"

@@ -64,6 +64,28 @@ slow() {
     TRA_SLOW_MS=$1 LD_PRELOAD=$lib ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0 exec "${@:2}"
 }
 
+# meet PID COMMAND...: waits until the command succeeds while the process runs: what it is killed or asked at. Where the
+# process ends before, the test fails, with its messages in log.
+meet() {
+    local i
+    for ((i = 0; i < 6000; i++)); do
+        kill -0 "$1" 2>/dev/null || break
+        "${@:2}" && return
+        sleep 0.02
+    done
+    echo "process $1 was over, or two minutes passed, before: ${*:2}"
+    [ ! -e log ] || cat log
+    return 1
+}
+
+# recorded: bytes of all logs in the scratch directory: 64 for each block that is recorded, and as many for each log.
+# recorded BYTES: are there so many?
+recorded() {
+    local n
+    n=$(cat "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null | wc -c)
+    if (($#)); then ((n >= $1)); else echo "$n"; fi
+}
+
 # long_program [SHAPE BLOCK]: long.tra, which takes a quarter of a minute on two ranks whatever the machine, and its
 # input; its output is c.h5.
 long_program() {
