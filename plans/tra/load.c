@@ -5,6 +5,7 @@
 
 #include "../../lib/relation/stand_in.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,37 @@ const char *tra_program_dir(tra_arena *a, const char *path) {
     return !slash ? "." : slash == path ? "/" : tra_arena_strndup(a, path, (size_t)(slash - path));
 }
 
+static bool in_name(char c) { return isalnum((unsigned char)c) || c == '_' || (c & 0x80); }
+
+/* Does a span of the source hold a word? */
+static bool span_has(const tra_script *src, tra_span at, const char *word) {
+    size_t len = strlen(word);
+    const char *text = src->text + at.at, *end = text + at.len;
+    for (const char *p = text; p + len <= end; p++)
+        if (strncmp(p, word, len) == 0 && (p == text || !in_name(p[-1])) && (p + len == end || !in_name(p[len])))
+            return true;
+    return false;
+}
+
+/* A column of a text file where no row has a value is a string, which most statements refuse. Errors whose place names
+ * such a column say so. */
+static void advise_types(const tra_graph *g, tra_diags *d) {
+    for (int i = 0; i < g->n; i++) {
+        const tra_node *x = g->v[i];
+        if (x->op != TRA_OP_INPUT || !x->rel || !x->type.columns) continue;
+        for (int c = 0; c < x->type.columns->n; c++) {
+            const tra_column *column = &x->type.columns->v[c];
+            if (!tra_coltype_is_coded(column->type) || !column->dict || column->dict->n > 0) continue;
+            const char *advice = tra_arena_printf(d->arena,
+                                                  "no row has a value in the column %s, so that it is a string: "
+                                                  "--types %s=f64 (or another type) says what it is",
+                                                  column->name, column->name);
+            for (tra_diag *v = d->v; v < d->v + d->n; v++)
+                if (!v->warning && span_has(d->src, v->span, column->name)) v->advice = advice;
+        }
+    }
+}
+
 /* Builds the graph and prints the diagnostics. */
 static tra_status build(tra_program *p, const char *dir, int n, const char *const *defines, int64_t whole, bool colour,
                         tra_err *e) {
@@ -29,14 +61,14 @@ static tra_status build(tra_program *p, const char *dir, int n, const char *cons
     for (int i = 0; i < n; i++) TRA_TRY(split_define(p->arena, defines[i], &d[i], e));
     tra_diags diags = {.arena = p->arena, .src = &p->src, .quiet = tra_log_level < 0};
     tra_status s = tra_graph_build_for(&p->src, dir, n, d, whole, p->arena, &diags, &p->graph, e);
-    if (s == TRA_PROGRAM && tra_file_hooks_set) { /* what is said of columns is of all that a file has */
-        tra_graph_close(p->graph);
-        bool again = tra_file_hooks_set->widen();
-        if (again) diags = (tra_diags){.arena = p->arena, .src = &p->src, .quiet = diags.quiet};
+    if (s == TRA_PROGRAM && tra_file_hooks_set && tra_file_hooks_set->widen()) {
+        tra_graph_close(p->graph); /* what is said of columns is of all that a file has */
+        diags = (tra_diags){.arena = p->arena, .src = &p->src, .quiet = diags.quiet};
         p->graph = NULL;
-        if (again) s = tra_graph_build_for(&p->src, dir, n, d, whole, p->arena, &diags, &p->graph, e);
+        s = tra_graph_build_for(&p->src, dir, n, d, whole, p->arena, &diags, &p->graph, e);
     }
     if (tra_log_mute || diags.n == 0) return s;
+    if (p->graph && diags.errors > 0) advise_types(p->graph, &diags);
     tra_str out = {0};
     tra_diags_print(&diags, colour, &out);
     fputs(tra_str_get(&out), stderr);

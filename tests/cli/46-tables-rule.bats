@@ -314,3 +314,22 @@ assert sys.argv[1] or most < 64 << 20, most' "${SAN-}" "$TRA" import -q --table 
     done
     [ -e some.h5 ]
 }
+
+@test "an error about a column where no row has a value says that its type is not known, from every source" {
+    printf 'shop,qty\n' >day.csv
+    printf 'shop,qty\na,\nb,\n' >none.csv
+    "$TRA" import -q none.csv -o stored.h5
+    for t in 'group(X, [shop], s = sum(qty))' 'select(X, qty > 3)' 'project(X, c = qty * 2)' 'matrix(X, [qty])'; do
+        for f in day.csv none.csv stored.h5; do
+            status 2 tra eval "$t" X=$f
+            has "no row has a value in the column qty"
+        done
+    done
+    status 2 bash -c "'$TRA' eval 'group(X, [shop], s = sum(qty))' X=- <day.csv"
+    has "--types qty=f64"
+    status 0 tra eval 'group(X, [shop], s = sum(qty))' X=day.csv --types qty=f64
+    [ "$output" = "shop,s" ]
+    printf 'shop,qty\na,b\n' >some.csv
+    status 2 tra eval 'group(X, [shop], s = sum(qty))' X=some.csv
+    lacks "no row has a value"
+}
