@@ -128,6 +128,7 @@ bool tra_program_runs(const tra_kernel *k, const tra_layout *a, const tra_layout
     if (!p->fused) return true;
     if (k->cls == TRA_K_PACK) return tra_fused_packs_rows(p) || !(a || b || out);
     const tra_fused_plan *x = &p->fused->plan[(a ? TRA_FUSED_FIRST : 0) | (b ? TRA_FUSED_LAST : 0)];
+    if (x->masked && x->masked->fold != TRA_S_ADD && !out) return false; /* zeros of the sum so far would be missed */
     return (x->tree || x->masked) && (!out || x->ascends);
 }
 

@@ -170,7 +170,9 @@ void tra_fused_masked_run(const tra_kernel *k, const tra_fused_masked *x, const 
     char *at = aligned(scratch);
     const tra_calc_program *p = k->program;
     const tra_dims *ext = &out->array.ext;
-    job j = {.out = out, .m = {.real = sums_in(k) == TRA_F64, .by_place = x->by_place, .factor = x->factor}};
+    job j = {.out = out};
+    j.m = (tra_masked){
+        .real = sums_in(k) == TRA_F64, .by_place = x->by_place, .factor = x->factor, .fold = x->fold};
     bool row = out->layout && ext->n < 2;
     j.m.mask = matrix(k, x->mask, a, b, &at);
     cut(&j, has_sums(x), elements_of(ext));
@@ -181,6 +183,7 @@ void tra_fused_masked_run(const tra_kernel *k, const tra_fused_masked *x, const 
     j.m.inner = matrix(k, x->inner, a, b, &at);
     j.m.inner_rows = tra_fused_length(k, p->operand[x->inner].label[0], &a->array.ext, &b->array.ext);
     at = aligned(at);
+    j.m.shared = tra_fused_length(k, p->operand[x->outer].label[1], &a->array.ext, &b->array.ext);
     tra_masked_begin(&j.m, at);
     at = aligned(at + tra_masked_room(j.m.inner_rows, j.m.inner.n));
     char *dense = at;

@@ -66,6 +66,7 @@ typedef struct tra_fused_masked {
     int mask, outer, inner;
     bool by_place;
     double factor;
+    tra_scalar_op fold; /* ADD, MAX, MIN */
     int by[2]; /* the dimension of the result that rows and places of the mask are; -1: none */
 } tra_fused_masked;
 

@@ -4,6 +4,7 @@
 #include "masked.h"
 
 #include "../kernel/share.h"
+#include "matmul_fold.h"
 
 #include <math.h>
 #include <string.h>
@@ -91,7 +92,8 @@ int64_t tra_masked_room(int64_t inner_rows, int64_t entries) {
 }
 
 int64_t tra_masked_scratch(int64_t most, int64_t columns) {
-    return tra_add_most(tra_round64(tra_mul_most(8, most)), 8 * SLOTS + tra_round64(4 * tra_min64(columns, WIDE)));
+    int64_t sums = tra_add_most(tra_round64(tra_mul_most(8, most)), tra_round64(tra_mul_most(4, most)));
+    return tra_add_most(sums, 8 * SLOTS + tra_round64(4 * tra_min64(columns, WIDE)));
 }
 
 void tra_masked_begin(tra_masked *m, void *room) {
@@ -109,8 +111,9 @@ typedef struct piece {
     const tra_masked *m;
     tra_masked_result *out;
     row_set set;
-    void *sum;
-    bool far; /* prefetch */
+    void *sum;       /* of each entry of the mask's row, */
+    uint32_t *taken; /* and how many products were folded */
+    bool far;        /* prefetch */
 } piece;
 
 static inline int64_t inner_row(const tra_masked *m, uint32_t number) {
@@ -186,22 +189,39 @@ static void put(tra_masked_result *o, int64_t row, uint32_t place, const void *v
 
 /* A factor that is 0 annihilates: adding -0 changes nothing. */
 static inline double product_f64(double x, double y) { return y != 0 ? x * y : -0.0; }
-static inline double times_f64(double x, double y) { return x * y; }
-static inline int64_t times_i64(int64_t x, int64_t y) {
-    int64_t z;
-    tra_overflow |= __builtin_mul_overflow(x, y, &z);
-    return z;
-}
 static inline int64_t product_i64(int64_t x, int64_t y) { return times_i64(x, y); }
-static inline void add_f64(double *sum, double x) { *sum += x; }
-static inline void add_i64(int64_t *sum, int64_t x) { tra_overflow |= __builtin_add_overflow(*sum, x, sum); }
 
-#define T       double
-#define NAME(f) f##_f64
+#define T        double
+#define CALL(f)  f##_f64
+#define NAME(f)  f##_f64_add
 #include "masked_body.h"
+#define NAME(f)    f##_f64_max
+#define FOLD(a, b) LARGER(a, b)
+#include "masked_body.h"
+#define NAME(f)    f##_f64_min
+#define FOLD(a, b) SMALLER(a, b)
+#include "masked_body.h"
+#undef T
+#undef CALL
 #define T       int64_t
-#define NAME(f) f##_i64
+#define CALL(f) f##_i64
+#define NAME(f) f##_i64_add
 #include "masked_body.h"
+#define NAME(f)    f##_i64_max
+#define FOLD(a, b) LARGER(a, b)
+#include "masked_body.h"
+#define NAME(f)    f##_i64_min
+#define FOLD(a, b) SMALLER(a, b)
+#include "masked_body.h"
+
+/* The row at place r of the mask, and that of the outer matrix. */
+static void one_row(piece *p, int64_t r, int64_t outer) {
+    switch (p->m->fold) {
+    case TRA_S_MAX: (p->m->real ? one_row_f64_max : one_row_i64_max)(p, r, outer); break;
+    case TRA_S_MIN: (p->m->real ? one_row_f64_min : one_row_i64_min)(p, r, outer); break;
+    default: (p->m->real ? one_row_f64_add : one_row_i64_add)(p, r, outer);
+    }
+}
 
 /* Columns between the first and the last entry of a row, at most. */
 static int64_t widest(const tra_rows_view *v, int64_t from, int64_t to) {
@@ -223,14 +243,15 @@ void tra_masked_run(const tra_masked *m, int64_t from, int64_t to, tra_masked_re
     p.set.key = (uint32_t *)(void *)at;
     p.set.at = p.set.key + SLOTS;
     p.sum = at + 8 * SLOTS;
-    p.set.flat = (uint32_t *)(void *)(at + 8 * SLOTS + tra_round64(8 * most));
+    p.taken = (uint32_t *)(void *)(at + 8 * SLOTS + tra_round64(8 * most));
+    p.set.flat = (uint32_t *)(void *)((char *)p.taken + tra_round64(4 * most));
     memset(p.set.flat, 0, (size_t)tra_min64(width, WIDE) * sizeof *p.set.flat);
     for (int64_t r = from; r < to && !tra_cancelled(); r++) {
         int64_t row = mask->row[r], before = out->n;
         while (outer < end && a->row[outer] < row) outer++;
         if (outer == end) break;
         if (a->row[outer] != row) continue;
-        (m->real ? one_row_f64 : one_row_i64)(&p, r, outer);
+        one_row(&p, r, outer);
         if (out->n == before) continue;
         if (out->rows) {
             out->rows->row[out->nrows] = row;

@@ -1,6 +1,6 @@
 /* masked.h - a product of two matrices of entries where a third one, the mask, has entries: each is multiplied by that
- * of the mask. Only products that fall on the mask are added, so that nothing else of the product is made. Rows of the
- * mask are computed each by itself: pieces of them give the same bits. */
+ * of the mask. Only products that fall on the mask are added, or folded to the largest or least, so that nothing else of
+ * the product is made. Rows of the mask are computed each by itself: pieces of them give the same bits. */
 #ifndef TRA_SPARSE_MASKED_H
 #define TRA_SPARSE_MASKED_H
 
@@ -13,6 +13,8 @@ typedef struct tra_masked {
     tra_rows_view outer; /* row, shared */
     tra_rows_view inner; /* shared, place; by_place: place, shared */
     bool by_place;
+    tra_scalar_op fold;     /* ADD; MAX or MIN, where a shared coordinate without a product counts as 0 */
+    int64_t shared;         /* coordinates */
     int64_t inner_rows;     /* of the inner one, with entries or without */
     double factor;          /* of each element */
     uint32_t *inner_number; /* of each row of the inner one its place, from 1; NULL: it is sought (tra_masked_begin) */

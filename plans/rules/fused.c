@@ -26,8 +26,11 @@ static bool is_candidate(const tra_memo *m, const tra_einsum *s) {
 
 /* Why the statement cannot be fused; NULL: it can. */
 static const char *why_not(const tra_einsum *s) {
-    if (s->fold != TRA_S_ADD) return "it does not add up, and only sums have kernels of several factors";
+    bool folds = s->fold == TRA_S_MAX || s->fold == TRA_S_MIN;
+    if (s->fold != TRA_S_ADD && !folds) return "it is no sum, maximum or minimum";
     if (!fused_is_product(s->expr)) return "it is not a product of its operands and numbers";
+    if (folds && (s->nout != 2 || !fused_is_masked(s)))
+        return "it does not add up, and is no product of two matrices under a mask";
     tra_dtype t = s->node->type.dtype;
     if (!tra_dtype_is_float(t) && t != TRA_I64) return "its integers are not of 64 bits";
     if (s->nrefs > TRA_MAXLABELS || s->nlabels > TRA_PROGRAM_MOST) return "it has too many factors or labels";
@@ -230,6 +233,12 @@ static tra_node join_of(const fusing *f, joined *at, int o) {
     return j;
 }
 
+static const tra_kernel *fold_of(tra_arena *a, tra_scalar_op fold) {
+    const tra_kernel *k = NULL;
+    const char *name = fold == TRA_S_MAX ? "elemmax" : "elemmin";
+    return tra_kernel_named(a, name, TRA_USE_AGG, 0, NULL, &k, NULL) == TRA_OK ? k : NULL;
+}
+
 /* The operator that leaves the keys of the result: an aggregation over the blocks of other labels, or a rekey where
  * there are none. */
 static tra_node finish_of(const fusing *f, const tra_einsum *s, const joined *at) {
@@ -249,7 +258,7 @@ static tra_node finish_of(const fusing *f, const tra_einsum *s, const joined *at
         }
     n.span = s->node->span;
     if (n.op == TRA_OP_AGG)
-        n.kernel = tra_kernel_sum(a);
+        n.kernel = s->fold == TRA_S_ADD ? tra_kernel_sum(a) : fold_of(a, s->fold);
     else
         n.keyfn = k, n.group.n = 0;
     return n;
@@ -411,7 +420,7 @@ static const char *fuse(tra_memo *m, const tra_einsum *s, const tra_fused_option
     int group = tra_memo_find(m, whole->group);
     joined at, permuted_at;
     f->product = counted_product(s, &whole->node);
-    if (fused_turned(f, group, &made)) claim(m, whole, made);
+    if (s->fold == TRA_S_ADD && fused_turned(f, group, &made)) claim(m, whole, made);
     made = NULL;
     f->s = s = fused_transposed(f);
     if (!prepare(f, &at)) return "the optimizer finds no plan for it, or its operands have too many dimensions";

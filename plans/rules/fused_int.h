@@ -44,7 +44,8 @@ bool fused_transpose(tra_memo *m, const tra_einsum_ref *r, tra_einsum_ref *out);
 const tra_expr *fused_in_blocks(const fusing *f, const tra_einsum_ref *r);
 /* A product with operands transposed first, added to the group (fused_turned.c); false: that is not worth it. */
 bool fused_turned(fusing *f, int group, const tra_expr **made);
-bool fused_is_masked(const fusing *f);
+/* Is it a product of two matrices under a mask, all of sparse type? */
+bool fused_is_masked(const tra_einsum *s);
 /* The statement with references transposed, where its kernel needs that of such a product; else itself. */
 const tra_einsum *fused_transposed(fusing *f);
 bool fused_masked_plan(fusing *f, int held, tra_fused_plan *x);

@@ -1,5 +1,5 @@
 /* fused_masked.c - fused statements that are a product of two matrices under a mask: C[i,k] = sum M[i,k] * A[i,j] *
- * B[j,k] and those whose result has fewer labels, as triangles that are counted. One kernel of entries
+ * B[j,k], its max and min, and sums whose result has fewer labels, as triangles that are counted. One kernel of entries
  * (lib/sparse/masked.h) computes them, so that no product is made of which the mask takes little. */
 #include "fused_int.h"
 
@@ -90,10 +90,10 @@ static bool find_roles(const tra_einsum *s, bool rows, roles *best) {
     return least < INFINITY;
 }
 
-bool fused_is_masked(const fusing *f) {
-    if (!is_triangle(f->s)) return false;
+bool fused_is_masked(const tra_einsum *s) {
+    if (!is_triangle(s)) return false;
     for (int i = 0; i < 3; i++) {
-        const tra_node *n = f->s->ref[i].node;
+        const tra_node *n = s->ref[i].node;
         if (!n->type.sparse || !n->type.layout) return false;
     }
     return true;
@@ -127,7 +127,7 @@ const tra_einsum *fused_transposed(fusing *f) {
     const tra_einsum *s = f->s, *best = s;
     bool rows = s->nout == 2;
     double least = INFINITY;
-    if (!fused_is_masked(f) || find_roles(s, rows, &x)) return s;
+    if (!fused_is_masked(f->s) || find_roles(s, rows, &x)) return s;
     for (unsigned set = 1; set < 8; set++) { /* the references that are transposed */
         tra_einsum *t = tra_new(f->m->arena, tra_einsum);
         double cost = 0;
@@ -155,9 +155,9 @@ bool fused_masked_plan(fusing *f, int held, tra_fused_plan *x) {
     tra_fused_masked *k = tra_new(f->m->arena, tra_fused_masked);
     double blocks = 1, one[3] = {1, 1, 1}, elements = 1;
     roles r;
-    if (!fused_is_masked(f) || !find_roles(s, s->nout == 2 && s->node->type.sparse, &r)) return false;
+    if (!fused_is_masked(f->s) || !find_roles(s, s->nout == 2 && s->node->type.sparse, &r)) return false;
     *k = (tra_fused_masked){
-        f->of_ref[r.mask], f->of_ref[r.outer], f->of_ref[r.inner], r.by_place, tra_scalar_eval(s->expr, one), {-1, -1}};
+        f->of_ref[r.mask], f->of_ref[r.outer], f->of_ref[r.inner], r.by_place, tra_scalar_eval(s->expr, one), s->fold, {-1, -1}};
     for (int o = 0; o < f->p->noperands; o++)
         if (!tra_fused_has_rows(f->p, o, held)) return false;
     bool whole = tra_dtype_is_float(s->node->type.dtype) || fabs(k->factor) < 0x1p53;

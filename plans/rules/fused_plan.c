@@ -406,7 +406,11 @@ static const char *text_of(fusing *f, const tra_fused_plan *x) {
 
 /* What tells a product under a mask from others. */
 static const char *masked_text(fusing *f, const tra_fused_masked *x) {
-    const char *s = tra_arena_printf(f->m->arena, "masked %g", x->factor);
+    const char *s = tra_arena_printf(f->m->arena, "masked%s %g",
+                                     x->fold == TRA_S_MAX   ? " max"
+                                     : x->fold == TRA_S_MIN ? " min"
+                                                            : "",
+                                     x->factor);
     const int role[] = {x->mask, x->outer, x->inner};
     for (int i = 0; i < 3; i++) {
         s = tra_arena_printf(f->m->arena, "%s%s%s", s, i == 0 ? " by " : ", ", f->operand[role[i]]->text);
@@ -424,6 +428,7 @@ bool fused_plan(fusing *f, const tra_expr *first) {
     if (first->node.type.layout && (packed || first_sparse)) x->expected |= TRA_FUSED_FIRST;
     if (last_sparse && f->operand[last]->node.type.layout) x->expected |= TRA_FUSED_LAST;
     bool masked = fused_masked_plan(f, x->expected, &x->plan[x->expected]);
+    if (!masked && f->s->fold != TRA_S_ADD) return false;
     for (int held = 0; held < 4 && !masked; held++) {
         if (packed ? (held ^ x->expected) & TRA_FUSED_FIRST : held & TRA_FUSED_FIRST && !first_sparse) continue;
         if (held & TRA_FUSED_LAST && !last_sparse) continue;

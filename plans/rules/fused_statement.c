@@ -101,7 +101,7 @@ const tra_einsum *fused_of_maps(tra_memo *m, const tra_einsum *s) {
     tra_einsum *t = tra_new(m->arena, tra_einsum);
     int number[TRA_MAXLABELS], n = 0;
     bool used[TRA_MAXLABELS] = {false};
-    if (fused_is_product(s->expr) || s->fold != TRA_S_ADD || s->nrefs > TRA_MAXLABELS) return s;
+    if (fused_is_product(s->expr) || s->nrefs > TRA_MAXLABELS) return s;
     *t = *s;
     t->ref = tra_news(m->arena, tra_einsum_ref, TRA_MAXLABELS);
     memcpy(t->ref, s->ref, (size_t)s->nrefs * sizeof *s->ref);
