@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Random products of sparse matrices beside scipy: products-random.py TRA DRAWS SEED.
 
-A A, A'A, A A', sampled and masked products, with operands and results transposed, summed, and triangles; f64, f32 and i64, so small that sums are exact; uniform, banded, hypersparse,
+A A, A'A, A A', sampled and masked products, the largest and least of these, with operands and results transposed, summed, and triangles; f64, f32 and i64, so small that sums are exact; uniform, banded, hypersparse,
 skewed matrices, ones with a dense row, one row or one column; storages, blocks that do not fit, ranks, threads, plans,
 compiled and interpreted."""
 import os, subprocess, sys
@@ -66,7 +66,7 @@ def draw():
         statement = f"C[i,k] as csr = {what} A[{x},{y}] * B[{z},{w}]"
     elif what == "triangle" or (what == "masked" and rng.integers(0, 2)):  # by the labels of three matrices
         if what == "triangle": B = D = A
-        else: B, D = (matrix(n, 7, t) for n in (r, c))
+        else: B, D = (matrix(n, 7, t, rng.choice([-1, 1])) for n in (r, c))
         factors, out = [("A", "i", "k"), ("A" if what == "triangle" else "B", "i", "j"), ("A" if what == "triangle" else "D", "k", "j")], "ik"
         if what == "masked":
             for n, (name, x, y) in enumerate(factors[1:]):
@@ -81,13 +81,15 @@ def draw():
         for name, x, y in factors[1:] if what == "masked" else []:
             if x == "j": dense[name] = dense[name].T
         out = "".join(rng.permutation(list("ik"))[:rng.integers(0, 3)])
+        fold = str(rng.choice(["sum", "max", "min"])) if len(out) == 2 and r * c * D.shape[1] < 1e7 else "sum"
         map_ = str(rng.choice(["{}", "({} != 0)", "({} > 3)", "(2 * {})", "(-{})"]))
         values = {"{}": lambda m: m, "({} != 0)": lambda m: m != 0, "({} > 3)": lambda m: m > 3, "(2 * {})": lambda m: 2 * m, "(-{})": lambda m: -m}
         written = [f"{n}[{x},{y}]" for n, x, y in factors]
         written[0] = map_.format(written[0])
-        statement = f"C[{','.join(out)}]{' as csr' if len(out) == 2 else ''} = sum {' * '.join(written)}"
+        statement = f"C[{','.join(out)}]{' as csr' if len(out) == 2 else ''} = {fold} {' * '.join(written)}"
         first = values[map_](dense["A"]).astype("f8")
-        want = np.einsum(",".join(x + y for _, x, y in factors) + "->" + out, first, *(dense[n] for n, _, _ in factors[1:]), optimize=True)
+        want = np.einsum(",".join(x + y for _, x, y in factors) + "->" + out + "j" * (fold != "sum"), first, *(dense[n] for n, _, _ in factors[1:]), optimize=True)
+        if fold != "sum": want = want.max(2) if fold == "max" else want.min(2)
         if len(out) < 2: want = np.atleast_2d(want)
         want = sp.csr_matrix(want)
     else:
