@@ -171,8 +171,7 @@ void tra_fused_masked_run(const tra_kernel *k, const tra_fused_masked *x, const 
     const tra_calc_program *p = k->program;
     const tra_dims *ext = &out->array.ext;
     job j = {.out = out};
-    j.m = (tra_masked){
-        .real = sums_in(k) == TRA_F64, .by_place = x->by_place, .factor = x->factor, .fold = x->fold};
+    j.m = (tra_masked){.real = sums_in(k) == TRA_F64, .by_place = x->by_place, .factor = x->factor, .fold = x->fold};
     bool row = out->layout && ext->n < 2;
     j.m.mask = matrix(k, x->mask, a, b, &at);
     cut(&j, has_sums(x), elements_of(ext));

@@ -191,9 +191,9 @@ static void put(tra_masked_result *o, int64_t row, uint32_t place, const void *v
 static inline double product_f64(double x, double y) { return y != 0 ? x * y : -0.0; }
 static inline int64_t product_i64(int64_t x, int64_t y) { return times_i64(x, y); }
 
-#define T        double
-#define CALL(f)  f##_f64
-#define NAME(f)  f##_f64_add
+#define T       double
+#define CALL(f) f##_f64
+#define NAME(f) f##_f64_add
 #include "masked_body.h"
 #define NAME(f)    f##_f64_max
 #define FOLD(a, b) LARGER(a, b)

@@ -1,6 +1,6 @@
 /* masked.h - a product of two matrices of entries where a third one, the mask, has entries: each is multiplied by that
- * of the mask. Only products that fall on the mask are added, or folded to the largest or least, so that nothing else of
- * the product is made. Rows of the mask are computed each by itself: pieces of them give the same bits. */
+ * of the mask. Only products that fall on the mask are added, or folded to the largest or least, so that nothing else
+ * of the product is made. Rows of the mask are computed each by itself: pieces of them give the same bits. */
 #ifndef TRA_SPARSE_MASKED_H
 #define TRA_SPARSE_MASKED_H
 

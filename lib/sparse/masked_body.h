@@ -3,7 +3,8 @@
  * undefined at the end. A sum that nothing was added to is -0: the mask may be infinite there. */
 
 /* Takes a product of x, which is not 0, and y for an entry of the mask. */
-static inline __attribute__((always_inline)) void NAME(take)(const piece *p, T *sum, uint32_t *taken, T mask, T x, T y) {
+static inline __attribute__((always_inline)) void NAME(take)(const piece *p, T *sum, uint32_t *taken, T mask, T x,
+                                                             T y) {
 #ifdef FOLD
     if (mask == 0 || y == 0) return;
     T one = CALL(times)((T)p->m->factor, CALL(times)(mask, CALL(times)(x, y)));
@@ -44,7 +45,8 @@ static inline __attribute__((always_inline)) void NAME(rows)(const piece *p, way
         if (is_long(p, to - i)) {
             for (int64_t at = 0; at < p->set.n && i < to; at++) {
                 i = entry_from(b->column, i, to, p->set.column[at]);
-                if (i < to && b->column[i] == p->set.column[at]) NAME(take)(p, &sum[at], &taken[at], mask[at], x, bv[i]);
+                if (i < to && b->column[i] == p->set.column[at])
+                    NAME(take)(p, &sum[at], &taken[at], mask[at], x, bv[i]);
             }
             continue;
         }
@@ -108,7 +110,7 @@ static void NAME(one_row)(piece *p, int64_t r, int64_t outer) {
         if (m->by_place)                                                                                               \
             NAME(dots)(p, w, r, outer);                                                                                \
         else                                                                                                           \
-            NAME(rows)(p, w, r, outer);                                                                                   \
+            NAME(rows)(p, w, r, outer);                                                                                \
         break;
         EACH(RANGE)
         EACH(TABLED)

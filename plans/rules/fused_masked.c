@@ -157,7 +157,8 @@ bool fused_masked_plan(fusing *f, int held, tra_fused_plan *x) {
     roles r;
     if (!fused_is_masked(f->s) || !find_roles(s, s->nout == 2 && s->node->type.sparse, &r)) return false;
     *k = (tra_fused_masked){
-        f->of_ref[r.mask], f->of_ref[r.outer], f->of_ref[r.inner], r.by_place, tra_scalar_eval(s->expr, one), s->fold, {-1, -1}};
+        f->of_ref[r.mask], f->of_ref[r.outer], f->of_ref[r.inner], r.by_place, tra_scalar_eval(s->expr, one), s->fold,
+        {-1, -1}};
     for (int o = 0; o < f->p->noperands; o++)
         if (!tra_fused_has_rows(f->p, o, held)) return false;
     bool whole = tra_dtype_is_float(s->node->type.dtype) || fabs(k->factor) < 0x1p53;
