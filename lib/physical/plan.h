@@ -75,7 +75,9 @@ enum {
     /* the value of a state, its input, when the loop has ended */                                                     \
     X(LAST, 1, "last", TRA_FORWARDS)                                                                                   \
     /* the table of what the turns of a loop traced */                                                                 \
-    X(TRACED, 0, "traced", 0)
+    X(TRACED, 0, "traced", 0)                                                                                          \
+    /* a table without rows: the trace of a loop that has not run yet */                                               \
+    X(EMPTY, 0, "empty", 0)
 
 typedef enum tra_plan_op {
 #define X(name, arity, text, like) TRA_PLAN_##name,
@@ -84,7 +86,7 @@ typedef enum tra_plan_op {
         TRA_PLAN_COUNT
 } tra_plan_op;
 /* For switches: the operators that loops consist of, besides their bodies. */
-#define TRA_PLAN_LOOP_OPS TRA_PLAN_STATE... TRA_PLAN_TRACED
+#define TRA_PLAN_LOOP_OPS TRA_PLAN_STATE... TRA_PLAN_EMPTY
 const char *tra_plan_op_text(tra_plan_op op);
 /* Has the operator any of these properties (TRA_FILE | ...)? */
 bool tra_op_is(tra_plan_op op, unsigned like);
@@ -131,8 +133,10 @@ typedef struct tra_op_what {
     int64_t most_rows;      /* CONCAT: no result has more rows than this, even if its pieces could; 0: not known */
     tra_dims origin;        /* REPART: offset of the result in the input's tensor; n 0: none */
     uint64_t origins_digest;
-    const int64_t
-        *origins;     /* REPART: its offset in each turn of loop `loop`, which a run sets; NULL: always the same */
+    /* REPART: its offsets, of which a run sets one in each turn of loop `loop`: as many as this has in all turns of the
+     * loops around it that matter; NULL: always the same */
+    const int64_t *origins;
+    int64_t norigins;
     int64_t size;     /* TILE: extent of a tile along `dim` */
     const char *path; /* INPUT, READALL, OUTPUT: file[:name] */
     /* OUTPUT: the storage format of the arrays in the file. levels: by levels (stored.h); mapping: by a mapping that is

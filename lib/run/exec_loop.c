@@ -63,15 +63,14 @@ static void set_value(const tra_column *c, void *values, int64_t i, int64_t bits
 #undef X
 }
 
-/* The table of what was traced: the block of rows from `from` on, if it is this site's. */
-static tra_status make_traced(tra_execution *x, int i, tra_err *e) {
+/* The table of what was traced by that loop (NULL: none has run): the blocks of rows that are this site's. */
+static tra_status make_traced(tra_execution *x, int i, const tra_loop_run *run, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
-    const tra_loop_run *run = &x->loops[op->what.loop];
-    const int64_t *v = run->trace[op->what.item].v;
+    const int64_t *v = run ? run->trace[op->what.item].v : NULL;
     int64_t each = op->type.cat->bound.v[0], n = op->type.columns->n;
     tra_part *p = x->parts[i] = tra_exec_new_part(x, i);
     for (int64_t t = 0; t < p->n; t++) {
-        int64_t from = p->ordinal[t] * each, rows = tra_max64(0, tra_min64(each, run->turns - from));
+        int64_t from = p->ordinal[t] * each, rows = tra_max64(0, tra_min64(each, (run ? run->turns : 0) - from));
         tra_batch b = {.v = tra_calloc((size_t)n, sizeof *b.v)};
         tra_status s =
             tra_block_new(x->site.pool, tra_block_footprint(tra_columns_room(op->type.columns, rows)), &p->block[t], e);
@@ -160,7 +159,8 @@ tra_status tra_exec_loop_op(tra_execution *x, int i, tra_part *in, tra_err *e) {
     case TRA_PLAN_TURN: return make_turn(x, i, 0, e);
     case TRA_PLAN_UNTIL:
     case TRA_PLAN_TRACE: return read_value(x, i, in, e);
-    case TRA_PLAN_TRACED: return make_traced(x, i, e);
+    case TRA_PLAN_TRACED: return make_traced(x, i, &x->loops[op->what.loop], e);
+    case TRA_PLAN_EMPTY: return make_traced(x, i, NULL, e);
     default: return tra_fail(e, TRA_INTERNAL, "operator %d is none of a loop", (int)op->op);
     }
 }
@@ -229,13 +229,24 @@ static void tell_end(tra_execution *x, int loop) {
     tra_str_free(&values);
 }
 
+/* The number of the loop's turn among all `count` turns that it has in those of the loops around it. */
+static int64_t turn_number(const tra_execution *x, int loop, int64_t count) {
+    int64_t number = 0, unit = 1;
+    for (int l = loop; unit < count; l = x->plan->loops[l].outer) {
+        number += x->loops[l].turns * unit;
+        unit *= tra_max64(1, x->plan->loops[l].most);
+    }
+    return number;
+}
+
 /* Sets where the slices that move with the turns of this loop begin. */
 static void move_slices(tra_execution *x, int loop) {
     for (int i = x->plan->loops[loop].first; i <= x->plan->loops[loop].last; i++) {
         const tra_op_what *w = &x->plan->ops[i].what;
         tra_dims *origin = (tra_dims *)&w->origin; /* the plan is this run's */
-        for (int d = 0; w->origins && w->loop == loop && d < origin->n; d++)
-            origin->v[d] = w->origins[x->loops[loop].turns * origin->n + d];
+        if (!w->origins || w->loop != loop) continue;
+        int64_t at = turn_number(x, loop, w->norigins);
+        for (int d = 0; d < origin->n; d++) origin->v[d] = w->origins[at * origin->n + d];
     }
 }
 

@@ -1,7 +1,6 @@
 /* names.c - a table of names. */
 #include "names.h"
 
-#include <assert.h>
 #include <string.h>
 
 static uint32_t hash(const char *s) {
@@ -24,26 +23,29 @@ int tra_names_add(tra_names *t, const char *name, void *value) {
         int cap = t->cap ? 2 * t->cap : 32;
         const char **names = tra_news(t->arena, const char *, cap);
         void **values = tra_news(t->arena, void *, cap);
+        int *hidden = tra_news(t->arena, int, cap);
         if (t->n) {
             memcpy(names, t->name, (size_t)t->n * sizeof *names);
             memcpy(values, t->value, (size_t)t->n * sizeof *values);
+            memcpy(hidden, t->hidden, (size_t)t->n * sizeof *hidden);
         }
         t->name = names;
         t->value = values;
+        t->hidden = hidden;
         t->cap = cap;
         t->nslots = 4 * cap;
         t->slot = tra_news(t->arena, int, t->nslots);
         for (int i = 0; i < t->n; i++) t->slot[find_slot(t, names[i])] = i + 1;
     }
     int s = find_slot(t, name);
-    assert(t->slot[s] == 0);
     t->name[t->n] = name;
     t->value[t->n] = value;
+    t->hidden[t->n] = t->slot[s];
     t->slot[s] = ++t->n;
     return t->n - 1;
 }
 
 /* The name that came last stands in no other name's way to its slot: it was put where that was free. */
 void tra_names_cut(tra_names *t, int n) {
-    while (t->n > n) t->slot[find_slot(t, t->name[--t->n])] = 0;
+    for (; t->n > n; t->n--) t->slot[find_slot(t, t->name[t->n - 1])] = t->hidden[t->n - 1];
 }

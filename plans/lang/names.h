@@ -10,12 +10,14 @@ typedef struct tra_names {
     int n, cap;
     const char **name;
     void **value;
-    int nslots; /* power of two; slot: index + 1, or 0 */
+    int *hidden; /* slot's content before this name came: index + 1 of the same name, or 0 */
+    int nslots;  /* power of two; slot: index + 1, or 0 */
     int *slot;
 } tra_names;
 
-int tra_names_find(const tra_names *t, const char *name); /* index, or -1 */
-/* The name must not be there yet; it is kept, not copied. Returns its index. */
+int tra_names_find(const tra_names *t, const char *name); /* index, of equal names that of the last one; or -1 */
+/* The name is kept, not copied. Where it is there already it hides the one before until it is cut off. Returns its
+ * index. */
 int tra_names_add(tra_names *t, const char *name, void *value);
 /* Takes out all names but the first n. */
 void tra_names_cut(tra_names *t, int n);

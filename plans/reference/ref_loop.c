@@ -34,6 +34,12 @@ static tra_ref_rel *relation_of_number(tra_arena *a, int64_t v) {
     return r;
 }
 
+static tra_ref_rel *relation_of_table(tra_arena *a, ref_table *t) {
+    tra_ref_rel *r = tra_new(a, tra_ref_rel);
+    r->table = t;
+    return r;
+}
+
 /* Adds the row of a turn to the table of a trace. */
 static void add_row(const ref_evaluation *x, const tra_repeat_trace *t, int64_t turn, ref_table *to) {
     ref_at(to, to->rows, 0)->i = turn;
@@ -48,6 +54,15 @@ static void add_row(const ref_evaluation *x, const tra_repeat_trace *t, int64_t 
     to->rows++;
 }
 
+int64_t ref_turn_number(const ref_evaluation *x, int loop, int64_t count) {
+    int64_t number = 0, unit = 1;
+    for (int l = loop; unit < count; l = x->g->loops[l]->outer) {
+        number += x->turn[l] * unit;
+        unit *= tra_max64(1, x->g->loops[l]->most);
+    }
+    return number;
+}
+
 static tra_status run_loop(ref_evaluation *x, int loop, tra_err *e) {
     const tra_repeat *l = x->g->loops[loop];
     bool *changes = find_changing(x, l, loop), ends = false;
@@ -56,10 +71,16 @@ static tra_status run_loop(ref_evaluation *x, int loop, tra_err *e) {
     for (int k = 0; k < l->ntraces; k++) rows[k] = ref_table_new(x->a, l->traces[k].table->type.columns, l->most);
     for (int i = l->begin; i < l->end; i++)
         if (!changes[i]) TRA_TRY(ref_evaluate(x, i, e));
-    for (int k = 0; k < l->nstates; k++) x->v[l->states[k].state->id] = x->v[l->states[k].first->id];
+    for (int k = 0; k < l->nstates; k++) {
+        const tra_node *first = l->states[k].first;
+        if (first->leaf == TRA_LEAF_EMPTY)
+            x->v[first->id] = relation_of_table(x->a, ref_table_new(x->a, first->type.columns, 0));
+        x->v[l->states[k].state->id] = x->v[first->id];
+    }
     bool *need = x->need, *of_body = tra_news(x->a, bool, x->g->n);
     for (int i = l->begin; i < l->end; i++) of_body[i] = need[i] && changes[i];
     for (int64_t t = 0; t < l->most && !ends; t++) {
+        x->turn[loop] = t;
         if (l->turn) x->v[l->turn->id] = relation_of_number(x->a, t);
         x->need = of_body;
         tra_status s = ref_evaluate_body(x, loop, l->begin, l->end, e);
@@ -72,11 +93,7 @@ static tra_status run_loop(ref_evaluation *x, int loop, tra_err *e) {
         for (int k = 0; k < l->nstates; k++) x->v[l->states[k].state->id] = next[k];
     }
     for (int k = 0; k < l->nstates; k++) x->v[l->states[k].last->id] = x->v[l->states[k].state->id];
-    for (int k = 0; k < l->ntraces; k++) {
-        tra_ref_rel *r = tra_new(x->a, tra_ref_rel);
-        r->table = rows[k];
-        x->v[l->traces[k].table->id] = r;
-    }
+    for (int k = 0; k < l->ntraces; k++) x->v[l->traces[k].table->id] = relation_of_table(x->a, rows[k]);
     return TRA_OK;
 }
 

@@ -177,7 +177,7 @@ tra_status ref_evaluate(ref_evaluation *x, int i, tra_err *e) {
     tra_ref_rel *out = tra_new(x->a, tra_ref_rel);
     tra_node slice = *n;
     if (n->turn) { /* a slice that moves from turn to turn */
-        const int64_t *at = n->origins + (int64_t)x->v[n->turn->id]->v[0].data[0] * n->origin.n;
+        const int64_t *at = n->origins + ref_turn_number(x, n->turn->loop, n->norigins) * n->origin.n;
         for (int d = 0; d < n->origin.n; d++) slice.origin.v[d] = at[d];
         n = &slice;
     }
@@ -193,6 +193,7 @@ tra_status ref_evaluate(ref_evaluation *x, int i, tra_err *e) {
 tra_status tra_reference_run(const tra_graph *g, bool all, tra_arena *a, const tra_ref_rel ***out, tra_err *e) {
     ref_evaluation x = {.g = g, .a = a, .v = tra_news(a, const tra_ref_rel *, g->n)};
     x.need = tra_news(a, bool, g->n);
+    x.turn = tra_news(a, int64_t, g->nloops);
     x.defined = tra_news(a, const tra_einsum *, g->n);
     x.tensor = tra_news(a, const tra_tensor *, g->n);
     x.table = tra_news(a, const tra_table_op *, g->n);

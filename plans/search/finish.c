@@ -169,6 +169,7 @@ static void add_op(finish *f, int id) {
     case TRA_PLAN_REPART:
         o->what.origin = n->origin;
         o->what.origins = n->turn ? n->origins : NULL;
+        o->what.norigins = n->norigins;
         o->what.origins_digest = n->origins_digest;
         o->what.loop = n->turn ? n->turn->loop : -1;
         set_traffic(f->plan, o, tra_repart_traffic(s, n, p, x->place), &s->o->rates);

@@ -47,13 +47,6 @@ void tra_finish_find_loops(finish *f) {
     }
 }
 
-bool tra_finish_leaf(finish *f, int g) {
-    const tra_node *n = leaf_of(f, g);
-    if (!n) return false;
-    if (!f->begun[n->loop]) tra_finish_loop(f, n->loop);
-    return true;
-}
-
 /* The placement of a state's leaf. */
 static int home(const finish *f, const tra_node *leaf) { return supply_at(f, group_of(f, leaf))->m->out; }
 
@@ -87,11 +80,8 @@ static void hoist(finish *f, int loop) {
     }
 }
 
-/* A leaf's operator, which makes its group; none if nothing reads the leaf and `always` is not set. */
-static int add_leaf(finish *f, const tra_node *n, tra_plan_op op, int in) {
-    const tra_memo *m = f->s->m;
-    int g = m->of_node[n->id] < 0 ? -1 : group_of(f, n);
-    if (g < 0 || !f->x->supply[g]) return -1;
+/* The operator of the leaf n, which makes group g. */
+static int make_leaf(finish *f, int g, const tra_node *n, tra_plan_op op, int in) {
     const supply *x = supply_at(f, g);
     f->at[g] = tra_news(f->work, int, x->n + 1);
     for (int i = 0; i <= x->n; i++) f->at[g][i] = -1;
@@ -106,6 +96,22 @@ static int add_leaf(finish *f, const tra_node *n, tra_plan_op op, int in) {
                                             .item = n->item});
     tra_finish_outputs(f, g);
     return f->at[g][0];
+}
+
+/* The same for a leaf of the graph; -1: nothing reads it. */
+static int add_leaf(finish *f, const tra_node *n, tra_plan_op op, int in) {
+    int g = f->s->m->of_node[n->id] < 0 ? -1 : group_of(f, n);
+    return g < 0 || !f->x->supply[g] ? -1 : make_leaf(f, g, n, op, in);
+}
+
+bool tra_finish_leaf(finish *f, int g) {
+    const tra_node *n = leaf_of(f, g);
+    if (!n) return false;
+    if (n->leaf == TRA_LEAF_EMPTY)
+        make_leaf(f, g, n, TRA_PLAN_EMPTY, -1);
+    else if (!f->begun[n->loop])
+        tra_finish_loop(f, n->loop);
+    return true;
 }
 
 /* What the loop takes at the end of a turn, in the order of the program. */

@@ -100,10 +100,23 @@ const char *tra_number_beyond(const tra_ast *x); /* what is wrong with one that 
 /* The exact value of an expression of whole numbers: numbers, params that have one, and their sums, differences and
  * products. False for other expressions, and if the value does not fit 64 bits. */
 bool tra_build_exact(tra_build *b, const tra_ast *x, int64_t *v);
-/* The integer as a function of the turn of a loop: *x has it as its component 0, and *turn is the counter, or NULL
- * where x does not depend on any. */
-bool tra_build_int_of_turn(tra_build *b, const tra_ast *x, const char *what, const tra_keyexpr **out,
-                           const tra_symbol **turn);
+/* The counters of loops in one another that a function of keys reads, after its components. */
+typedef struct tra_turns {
+    int n;
+    const tra_symbol *counter[TRA_MAXDIM];
+} tra_turns;
+
+/* The integer as a function of the turns of loops: *out has counter k as its component k. Counters that turns has not
+ * are added. */
+bool tra_build_int_of_turn(tra_build *b, const tra_ast *x, const char *what, const tra_keyexpr **out, tra_turns *turns);
+/* The innermost loop of the counters (-1: there are none), and how many turns it has in all turns of those around it,
+ * as far as that of the outermost counter. These turns have the numbers from 0 on, in the order in which they run. */
+int tra_turns_loop(const tra_build *b, const tra_turns *t, int64_t *count);
+/* Adds what the counters are in the turn of that number to the key. */
+void tra_turns_key(const tra_build *b, const tra_turns *t, int64_t number, tra_dims *key);
+const char *tra_turns_text(const tra_build *b, const tra_turns *t, int64_t number); /* "in turn 3" */
+/* False, after a diagnostic, where they are too many to be looked at one by one. */
+bool tra_turns_countable(tra_build *b, const tra_ast *x, int64_t count);
 /* The number that x stands for: numbers, params, scalar functions. */
 bool tra_build_number(tra_build *b, const tra_ast *x, double *out);
 /* The expression over n arguments of these names: that of a function of elements. */

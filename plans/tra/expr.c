@@ -1,5 +1,6 @@
 /* expr.c - scalar functions inside arguments. Integers and functions of keys are in key_expr.c. */
 #include "gen.h"
+#include "operator_help.h"
 #include "table_build.h"
 #include "whole.h"
 
@@ -114,9 +115,9 @@ static const tra_scalar *unknown_function(tra_build *b, const tra_ast *x, const 
         tra_str_printf(&all, " %s", name);
     }
     const char *near = tra_nearest(x->text, n, names), *here = tra_build_named_here(b->arena, x->text);
-    if (sc->ref && tra_whole_find(x->text) >= 0)
+    if (sc->ref && (tra_whole_find(x->text) >= 0 || (!here && tra_operator_help_find(x->text, 0))))
         here = tra_arena_printf(
-            b->arena, "it takes a whole tensor: n = %s(X), and here n[i] with its labels, or n alone", x->text);
+            b->arena, "it takes a whole relation: n = %s(X), and here n[i] with its labels, or n alone", x->text);
     tra_diag_error(b->d, x->name_span,
                    here   ? here
                    : near ? tra_arena_printf(b->arena, "did you mean %s?", near)

@@ -287,7 +287,7 @@ static bool take_path(tra_build *b, tra_stmt *st, const char *path, tra_span spa
                        "%s cannot be a relation and hold another one", path);
     else
         tra_diag_error(b->d, span, "write output C to \"file.h5:name\"", "%s is the file of another output already",
-                       path);
+                       st->path ? st->path : path);
     tra_diag_also(b->d, other->span, "the other output");
     return false;
 }

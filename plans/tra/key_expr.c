@@ -8,8 +8,8 @@ typedef struct key_scope {
     int n;
     const char *const *names; /* of the components of the key */
     const char *what;         /* what the expression is, for messages: "a key expression", "a tile size" */
-    const tra_symbol **turn;  /* a turn counter may stand in it as component n, and is noted here; NULL: none may */
-    bool first;               /* it stands for 0 */
+    tra_turns *turns;         /* turn counters may stand in it, as components from n on; NULL: none may */
+    bool first;               /* they stand for 0 */
 } key_scope;
 
 const tra_keyexpr *tra_keyexpr_component(tra_arena *a, int d) {
@@ -32,6 +32,17 @@ static const tra_keyexpr *key_int(tra_build *b, int64_t v) {
 
 static const tra_keyexpr *key_expr(tra_build *b, const tra_ast *x, const key_scope *sc);
 
+/* The number of the counter among those of the expression; -1: there is no room for another one. */
+static int counter_of(const key_scope *sc, const tra_symbol *turn) {
+    tra_turns *t = sc->turns;
+    int k = 0;
+    while (k < t->n && t->counter[k] != turn) k++;
+    if (k < t->n) return k;
+    if (sc->n + k == TRA_MAXDIM) return -1;
+    t->counter[t->n++] = turn;
+    return k;
+}
+
 static const tra_keyexpr *key_name(tra_build *b, const tra_ast *x, const key_scope *sc) {
     for (int i = 0; i < sc->n; i++)
         if (strcmp(sc->names[i], x->text) == 0) return tra_keyexpr_component(b->arena, i);
@@ -43,13 +54,12 @@ static const tra_keyexpr *key_name(tra_build *b, const tra_ast *x, const key_sco
     }
     const tra_symbol *turn = b->symbols.value[tra_names_find(&b->symbols, x->text)];
     if (turn->param && turn->node) {
-        if (sc->turn && (!*sc->turn || *sc->turn == turn)) {
-            *sc->turn = turn;
-            return sc->first ? key_int(b, 0) : tra_keyexpr_component(b->arena, sc->n);
-        }
-        if (sc->turn)
-            tra_diag_error(b->d, x->span, "one loop may count both: repeat 4 * 5 as t { .. }, with t / 5 and t % 5",
-                           "one turn counter stands here, '%s' or '%s'", (*sc->turn)->stmt->name, turn->stmt->name);
+        int k = sc->turns ? counter_of(sc, turn) : -1;
+        if (k >= 0) return sc->first ? key_int(b, 0) : tra_keyexpr_component(b->arena, sc->n + k);
+        if (sc->turns)
+            tra_diag_error(b->d, x->span,
+                           "one loop may count for several: repeat 4 * 5 as t { .. }, with t / 5 and t % 5",
+                           "a function of keys has at most %d components and turn counters", TRA_MAXDIM);
         else
             tra_build_refuse_turn(b, x, turn, sc->what);
         return NULL;
@@ -164,8 +174,8 @@ bool tra_build_int(tra_build *b, const tra_ast *x, const char *what, int64_t lea
 }
 
 bool tra_build_int_of_turn(tra_build *b, const tra_ast *x, const char *what, const tra_keyexpr **out,
-                           const tra_symbol **turn) {
-    key_scope sc = {.what = what, .turn = turn};
+                           tra_turns *turns) {
+    key_scope sc = {.what = what, .turns = turns};
     return (*out = key_expr(b, x, &sc)) != NULL;
 }
 
@@ -194,34 +204,79 @@ static bool key_parts(tra_build *b, const tra_ast *body, const key_scope *sc, tr
     return ok;
 }
 
-/* The function, which reads the counter, of a key in a turn. */
-static tra_status key_in_turn(const tra_keyfn *f, const tra_dims *key, int64_t turn, tra_dims *out, tra_err *e) {
+int tra_turns_loop(const tra_build *b, const tra_turns *t, int64_t *count) {
+    int inner = -1, left = t->n;
+    for (int k = 0; k < t->n; k++) inner = t->counter[k]->node->loop > inner ? t->counter[k]->node->loop : inner;
+    *count = t->n ? 1 : 0;
+    for (int l = inner; left > 0; l = b->g->loops[l]->outer) {
+        int64_t most = tra_max64(1, b->g->loops[l]->most);
+        *count = *count > INT64_MAX / most ? INT64_MAX : *count * most;
+        for (int k = 0; k < t->n; k++) left -= t->counter[k]->node->loop == l;
+    }
+    return inner;
+}
+
+void tra_turns_key(const tra_build *b, const tra_turns *t, int64_t number, tra_dims *key) {
+    int64_t count, n = number;
+    for (int l = tra_turns_loop(b, t, &count); l >= 0; l = b->g->loops[l]->outer) {
+        int64_t most = tra_max64(1, b->g->loops[l]->most);
+        for (int k = 0; k < t->n; k++)
+            if (t->counter[k]->node->loop == l) key->v[key->n + k] = n % most;
+        n /= most;
+    }
+    key->n += t->n;
+}
+
+const char *tra_turns_text(const tra_build *b, const tra_turns *t, int64_t number) {
+    tra_dims key = {0};
+    const char *text = "";
+    tra_turns_key(b, t, number, &key);
+    if (t->n == 1) return tra_arena_printf(b->arena, "in turn %" PRId64, key.v[0]);
+    for (int k = 0; k < t->n; k++)
+        text = tra_arena_printf(b->arena, "%s%s%s = %" PRId64, text, k ? ", " : "where ", t->counter[k]->stmt->name,
+                                key.v[k]);
+    return text;
+}
+
+bool tra_turns_countable(tra_build *b, const tra_ast *x, int64_t count) {
+    enum { MOST = 1 << 26 };
+    if (count <= MOST) return true;
+    tra_diag_error(b->d, x->span, "say fewer turns",
+                   "this is evaluated for all turns, of which there may be %d at most", MOST);
+    return false;
+}
+
+/* The function, which reads counters, of a key in the turn of that number. */
+static tra_status key_in_turn(const tra_build *b, const tra_keyfn *f, const tra_dims *key, const tra_turns *turns,
+                              int64_t number, tra_dims *out, tra_err *e) {
     tra_dims with = *key;
-    with.v[with.n++] = turn;
+    tra_turns_key(b, turns, number, &with);
     out->n = f->n;
     for (int i = 0; i < f->n; i++) TRA_TRY(tra_keyexpr_eval(f->expr[i], &with, &out->v[i], e));
     return TRA_OK;
 }
 
-/* Is the function of these keys the same in all turns of the loop? If not, there is a diagnostic. */
+/* Is the function of these keys the same in all turns of the loops? If not, there is a diagnostic. */
 static bool is_of_all_turns(tra_build *b, const tra_ast *x, const tra_keyfn *f, const tra_catalog *keys,
-                            const tra_symbol *turn) {
-    int64_t turns = b->g->loops[turn->node->loop]->most;
+                            const tra_turns *turns) {
+    int64_t count;
     tra_err e = {0};
+    tra_turns_loop(b, turns, &count);
+    if (!tra_turns_countable(b, x, count)) return false;
     for (int64_t k = 0; k < keys->n; k++) {
         tra_dims key, first, other;
         tra_catalog_key(keys, k, &key);
-        for (int64_t t = 0; t < turns; t++) {
-            if (key_in_turn(f, &key, t, t ? &other : &first, &e) != TRA_OK) {
-                tra_diag_error(b->d, x->span, NULL, "in turn %" PRId64 ": %s", t, e.msg);
+        for (int64_t t = 0; t < count; t++) {
+            if (key_in_turn(b, f, &key, turns, t, t ? &other : &first, &e) != TRA_OK) {
+                tra_diag_error(b->d, x->span, NULL, "%s: %s", tra_turns_text(b, turns, t), e.msg);
                 return false;
             }
             if (t == 0 || tra_dims_eq(&first, &other)) continue;
             char text[TRA_DIMTEXT];
             tra_diag_error(b->d, x->span,
                            "slice(X, [t*2 : (t+1)*2, :]) takes another part in each turn; EinSum reads the counter",
-                           "in turn %" PRId64 " this is another function of the keys than in turn 0: of %s", t,
-                           tra_key_text(&key, text));
+                           "%s this is another function of the keys than %s: of %s", tra_turns_text(b, turns, t),
+                           tra_turns_text(b, turns, 0), tra_key_text(&key, text));
             return false;
         }
     }
@@ -255,14 +310,12 @@ const tra_keyfn *tra_build_keyfn(tra_build *b, const tra_ast *x, int arity, bool
         tra_diag_error(b->d, body->span, NULL, "a key of more than %d components", TRA_MAXDIM);
         return NULL;
     }
-    const tra_symbol *turn = NULL;
+    tra_turns turns = {0};
     key_scope sc = {.n = n, .names = f->names, .what = "a key expression"};
-    if (keys && n < TRA_MAXDIM) sc.turn = &turn;
+    if (keys) sc.turns = &turns;
     if (!key_parts(b, body, &sc, f)) return NULL;
-    if (!turn) return f;
-    if (!is_of_all_turns(b, body, f, keys, turn)) return NULL;
+    if (turns.n == 0) return f;
+    if (!is_of_all_turns(b, body, f, keys, &turns)) return NULL;
     sc.first = true;
     return key_parts(b, body, &sc, f) ? f : NULL;
 }
-
-

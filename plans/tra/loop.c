@@ -3,6 +3,7 @@
 #include "storage.h"
 #include "table_build.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* A loop that is being built. */
@@ -10,6 +11,7 @@ typedef struct building {
     const tra_stmt *st;
     tra_repeat *loop;
     int id, cap, captraces;
+    int names; /* that are known before its body */
     bool ok;
     tra_symbol **symbol; /* of each state */
 } building;
@@ -185,6 +187,33 @@ static void build_until(tra_build *b, building *w) {
     if (!w->loop->until) w->ok = false;
 }
 
+static bool is_of_name(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+/* Does the program name it after the loop? */
+static bool is_named_after(const tra_build *b, const tra_stmt *loop, const char *name) {
+    size_t n = strlen(name);
+    for (const char *s = b->g->src->text + loop->span.at + loop->span.len; (s = strstr(s, name)); s += n)
+        if (!is_of_name(s[-1]) && !is_of_name(s[n])) return true;
+    return false;
+}
+
+/* The trace of a loop in this one that is read after it: a state, which each turn gives what that traced. */
+static void carry_trace(tra_build *b, building *w, const tra_symbol *s) {
+    tra_repeat *l = w->loop;
+    const char *name = s->stmt->name;
+    tra_node *table = s->node;
+    tra_node *first = add_leaf(b, w, TRA_LEAF_EMPTY, 0, name, s->stmt->name_span, &table->type);
+    tra_node *leaf = add_leaf(b, w, TRA_LEAF_STATE, l->nstates, name, s->stmt->name_span, &table->type);
+    first->rows = tra_table_own_rows(b, first);
+    leaf->rows = tra_table_own_rows(b, leaf);
+    TRA_ARENA_ROOM(b->arena, l->states, l->nstates, w->cap);
+    l->states[l->nstates++] = (tra_repeat_state){
+        .name = name, .span = s->stmt->name_span, .first = first, .state = leaf, .next = table, .trace = s->stmt};
+    ((tra_symbol *)s)->used = true;
+    tra_diag_warn(b->d, s->stmt->name_span, "make what is to be kept of all turns a state",
+                  "after the loop around it '%s' has the rows of the last turn of that", name);
+}
+
 static void end_body(tra_build *b, void *ctx) {
     building *w = ctx;
     const tra_ast_program *body = w->st->body;
@@ -194,6 +223,10 @@ static void end_body(tra_build *b, void *ctx) {
         if (body->v[i].kind == TRA_STMT_TRACE) build_trace(b, w, &body->v[i]);
     }
     build_until(b, w);
+    for (int i = w->names; i < b->symbols.n && w->ok; i++) {
+        const tra_symbol *s = b->symbols.value[i];
+        if (s->stmt->kind == TRA_STMT_TRACE && s->node && is_named_after(b, w->st, s->stmt->name)) carry_trace(b, w, s);
+    }
 }
 
 /* ---- after the loop ---------------------------------------------------------------------------------------------- */
@@ -232,7 +265,7 @@ static void add_trace_table(tra_build *b, building *w, int k, const tra_stmt *st
 static void add_name(tra_build *b, const char *name, tra_node *n, const tra_stmt *st) {
     tra_symbol *s = tra_new(b->arena, tra_symbol);
     *s = (tra_symbol){.stmt = st, .ok = n != NULL, .seen = true, .node = n, .depth = b->depth};
-    if (tra_names_find(&b->symbols, name) < 0) tra_names_add(&b->symbols, name, s);
+    tra_names_add(&b->symbols, name, s);
     if (n) tra_build_add_name(b, name, s);
 }
 
@@ -254,8 +287,7 @@ static void add_sinks(tra_build *b, const building *w) {
     for (int i = 0; i < l->ntraces; i++)
         for (int j = 0; j < l->traces[i].n; j++)
             add_sink(b, l->traces[i].value[j], l->traces[i].name, TRA_SINK_TRACE, w->id, i, j);
-    for (int i = 0; i < l->nwatched; i++)
-        add_sink(b, l->watched[i], l->watched_name[i], TRA_SINK_TRACE, w->id, -1, i);
+    for (int i = 0; i < l->nwatched; i++) add_sink(b, l->watched[i], l->watched_name[i], TRA_SINK_TRACE, w->id, -1, i);
 }
 
 /* Gives the states their last values, and adds the tables of the traces. */
@@ -268,6 +300,10 @@ static void end_loop(tra_build *b, building *w) {
         s->last->labels = s->state->labels;
         if (!s->last->labels && s->next && l->most > 0) s->last->labels = s->next->labels;
         s->last->rows = s->state->type.columns ? tra_table_own_rows(b, s->last) : s->state->rows;
+        if (s->trace) {
+            add_name(b, s->name, s->last, s->trace);
+            continue;
+        }
         w->symbol[i]->node = s->last;
         if (!w->ok) w->symbol[i]->ok = false;
     }
@@ -304,6 +340,7 @@ void tra_build_repeat(tra_build *b, const tra_stmt *st) {
     begin_states(b, &w);
     begin_turn(b, &w);
     b->loop = w.id;
+    w.names = b->symbols.n;
     tra_build_body(b, st->body, end_body, &w);
     b->loop = outer;
     tra_names_cut(&b->symbols, names);

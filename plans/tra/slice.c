@@ -31,17 +31,17 @@ static bool shape_of(tra_build *b, const tra_ast *x, const char *name, const tra
     return true;
 }
 
-/* A range from:to of a dimension, as functions of the turn of a loop. */
+/* A range from:to of a dimension, as functions of the turns of loops. */
 typedef struct range {
     const tra_keyexpr *from, *to; /* NULL: the end of the dimension */
     int64_t step;
 } range;
 
-/* A slice that is being built. turn: the counter on which it depends; NULL: none. */
+/* A slice that is being built. turns: the counters on which it depends. */
 typedef struct slicing {
     tra_build *b;
     const tra_ast *list;
-    const tra_symbol *turn;
+    tra_turns turns;
     tra_dims shape;
     range at[TRA_MAXDIM];
 } slicing;
@@ -63,19 +63,19 @@ static bool read_range(slicing *w, int d) {
         return false;
     }
     bool from = x->kids[0]->kind != TRA_AST_STAR, to = x->kids[1]->kind != TRA_AST_STAR;
-    if (from && !tra_build_int_of_turn(w->b, x->kids[0], "the begin of a range", &r->from, &w->turn)) return false;
-    return !to || tra_build_int_of_turn(w->b, x->kids[1], "the end of a range", &r->to, &w->turn);
+    if (from && !tra_build_int_of_turn(w->b, x->kids[0], "the begin of a range", &r->from, &w->turns)) return false;
+    return !to || tra_build_int_of_turn(w->b, x->kids[1], "the end of a range", &r->to, &w->turns);
 }
 
-/* The range of dimension d in a turn; false after a diagnostic. A range with a step back begins above its end, and an
- * end that is left out is then one before the first position. */
+/* The range of dimension d in the turn of that number; false after a diagnostic. A range with a step back begins above
+ * its end, and an end that is left out is then one before the first position. */
 static bool range_in(const slicing *w, int d, int64_t turn, int64_t *from, int64_t *to) {
-    const tra_dims key = {1, {turn}};
+    tra_dims key = {0};
     const tra_span span = w->list->kids[d]->span;
     int64_t n = w->shape.v[d];
-    char when[48] = "";
     tra_err e = {0};
     bool back = w->at[d].step < 0;
+    tra_turns_key(w->b, &w->turns, turn, &key);
     *from = back ? n - 1 : 0, *to = back ? -1 : n;
     if ((w->at[d].from && tra_keyexpr_eval(w->at[d].from, &key, from, &e) != TRA_OK) ||
         (w->at[d].to && tra_keyexpr_eval(w->at[d].to, &key, to, &e) != TRA_OK)) {
@@ -83,33 +83,37 @@ static bool range_in(const slicing *w, int d, int64_t turn, int64_t *from, int64
         return false;
     }
     if (back ? *from < n && *to <= *from && *to >= -1 : *from >= 0 && *from <= *to && *to <= n) return true;
-    if (w->turn) snprintf(when, sizeof when, "in turn %" PRId64 " ", turn);
+    const char *when = w->turns.n ? tra_turns_text(w->b, &w->turns, turn) : "";
     tra_diag_error(
         w->b->d, span,
         back ? "a range from:to:-1 has the positions from, from - 1, ..., to + 1; write 10::-1 for all down to 0"
              : "a range from:to has the positions from, ..., to - 1",
-        "%sthis dimension has %" PRId64 " positions, of which %" PRId64 ":%" PRId64 " is no range", when, n, *from,
-        *to);
+        "%s%sthis dimension has %" PRId64 " positions, of which %" PRId64 ":%" PRId64 " is no range", when,
+        *when ? " " : "", n, *from, *to);
     return false;
 }
 
 /* Sets the origins of all turns. The slice has the same extents in each. */
 static bool find_origins(const slicing *w, tra_node *fields) {
-    const tra_repeat *l = w->b->g->loops[w->turn->node->loop];
-    int64_t turns = tra_max64(1, l->most), *v = tra_arena_array(w->b->arena, (size_t)turns * w->shape.n, sizeof *v);
+    int64_t turns;
+    int loop = tra_turns_loop(w->b, &w->turns, &turns);
+    if (!tra_turns_countable(w->b, w->list, turns)) return false;
+    int64_t *v = tra_arena_array(w->b->arena, (size_t)turns * w->shape.n, sizeof *v);
     for (int64_t t = 0; t < turns; t++)
         for (int d = 0; d < w->shape.n; d++) {
             int64_t to, *from = &v[t * w->shape.n + d];
             if (!range_in(w, d, t, from, &to)) return false;
             if (to - *from == fields->extent.v[d]) continue;
             tra_diag_error(w->b->d, w->list->kids[d]->span, "write for instance t*b : (t+1)*b",
-                           "in turn %" PRId64 " the range has %" PRId64 " positions, in turn 0 %" PRId64, t, to - *from,
-                           fields->extent.v[d]);
+                           "%s the range has %" PRId64 " positions, %s %" PRId64, tra_turns_text(w->b, &w->turns, t),
+                           to - *from, tra_turns_text(w->b, &w->turns, 0), fields->extent.v[d]);
             return false;
         }
-    fields->turn = w->turn->node;
+    for (int k = 0; k < w->turns.n; k++)
+        if (w->turns.counter[k]->node->loop == loop) fields->turn = w->turns.counter[k]->node;
     fields->origins = v;
-    fields->origins_digest = XXH64(v, (size_t)turns * (size_t)w->shape.n * sizeof *v, (uint64_t)w->turn->node->loop);
+    fields->norigins = turns;
+    fields->origins_digest = XXH64(v, (size_t)turns * (size_t)w->shape.n * sizeof *v, (uint64_t)loop);
     return true;
 }
 
@@ -170,7 +174,7 @@ static tra_node *build_slice(tra_build *b, const tra_ast *call, tra_build_operan
         fields.block.v[d] = tra_max64(1, tra_min64(fields.block.v[d], fields.extent.v[d]));
         all = all && fields.extent.v[d] == w.shape.v[d];
     }
-    if (!ok || (w.turn && !find_origins(&w, &fields))) return NULL;
+    if (!ok || (w.turns.n && !find_origins(&w, &fields))) return NULL;
     return all ? fields.in[0] : tra_build_made(b, TRA_OP_REPART, call->span, &fields);
 }
 

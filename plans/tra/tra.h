@@ -35,8 +35,16 @@ typedef enum tra_opcode {
 const char *tra_opcode_text(tra_opcode op);
 
 /* What an INPUT is that reads no file: the value of a state in this turn of its loop (STATE) or after the loop (LAST),
- * the number of the turn, or the table of what the turns of a loop traced. */
-typedef enum tra_leaf { TRA_LEAF_FILE, TRA_LEAF_STATE, TRA_LEAF_LAST, TRA_LEAF_TURN, TRA_LEAF_TRACE } tra_leaf;
+ * the number of the turn, the table of what the turns of a loop traced, or what stands for that of a loop in this one
+ * before its first turn: a table without rows (EMPTY). */
+typedef enum tra_leaf {
+    TRA_LEAF_FILE,
+    TRA_LEAF_STATE,
+    TRA_LEAF_LAST,
+    TRA_LEAF_TURN,
+    TRA_LEAF_TRACE,
+    TRA_LEAF_EMPTY
+} tra_leaf;
 
 /* What the positions along a dimension follow: the keys of a pivot, in ascending order; the rows of a table, in its
  * order; or the positions in a file that does not label them. */
@@ -70,10 +78,12 @@ struct tra_node {
     /* REPART: where the result begins in the input, in elements (it may be before or beyond it), and its extents;
      * outside of the input it is 0. Both have n = 0 where the result is the tensor of the input. */
     tra_dims origin, extent;
-    /* REPART in a loop: the turn of the loop on which the origin depends, with the origin of each turn, one after the
-     * other; `origin` is that of the first. NULL: on none. */
+    /* REPART in a loop: the turn of the innermost loop on which the origin depends, with the origins of its turns, one
+     * after the other, in all turns of the loops around it on which it depends too ; `origin` is that
+     * of the first. NULL: on none. */
     const tra_node *turn;
     const int64_t *origins;
+    int64_t norigins;
     uint64_t origins_digest;
     /* For each array dimension the table whose rows it stands for, if only the run counts these, else NULL. NULL as a
      * whole: there is no such dimension. */
@@ -137,6 +147,7 @@ typedef struct tra_repeat_state {
     const char *name;
     tra_span span;                         /* of the name in its `next` */
     tra_node *first, *state, *next, *last; /* the value before the loop; the leaves; what it is in the next turn */
+    const tra_stmt *trace; /* it has what a loop in this one traced, by that statement; NULL: it is a state */
 } tra_repeat_state;
 typedef struct tra_repeat_trace {
     const char *name;

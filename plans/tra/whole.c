@@ -278,6 +278,8 @@ static bool is_relation(const tra_build *b, const tra_ast *x) {
     if (x->kind == TRA_AST_CALL) return strcmp(x->text, "extent") != 0 && strcmp(x->text, "index") != 0;
     int at = x->kind == TRA_AST_NAME ? tra_names_find(&b->symbols, x->text) : -1;
     const tra_symbol *s = at >= 0 ? b->symbols.value[at] : NULL;
+    if (at < 0 && x->kind == TRA_AST_NAME && tra_names_find(&b->gone, x->text) >= 0)
+        return true;                    /* the operand tells */
     return s && (!s->param || s->node); /* the counter of a loop is of rank 0 */
 }
 
