@@ -37,9 +37,11 @@ void tra_engine_fail(tra_engine *g, const tra_unit *by, tra_err *e) {
     pthread_cond_broadcast(&g->ended);
 }
 
+static const double TICK = 0.25; /* seconds */
+
 tra_status tra_engine_tick(tra_engine *g, tra_err *e) {
     double now = tra_now();
-    if (!g->producer.tick || now < g->producer.ticked + 0.25) return TRA_OK;
+    if (!g->producer.tick || now < g->producer.ticked + TICK) return TRA_OK;
     g->producer.ticked = now;
     return g->producer.tick(g->producer.tick_ctx, e);
 }
@@ -140,12 +142,14 @@ void tra_unit_drop(tra_engine *g, tra_unit *u) {
 
 /* ---- seconds in which some worker computes --------------------------------------------------------------------- */
 
-void tra_engine_begin_computing(tra_engine *g) {
-    if (g->clock.running++ == 0) g->clock.since = tra_now();
+double tra_engine_begin_computing(tra_engine *g) {
+    return g->clock.running++ == 0 ? g->clock.since = tra_now() : 0;
 }
 
-void tra_engine_end_computing(tra_engine *g) {
-    if (--g->clock.running == 0) g->clock.seconds += tra_now() - g->clock.since;
+double tra_engine_end_computing(tra_engine *g) {
+    double now = --g->clock.running == 0 ? tra_now() : 0;
+    if (now > 0) g->clock.seconds += now - g->clock.since;
+    return now;
 }
 
 double tra_engine_computed_seconds(tra_engine *g) {
@@ -157,13 +161,10 @@ double tra_engine_computed_seconds(tra_engine *g) {
 
 void tra_engine_set_writing(tra_worker *w, bool begins) {
     tra_engine *g = w->engine;
-    (void)tra_track_do(w->track, begins ? TRA_DO_WRITE : TRA_DO_COMPUTE);
     pthread_mutex_lock(&g->lock);
-    if (begins)
-        tra_engine_end_computing(g);
-    else
-        tra_engine_begin_computing(g);
+    double now = begins ? tra_engine_end_computing(g) : tra_engine_begin_computing(g);
     pthread_mutex_unlock(&g->lock);
+    (void)tra_track_do_at(w->track, begins ? TRA_DO_WRITE : TRA_DO_COMPUTE, now);
 }
 
 /* ---- the queue ------------------------------------------------------------------------------------------------- */
@@ -340,6 +341,13 @@ static bool is_small(const tra_engine *g, const tra_unit *u) {
     return small;
 }
 
+/* May whoever takes memory have to wait for it? Else the clock is not asked. */
+static bool may_be_short(const tra_engine *g) {
+    if (!g->producer.track) return false;
+    tra_pool_stats s = tra_pool_stat(g->pool);
+    return s.used > s.budget / 2;
+}
+
 tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     pthread_mutex_lock(&g->lock);
     while ((atomic_load(&g->queue.inflight) >= TRA_LOOKAHEAD ||
@@ -350,9 +358,10 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     pthread_mutex_unlock(&g->lock);
     tra_status s = tra_engine_await_inputs(g, u, e);
     int pinned = 0;
-    tra_doing before = tra_track_do(g->producer.track, TRA_DO_AWAIT_MEMORY); /* takes no time where there is room */
+    bool slow = may_be_short(g);
+    tra_doing before = slow ? tra_track_do(g->producer.track, TRA_DO_AWAIT_MEMORY) : TRA_DO_COMPUTE;
     for (; s == TRA_OK && pinned < u->ninputs; pinned++) s = tra_engine_pin(g, &u->inputs[pinned], true, e);
-    (void)tra_track_do(g->producer.track, before);
+    if (slow) (void)tra_track_do(g->producer.track, before);
     for (int i = 0; s != TRA_OK && i < pinned; i++) {
         if (u->inputs[i].extra_pin && u->inputs[i].block) tra_block_unpin(g->pool, u->inputs[i].block);
     }
@@ -397,7 +406,7 @@ tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
     if (g->queue.held) {
         tra_engine_run_held(g);
         g->queue.held = false; /* nothing of it is left */
-        if (g->producer.tick) tick(g);
+        if (g->producer.tick && g->clock.since > g->producer.ticked + TICK) tick(g); /* the clock was just asked */
     }
     while (g->queue.head || atomic_load(&g->queue.inflight) > 0 ||
            atomic_load(&g->background.calls) > 0) { /* a unit has ended when what it held is given back */

@@ -96,7 +96,8 @@ static tra_status decode(tra_engine *g, tra_unit_input *in, tra_worker *w, void 
     tra_cell base;
     TRA_TRY(tra_cell_of(p->type, ordinal, in->block->ptr, in->block->bytes, &base, e));
     pthread_mutex_lock(&g->lock);
-    tra_engine_begin_computing(g);
+    double now = tra_engine_begin_computing(g);
+    if (w) (void)tra_track_do_at(w->track, TRA_DO_COMPUTE, now);
     pthread_mutex_unlock(&g->lock);
     tra_status s = derive(g, in, &base, w, scratch, e);
     pthread_mutex_lock(&g->lock);
@@ -119,7 +120,6 @@ tra_status tra_engine_prepare(tra_engine *g, tra_unit_input *in, tra_worker *w, 
         loaded(g);
         if (s != TRA_OK) return s;
     }
-    if (in->via) (void)tra_track_do(w->track, TRA_DO_COMPUTE);
     return decode(g, in, w, w->scratch, e);
 }
 

@@ -96,9 +96,10 @@ static inline bool tra_engine_gives_up(const tra_engine *g, const tra_unit *u) {
 }
 /* Takes a unit out of the queue. Under the lock. */
 void tra_engine_dequeue(tra_engine *g, tra_unit *u);
-/* A task, or an input that is computed on reading, begins and ends to run: its time is counted. Under the lock. */
-void tra_engine_begin_computing(tra_engine *g);
-void tra_engine_end_computing(tra_engine *g);
+/* A task, or an input that is computed on reading, begins and ends to run: its time is counted. Under the lock.
+ * Returns the time, if the clock was asked; else 0. */
+double tra_engine_begin_computing(tra_engine *g);
+double tra_engine_end_computing(tra_engine *g);
 
 /* Pins the stored block of an input, and allocates the block of an input that is computed on reading. reserve: where
  * only the data tell the size of the latter, memory is reserved, and the worker allocates the block when it knows. */

@@ -77,7 +77,6 @@ static void help(tra_engine *g, tra_shared_work *x, const tra_worker *w) {
     (void)tra_track_do(w->track, TRA_DO_COMPUTE);
     pthread_mutex_unlock(&g->lock);
     run_pieces(x, w->scratch);
-    (void)tra_track_do(w->track, TRA_DO_AWAIT_WORK);
     pthread_mutex_lock(&g->lock);
     g->now.occupied--;
     g->now.computing--;
@@ -113,13 +112,14 @@ void tra_engine_share(tra_engine *g, bool begins) {
 /* Runs a task, or prepares an input (task < 0), that find_work has found. Under the lock, which it releases meanwhile.
  */
 static void run_found(tra_engine *g, tra_worker *w, tra_unit *u, int task) {
+    double now = 0;
     g->now.occupied++;
-    if (task >= 0) g->now.computing++, tra_engine_begin_computing(g), tra_engine_wake_readers(g);
+    if (task >= 0) g->now.computing++, now = tra_engine_begin_computing(g), tra_engine_wake_readers(g);
+    bool reads = task < 0 && (u->inputs[-1 - task].load || !u->inputs[-1 - task].via); /* else it says what it does */
+    if (task >= 0 || reads) (void)tra_track_do_at(w->track, reads ? TRA_DO_READ : TRA_DO_COMPUTE, now);
     pthread_mutex_unlock(&g->lock);
     tra_err e = {0};
-    (void)tra_track_do(w->track, task < 0 ? TRA_DO_READ : TRA_DO_COMPUTE);
     tra_status s = task < 0 ? tra_engine_prepare(g, &u->inputs[-1 - task], w, &e) : u->run(u, task, w, &e);
-    (void)tra_track_do(w->track, TRA_DO_AWAIT_WORK);
     pthread_mutex_lock(&g->lock);
     g->now.occupied--;
     if (s != TRA_OK) tra_engine_fail(g, u, &e);
@@ -127,7 +127,8 @@ static void run_found(tra_engine *g, tra_worker *w, tra_unit *u, int task) {
         u->preps_done++;
     } else {
         g->now.computing--;
-        tra_engine_end_computing(g);
+        now = tra_engine_end_computing(g);
+        if (g->queue.held) (void)tra_track_do_at(w->track, TRA_DO_AWAIT_WORK, now); /* it is not this worker's thread */
         u->done[task] = 1;
         u->tasks_done++;
     }
@@ -166,6 +167,7 @@ void *tra_engine_run_worker(void *arg) {
         tra_shared_work *x = NULL;
         while (!(!g->queue.held && (u = find_work(g, w, &task))) && !(x = find_shared(g, w)) && !g->stop) {
             g->direct.late |= g->direct.reading > 0;
+            if (!g->queue.held || w->id > 0) (void)tra_track_do(w->track, TRA_DO_AWAIT_WORK);
             pthread_cond_wait(&g->work, &g->lock);
         }
         if (u)

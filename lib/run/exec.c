@@ -227,7 +227,7 @@ static tra_status tick(void *ctx, tra_err *e) {
     tra_execution *x = ctx;
     if (x->progress.form != TRA_PROGRESS_NONE)
         tra_progress_show(&x->progress, atomic_load(&x->site.done), x->site.total);
-    if (tra_record_wants_sample(x->report->record)) sample(x);
+    if (x->report->record && tra_record_wants_sample(x->report->record, tra_now())) sample(x);
     tra_journal_flush(x->journal);
     return check_site(&x->site, e);
 }
@@ -252,20 +252,21 @@ static tra_status run_needed(tra_execution *x, int i, tra_err *e) {
     tra_journal_flush(x->journal);
     if (s != TRA_OK && s != TRA_INPUT) tra_comm_alarm(&x->site.comm);
     s = tra_exec_name_statement(&x->plan->ops[i], end_overlapping(x, i, s, e), e);
+    if (x->site.comm.size == 1) return s;
     before = tra_engine_do(x->site.engine, TRA_DO_EXCHANGE); /* it waits for the sites that are later */
     s = tra_comm_agree(&x->site.comm, s, e);
     (void)tra_engine_do(x->site.engine, before);
     return s;
 }
 
-/* Counts what an operator took since `before`, in addition to the turns before this one. */
+/* Counts what an operator took since `before` until now, in addition to the turns before this one. */
 static void add_report(tra_execution *x, int i, const tra_pool_stats *before, const tra_op_report *begun,
-                       bool reads_on) {
+                       double now, bool reads_on) {
     const tra_op *op = &x->plan->ops[i];
     tra_op_report *rep = &x->report->ops[i];
     tra_pool_stats after = tra_pool_stat(x->site.pool);
     if (!tra_op_overlaps(op)) { /* what an exchange that overlaps stages took is known when it ends */
-        rep->seconds += tra_now() - begun->seconds;
+        rep->seconds += now - begun->seconds;
         rep->sent += x->site.sent - begun->sent;
         rep->received += x->site.received - begun->received;
     }
@@ -277,12 +278,12 @@ static void add_report(tra_execution *x, int i, const tra_pool_stats *before, co
 }
 
 /* Runs operator i, if it is to run, and gives up what nothing else reads. *reads_on: bytes that are read count for the
- * stage which exchanges overlap. */
-static tra_status run_step(tra_execution *x, int i, bool *reads_on, tra_err *e) {
+ * stage which exchanges overlap. *now: when the step before ended; 0: no step was before; set to the end of this one. */
+static tra_status run_step(tra_execution *x, int i, bool *reads_on, double *now, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
     bool in_loop = x->plan->nloops > 0 && op->loop >= 0, again = in_loop && x->loops[op->loop].turns > 0;
     tra_pool_stats before = tra_pool_stat(x->site.pool);
-    tra_op_report begun = {.seconds = tra_now(),
+    tra_op_report begun = {.seconds = *now > 0 ? *now : tra_now(),
                            .kernel_seconds = tra_engine_computed_seconds(x->site.engine),
                            .sent = x->site.sent,
                            .received = x->site.received};
@@ -301,9 +302,10 @@ static tra_status run_step(tra_execution *x, int i, bool *reads_on, tra_err *e) 
     if (s == TRA_OK && !in_loop) tra_checkpoint_stage_end(x->checkpoint, i, x->parts, x->complete);
     *reads_on = tra_op_overlaps(op) ||
                 (*reads_on && !tra_op_is_stage(op)); /* bytes that it reads count for the join that it overlaps */
-    add_report(x, i, &before, &begun, *reads_on);
-    tra_record_op(x->report->record, i, begun.seconds, tra_now());
-    if (tra_record_wants_sample(x->report->record)) {
+    *now = tra_now();
+    add_report(x, i, &before, &begun, *now, *reads_on);
+    tra_record_op(x->report->record, i, begun.seconds, *now);
+    if (tra_record_wants_sample(x->report->record, *now)) {
         x->written = 0;
         for (int k = 0; k < x->plan->nops; k++) x->written += x->files[k] ? tra_outfile_written(x->files[k]) : 0;
         sample(x);
@@ -325,16 +327,18 @@ static int loop_at(const tra_execution *x, int loop, int i) {
 
 tra_status tra_exec_range(tra_execution *x, int loop, int from, int to, tra_err *e) {
     bool reads_on = false;
+    double now = 0;
     for (int i = from; i <= to; i++) {
         int inner = loop_at(x, loop, i);
         if (inner < 0) {
-            TRA_TRY(run_step(x, i, &reads_on, e));
+            TRA_TRY(run_step(x, i, &reads_on, &now, e));
             continue;
         }
         int last = x->plan->loops[inner].last;
         if (x->needed[last]) TRA_TRY(tra_exec_loop(x, inner, e));
         for (int j = i; j <= last; j++) x->report->ops[j].peak_memory = see_peak(x->report);
         i = last;
+        now = 0;
     }
     return TRA_OK;
 }

@@ -53,7 +53,7 @@ void tra_progress_op(tra_progress *p, int op) {
 }
 
 void tra_progress_show(tra_progress *p, int64_t done, int64_t all) {
-    double now = tra_now();
+    double now = p->form == TRA_PROGRESS_NONE ? 0 : tra_now();
     if (p->form == TRA_PROGRESS_NONE || now < p->due) return;
     const tra_op *op = &p->plan->ops[p->current];
     const char *name = op->what.name ? op->what.name : "", *blank = *name ? " " : "", *kind = tra_plan_op_text(op->op);

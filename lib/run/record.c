@@ -27,7 +27,8 @@ const char *tra_counter_text(tra_counter c) {
 
 struct tra_track {
     double begun, width; /* of the record; of a bucket */
-    double since;
+    double since, first, last; /* now began; the bucket `at` */
+    int at;
     tra_doing now;
     int64_t did[TRA_TIME_BUCKETS][TRA_DOINGS_COUNT]; /* nanoseconds */
 };
@@ -40,7 +41,8 @@ typedef struct moment {
 } moment;
 
 struct tra_record {
-    double begun, width, sampled;
+    double begun, width, sampled, first, last; /* of the bucket `at` */
+    int at;
     int64_t counted[TRA_COUNTERS_COUNT]; /* at the last sample */
     moment v[TRA_TIME_BUCKETS];
     int ntracks;
@@ -58,9 +60,15 @@ static void widen_track(tra_track *t) {
         }
     }
     t->width *= 2;
+    t->last = 0; /* no bucket */
 }
 
 static void add_span(tra_track *t, tra_doing what, double from, double to) {
+    if (from >= t->first && to < t->last) { /* most are short */
+        t->did[t->at][what] += (int64_t)((to - from) * 1e9);
+        return;
+    }
+    double begun = t->begun;
     from -= t->begun, to -= t->begun;
     while (to >= t->width * TRA_TIME_BUCKETS) widen_track(t);
     for (int i = (int)(from / t->width); from < to && i < TRA_TIME_BUCKETS; i++) {
@@ -68,18 +76,24 @@ static void add_span(tra_track *t, tra_doing what, double from, double to) {
         if (end > to) end = to;
         if (end > from) t->did[i][what] += (int64_t)((end - from) * 1e9);
         from = end > from ? end : from;
+        t->at = i, t->first = begun + t->width * i, t->last = begun + t->width * (i + 1);
     }
 }
 
-tra_doing tra_track_do(tra_track *t, tra_doing what) {
-    if (!t) return what;
-    tra_doing before = t->now;
-    double now = tra_now();
-    if (now > t->since) add_span(t, before, t->since, now);
+static void end_span(tra_track *t, double now) {
+    if (now > t->since) add_span(t, t->now, t->since, now);
     t->since = now;
+}
+
+tra_doing tra_track_do_at(tra_track *t, tra_doing what, double now) {
+    if (!t || what == t->now) return what;
+    tra_doing before = t->now;
+    end_span(t, now > 0 ? now : tra_now());
     t->now = what;
     return before;
 }
+
+tra_doing tra_track_do(tra_track *t, tra_doing what) { return tra_track_do_at(t, what, 0); }
 
 /* ---- a site ---------------------------------------------------------------------------------------------------- */
 
@@ -116,6 +130,7 @@ static void widen(tra_record *r) {
     for (int i = 0; i < TRA_TIME_BUCKETS / 2; i++) merge(&r->v[i], &r->v[2 * i], &r->v[2 * i + 1]);
     memset(&r->v[TRA_TIME_BUCKETS / 2], 0, TRA_TIME_BUCKETS / 2 * sizeof *r->v);
     r->width *= 2;
+    r->last = 0; /* no bucket */
 }
 
 /* The bucket of a time since the record began. */
@@ -125,21 +140,28 @@ static int bucket_at(tra_record *r, double at) {
     return (int)tra_min64((int64_t)(at / r->width), TRA_TIME_BUCKETS - 1);
 }
 
+static void add_op(moment *m, int op, int64_t ns) {
+    if (m->op == op + 1)
+        m->ns += ns;
+    else if (ns > m->ns)
+        m->op = op + 1, m->ns = ns;
+}
+
 void tra_record_op(tra_record *r, int op, double from, double to) {
     if (!r || to <= from) return;
+    if (from >= r->first && to < r->last) { /* most are short */
+        add_op(&r->v[r->at], op, (int64_t)((to - from) * 1e9));
+        return;
+    }
     int last = bucket_at(r, to - r->begun), first = bucket_at(r, from - r->begun);
     for (int i = first; i <= last; i++) {
         double begin = r->begun + r->width * i, end = begin + r->width;
-        int64_t ns = (int64_t)(((end < to ? end : to) - (begin > from ? begin : from)) * 1e9);
-        moment *m = &r->v[i];
-        if (m->op == op + 1)
-            m->ns += ns;
-        else if (ns > m->ns)
-            m->op = op + 1, m->ns = ns;
+        add_op(&r->v[i], op, (int64_t)(((end < to ? end : to) - (begin > from ? begin : from)) * 1e9));
+        r->at = i, r->first = begin, r->last = end;
     }
 }
 
-bool tra_record_wants_sample(const tra_record *r) { return r && tra_now() - r->sampled > r->width; }
+bool tra_record_wants_sample(const tra_record *r, double now) { return r && now - r->sampled > r->width; }
 
 void tra_record_sample(tra_record *r, int64_t memory, const int64_t counters[TRA_COUNTERS_COUNT]) {
     double now = tra_now();
@@ -197,7 +219,7 @@ tra_timeline tra_timeline_gather(const tra_comm *comm, tra_record *r) {
     double now = tra_now(), width = r->width;
     for (int i = 0; i < r->ntracks; i++) {
         tra_track *t = &r->tracks[i];
-        (void)tra_track_do(t, t->now);
+        end_span(t, now);
         if (t->width > width) width = t->width;
     }
     int64_t most[2] = {bits_of(width),

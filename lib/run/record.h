@@ -44,8 +44,11 @@ const char *tra_counter_text(tra_counter c);
 
 /* What one thread does. Only that thread writes it. */
 typedef struct tra_track tra_track;
-/* The thread begins to do this, and has ended what it did before, which is returned. t NULL: nothing is recorded. */
+/* The thread begins to do this, and has ended what it did before, which is returned. t NULL: nothing is recorded. The
+ * clock is asked only where it begins something else. */
 tra_doing tra_track_do(tra_track *t, tra_doing what);
+/* The same for a caller that has just asked the clock; now 0: it has not. */
+tra_doing tra_track_do_at(tra_track *t, tra_doing what, double now);
 
 /* The record of a site. */
 typedef struct tra_record tra_record;
@@ -55,7 +58,7 @@ void tra_record_free(tra_record *r); /* NULL is allowed */
 tra_track *tra_record_track(tra_record *r, int w);
 /* The main thread calls these. Operator `op` ran; memory of the process, and counters. r NULL: nothing. */
 void tra_record_op(tra_record *r, int op, double from, double to);
-bool tra_record_wants_sample(const tra_record *r); /* a while after the one before */
+bool tra_record_wants_sample(const tra_record *r, double now); /* a while after the one before */
 void tra_record_sample(tra_record *r, int64_t memory, const int64_t counters[TRA_COUNTERS_COUNT]);
 
 /* The records of all sites, or what a file has of them. A site has `fields` numbers for each bucket: these, then

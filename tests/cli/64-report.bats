@@ -510,3 +510,34 @@ assert [e["event"] for e in failed] == ["end"] and failed[0]["status"] == 4 and 
 END
     done
 }
+
+@test "recording asks the clock hardly more often than a run does that records nothing" {
+    cat >clocks.c <<'END'
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static long asked;
+int clock_gettime(clockid_t c, struct timespec *t) {
+    __atomic_fetch_add(&asked, 1, __ATOMIC_RELAXED);
+    return (int)syscall(SYS_clock_gettime, c, t);
+}
+__attribute__((destructor)) static void tell(void) { fprintf(stderr, "clocks %ld\n", asked); }
+END
+    cc -O2 -shared -fPIC clocks.c -o clocks.so
+    clocks() {
+        LD_PRELOAD="$PWD/clocks.so" ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0 \
+            "$TRA" run -q --no-history --threads 1 --memory 300M "$@" 2>&1 | sed -n 's/^clocks //p'
+    }
+    printf 'state s = gen(zero, [])\nrepeat 20000 {\nnext s[] = s[] + 1\n}\noutput s\n' >turns.tra
+    tra gen -q --shape 100000x10 --block 10x10 -o a.h5
+    printf 'input a from "a.h5"\nE[i,j] = exp(a[i,j])\noutput E\n' >blocks.tra
+    for each in "turns 0.1 20000" "blocks 6 10000"; do
+        set -- $each
+        plain=$(clocks $1.tra)
+        recorded=$(clocks --profile p.json $1.tra)
+        awk -v more=$((recorded - plain)) -v most=$2 -v n=$3 'BEGIN { exit !(more < 1500 + most * n) }' ||
+            { echo "$1: $plain clocks, $recorded with a record"; false; }
+    done
+}
