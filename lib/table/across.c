@@ -85,15 +85,14 @@ static int64_t begin_of_last(const tra_ranking *x, const tra_batch *b) {
     return b->rows - rows_alike(x, b, b->rows - 1, -1);
 }
 
-/* Values of a group, which stand before its NULLs; and those of them that are NaN. */
+/* Values of a group, which stand before its NULLs; and those of them that are NaN, which stand last. */
 static int64_t count_values(const tra_ranking *x, const tra_batch *b, int64_t from, int64_t to, int64_t *nans) {
     const tra_column *c = &x->in->v[x->nkeys];
     const tra_vector *v = &b->v[x->nkeys];
-    int64_t n = 0;
-    *nans = 0;
-    for (int64_t i = from; i < to && !(v->state && v->state[i]); i++, n++)
-        *nans += tra_coltype_is_float(c->type) && isnan(tra_value_real(c, v, i));
-    return n;
+    bool real = tra_coltype_is_float(c->type);
+    while (to > from && v->state && v->state[to - 1]) to--;
+    for (*nans = 0; real && to - *nans > from && isnan(tra_value_real(c, v, to - *nans - 1));) ++*nans;
+    return to - from;
 }
 
 static int64_t ends_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
@@ -187,11 +186,7 @@ static int64_t ranks_scratch(const void *data, const tra_dims *ext_a, const tra_
     return tra_vectors_bytes(x->in->n + x->carry->n + x->out->n);
 }
 
-static int64_t count_groups(const ranks *r) {
-    int64_t n = r->in.rows > 0;
-    for (int64_t i = 1; i < r->in.rows; i++) n += !equal(r->x, &r->in, i - 1, i);
-    return n;
-}
+static int64_t count_groups(const ranks *r) { return tra_order_count_runs(&r->in, r->x->nkeys, NULL); }
 
 static int64_t ranks_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     ranks r;

@@ -100,13 +100,8 @@ static void merge_runs(const order *o, const int64_t *from, int64_t n, int64_t l
     }
 }
 
-void tra_order_rows(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
-                    int64_t *spare) {
-    enum { FEW = 48 };
-    if (n > FEW && !tra_order_looks_up(b->schema, ncolumns, column)) {
-        tra_order_by_digits(b, ncolumns, column, desc, at, n, spare);
-        return;
-    }
+void tra_order_by_merging(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
+                          int64_t *spare) {
     const order o = {b, ncolumns, column, desc};
     int64_t *from = at, *to = spare;
     for (int64_t length = 1; length < n; length *= 2) {
@@ -116,6 +111,14 @@ void tra_order_rows(const tra_batch *b, int ncolumns, const int *column, const b
         to = t;
     }
     if (from != at) memcpy(at, from, (size_t)n * sizeof *at);
+}
+
+void tra_order_rows(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
+                    int64_t *spare) {
+    if (tra_order_looks_up(b->schema, ncolumns, column))
+        tra_order_by_merging(b, ncolumns, column, desc, at, n, spare);
+    else
+        tra_order_by_digits(b, ncolumns, column, desc, at, n, spare);
 }
 
 /* (a whole number is equal to itself) */
@@ -142,6 +145,21 @@ int64_t tra_order_runs(const tra_batch *b, int ncolumns, const int *column, cons
     for (int64_t i = 0; i < n; i++)
         if (begin[i]) begin[runs++] = i;
     begin[runs] = n;
+    return runs;
+}
+
+int64_t tra_order_count_runs(const tra_batch *b, int ncolumns, const int *column) {
+    enum { STRIP = 512 };
+    int64_t at[STRIP + 1], begins[STRIP + 1], runs = b->rows > 0;
+    for (int64_t from = 0; from + 1 < b->rows; from += STRIP) {
+        int64_t n = tra_min64(STRIP + 1, b->rows - from);
+        for (int64_t i = 0; i < n; i++) at[i] = from + i, begins[i] = 0;
+        for (int k = 0; k < ncolumns; k++) {
+            int c = column ? column[k] : k;
+            mark_changes(&b->v[c], b->schema->v[c].type, at, n, begins);
+        }
+        for (int64_t i = 1; i < n; i++) runs += begins[i];
+    }
     return runs;
 }
 

@@ -28,7 +28,11 @@ bool tra_order_looks_up(const tra_schema *s, int n, const int *column);
 enum { TRA_ORDER_SPARE = 2 };
 void tra_order_rows(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
                     int64_t *spare);
-/* The same where strings need not be looked up (radix.c). */
+/* The same by comparing rows, with room for n words; and where strings need not be looked up (radix.c), which compares
+ * up to TRA_ORDER_FEW rows. */
+enum { TRA_ORDER_FEW = 24 };
+void tra_order_by_merging(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
+                          int64_t *spare);
 void tra_order_by_digits(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
                          int64_t *spare);
 /* Numbers that are ordered as values are: of reals, NaN greatest and -0 as 0; and of whole numbers. */
@@ -58,6 +62,8 @@ void tra_key_words(const tra_batch *b, int ncolumns, const int *column, const tr
  * begin[runs] to n; returns the number of runs. begin has room for n + 1 numbers. */
 int64_t tra_order_runs(const tra_batch *b, int ncolumns, const int *column, const int64_t *at, int64_t n,
                        int64_t *begin);
+/* The number of such runs of a batch of sorted rows; column NULL: of the first columns. */
+int64_t tra_order_count_runs(const tra_batch *b, int ncolumns, const int *column);
 /* Are rows i and j equal in these columns? */
 bool tra_rows_equal(const tra_batch *b, int ncolumns, const int *column, int64_t i, int64_t j);
 /* Rows at[0..n) of a batch, to rows [0..n) of columns of the same types. */

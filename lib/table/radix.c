@@ -1,24 +1,27 @@
-/* radix.c - rows brought into order without comparing them: values become whole numbers that are ordered as they are,
- * and these are sorted digit by digit, from the last key to the first. */
+/* radix.c - rows brought into order with few comparisons: values become whole numbers that are ordered as they are. The
+ * highest bits of the keys of a row, above its number, make a word. Words are sorted by their digits; rows whose words
+ * have the same bits of keys are ordered by the keys that follow. */
+#include "../base/simd.h"
 #include "order.h"
 
 #include <string.h>
 
-/* A word is the number of a row, in the order so far, below as many bits of keys as have room: of the last key the
- * lowest bits lie lowest. When a word is full the rows are sorted by it, which is stable, and the next bits begin. */
+#define VECTORS TRA_ANY_TARGET __attribute__((optimize("O3")))
+
+/* Of n rows, `at` of which are at[i] of the batch. */
 typedef struct words {
     int64_t *at, n;
+    bool plain;             /* at[i] is i */
     uint64_t *word, *other; /* n each */
-    int row_bits, used;     /* used: bits of keys */
+    int row_bits, used;     /* used: bits of keys, the highest of a word */
 } words;
 
 static int bits_of(uint64_t most) { return most ? 64 - __builtin_clzll(most) : 0; }
 static uint64_t low_bits(int n) { return n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1; }
 
-static void begin_words(words *w) {
-    for (int64_t i = 0; i < w->n; i++) w->word[i] = (uint64_t)i;
-    w->used = 0;
-}
+/* ---- sorting words ----------------------------------------------------------------------------------------------- */
+
+enum { WIDEST = 11, MOST_DIGITS = 1 << WIDEST };
 
 static bool is_ascending(const words *w) {
     for (int64_t i = 1; i < w->n; i++)
@@ -26,119 +29,173 @@ static bool is_ascending(const words *w) {
     return true;
 }
 
-/* One digit, of so many bits from `shift` on. */
-static void sort_digit(words *w, int shift, int width) {
-    enum { MOST = 1 << 11 };
-    int64_t place[MOST] = {0}, sum = 0;
+/* Scatters n words by the digit from `shift` on; end[d] becomes the end of those of digit d. */
+static void scatter(const uint64_t *v, uint64_t *to, int64_t n, int shift, int width, int32_t *end) {
     uint64_t mask = low_bits(width);
-    for (int64_t i = 0; i < w->n; i++) place[w->word[i] >> shift & mask]++;
-    if (place[w->word[0] >> shift & mask] == w->n) return;
+    int32_t sum = 0;
+    memset(end, 0, sizeof *end << width);
+    for (int64_t i = 0; i < n; i++) end[v[i] >> shift & mask]++;
     for (uint64_t d = 0; d <= mask; d++) {
-        int64_t count = place[d];
-        place[d] = sum;
+        int32_t count = end[d];
+        end[d] = sum;
         sum += count;
     }
-    for (int64_t i = 0; i < w->n; i++) w->other[place[w->word[i] >> shift & mask]++] = w->word[i];
-    uint64_t *t = w->word;
-    w->word = w->other;
-    w->other = t;
+    for (int64_t i = 0; i < n; i++) to[end[v[i] >> shift & mask]++] = v[i];
 }
 
-/* Rows in the order of the words, of which there are none then. */
-static void sort_words(words *w) {
-    if (w->used == 0) return;
-    if (!is_ascending(w)) {
-        int widest = w->n < 1 << 13 || w->n > 1 << 20 ? 8 : 11; /* what caches hold of places, and of pages */
-        int passes = (int)tra_ceil_div(w->used, widest), width = (int)tra_ceil_div(w->used, passes);
-        for (int from = 0; from < w->used; from += width)
-            sort_digit(w, w->row_bits + from, tra_min64(width, w->used - from));
-        uint64_t mask = low_bits(w->row_bits);
-        for (int64_t i = 0; i < w->n; i++) w->other[i] = (uint64_t)w->at[w->word[i] & mask];
-        memcpy(w->at, w->other, (size_t)w->n * sizeof *w->at);
+static void insert_words(uint64_t *v, int64_t n) {
+    for (int64_t i = 1; i < n; i++) {
+        uint64_t x = v[i];
+        int64_t j = i;
+        for (; j > 0 && v[j - 1] > x; j--) v[j] = v[j - 1];
+        v[j] = x;
     }
-    begin_words(w);
 }
+
+/* Sorts words by their highest digit, and those of each digit in the same way. `lowest` bits are in order among words
+ * that are equal above them. They end in v; away: in other. */
+static void sort_from_top(uint64_t *v, uint64_t *other, int64_t n, int lowest, bool away) {
+    enum { FEW = 24 };
+    uint64_t all = UINT64_MAX, any = 0;
+    int32_t end[MOST_DIGITS];
+    for (int64_t i = 0; i < n && n > FEW; i++) all &= v[i], any |= v[i];
+    int top = bits_of(all ^ any), log = 63 - __builtin_clzll((uint64_t)n | 1);
+    if (n <= FEW || top <= lowest) {
+        if (n <= FEW) insert_words(v, n);
+        if (away) memcpy(other, v, (size_t)n * sizeof *v);
+        return;
+    }
+    int width = n > 1 << 20 ? 8 : (int)tra_min64(WIDEST, log - 2); /* what caches hold of places, and of pages */
+    width = (int)tra_min64(width, top - lowest);
+    scatter(v, other, n, top - width, width, end);
+    for (int64_t d = 0, from = 0; d < INT64_C(1) << width; from = end[d++])
+        if (end[d] > from) sort_from_top(other + from, v + from, end[d] - from, lowest, !away);
+}
+
+/* Rows in the order of the words, which is stable. */
+static void sort_words(words *w) {
+    uint64_t mask = low_bits(w->row_bits);
+    if (w->used == 0 || is_ascending(w)) return;
+    if (w->used <= 2 * WIDEST && w->n <= 1 << 20) {
+        int32_t end[MOST_DIGITS];
+        int width = (w->used + 1) / 2;
+        for (int shift = 64 - w->used; shift < 64; shift += width) {
+            scatter(w->word, w->other, w->n, shift, (int)tra_min64(width, 64 - shift), end);
+            uint64_t *t = w->word;
+            w->word = w->other;
+            w->other = t;
+        }
+    } else {
+        sort_from_top(w->word, w->other, w->n, w->row_bits, false);
+    }
+    for (int64_t i = 0; i < w->n; i++) w->other[i] = (uint64_t)w->at[w->word[i] & mask];
+    memcpy(w->at, w->other, (size_t)w->n * sizeof *w->at);
+}
+
+/* ---- making words ------------------------------------------------------------------------------------------------ */
 
 #define CODE_FLOAT(x) tra_order_of_real(x)
 #define CODE_INT(x)   tra_order_of_whole(x)
 #define CODE_BOOL(x)  tra_order_of_whole(x)
 #define CODES(name, text, T, class, ...)                                                                               \
-    case TRA_##name:                                                                                                   \
-        for (int64_t i = 0; i < w->n; i++) w->other[i] = CODE_##class(((const T *)v->values)[w->at[i]]);               \
-        break;
+    VECTORS static void codes_of_##name(const T *restrict v, int64_t n, uint64_t *restrict to) {                       \
+        for (int64_t i = 0; i < n; i++) to[i] = CODE_##class(v[i]);                                                    \
+    }                                                                                                                  \
+    static void codes_at_##name(const T *v, const int64_t *at, int64_t n, uint64_t *to) {                              \
+        for (int64_t i = 0; i < n; i++) to[i] = CODE_##class(v[at[i]]);                                                \
+    }
+TRA_DTYPES(CODES)
+#undef CODES
 
 /* Of every row a number that is ordered as its value is, into w->other. */
 static void take_codes(words *w, tra_coltype t, const tra_vector *v) {
+#define CODES(name, text, ...)                                                                                         \
+    case TRA_##name:                                                                                                   \
+        w->plain ? codes_of_##name(v->values, w->n, w->other) : codes_at_##name(v->values, w->at, w->n, w->other);     \
+        break;
     switch (tra_coltype_held(t)) { TRA_DTYPES(CODES) }
 }
 
-typedef struct range {
+VECTORS static void range_of(const uint64_t *v, int64_t n, uint64_t *least, uint64_t *most) {
+    uint64_t low = UINT64_MAX, high = 0;
+    for (int64_t i = 0; i < n; i++) {
+        low = v[i] < low ? v[i] : low;
+        high = v[i] > high ? v[i] : high;
+    }
+    *least = low;
+    *most = high;
+}
+
+/* The highest `room` bits of what has n bits join the words; base: what is 0, or from where they descend. */
+VECTORS static void join_bits(uint64_t *restrict word, const uint64_t *restrict v, int64_t n, uint64_t base, bool desc,
+                              int down, int up) {
+    for (int64_t i = 0; i < n; i++) word[i] |= (desc ? base - v[i] : v[i] - base) >> down << up;
+}
+
+/* False: not all bits have room. */
+static bool add_bits(words *w, int bits, uint64_t base, bool desc) {
+    int room = (int)tra_min64(bits, 64 - w->row_bits - w->used);
+    if (room > 0) join_bits(w->word, w->other, w->n, base, desc, bits - room, 64 - w->used - room);
+    w->used += room;
+    return room == bits;
+}
+
+/* A column joins the words: a bit where there are rows without a value and others, then values, counted from the least,
+ * or where rows descend from the greatest. False: not all of it has room. */
+static bool add_column(words *w, const tra_column *c, const tra_vector *v, bool desc) {
     uint64_t least, most;
-    int bits;
-    bool some_missing; /* there are rows without a value, and others */
-} range;
-
-static range range_of(words *w, const tra_column *c, const tra_vector *v) {
-    range r = {.least = UINT64_MAX};
     int64_t missing = 0;
-    take_codes(w, c->type, v);
     for (int64_t i = 0; v->state && i < w->n; i++) {
-        bool none = v->state[w->at[i]];
-        missing += none;
-        if (none) continue;
-        if (w->other[i] < r.least) r.least = w->other[i];
-        if (w->other[i] > r.most) r.most = w->other[i];
+        w->other[i] = v->state[w->at[i]] != TRA_STATE_VALUE;
+        missing += (int64_t)w->other[i];
     }
-    for (int64_t i = 0; !v->state && i < w->n; i++) {
-        r.least = w->other[i] < r.least ? w->other[i] : r.least;
-        r.most = w->other[i] > r.most ? w->other[i] : r.most;
+    if (missing == w->n) return true;
+    if (missing > 0 && !add_bits(w, 1, 0, false)) return false;
+    take_codes(w, c->type, v);
+    if (missing > 0) { /* those without a value become the least one, or the greatest */
+        least = UINT64_MAX, most = 0;
+        for (int64_t i = 0; i < w->n; i++) {
+            if (v->state[w->at[i]]) continue;
+            least = w->other[i] < least ? w->other[i] : least;
+            most = w->other[i] > most ? w->other[i] : most;
+        }
+        for (int64_t i = 0; i < w->n; i++)
+            if (v->state[w->at[i]]) w->other[i] = least;
+    } else {
+        range_of(w->other, w->n, &least, &most);
     }
-    r.bits = missing == w->n ? 0 : bits_of(r.most - r.least);
-    r.some_missing = missing > 0 && missing < w->n;
-    return r;
+    return add_bits(w, bits_of(most - least), desc ? most : least, desc);
 }
 
-/* Codes, counted from the least, or where rows descend from the greatest; what has no value is 0. */
-static void count_codes(words *w, const tra_vector *v, bool desc, const range *r) {
-    for (int64_t i = 0; i < w->n; i++) w->other[i] = desc ? r->most - w->other[i] : w->other[i] - r->least;
-    for (int64_t i = 0; v->state && i < w->n; i++)
-        if (v->state[w->at[i]]) w->other[i] = 0;
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static bool is_plain(const int64_t *at, int64_t n) {
+    int64_t differ = 0;
+    for (int64_t i = 0; i < n; i++) differ |= at[i] ^ i;
+    return differ == 0;
 }
 
-/* Bits `from` to from + n of w->other join the words. */
-static void add_bits(words *w, int from, int n) {
-    uint64_t mask = low_bits(n);
-    int shift = w->row_bits + w->used;
-    for (int64_t i = 0; i < w->n; i++) w->word[i] |= (w->other[i] >> from & mask) << shift;
-    w->used += n;
-}
-
-/* Another bit, above those of the value. */
-static void add_missing(words *w, const tra_vector *v) {
-    for (int64_t i = 0; i < w->n; i++) w->other[i] = v->state[w->at[i]] != TRA_STATE_VALUE;
-    add_bits(w, 0, 1);
-}
-
-static void add_column(words *w, const tra_column *c, const tra_vector *v, bool desc) {
-    range r = range_of(w, c, v);
-    int room = 64 - w->row_bits;
-    bool fresh = true; /* w->other has codes */
-    for (int from = 0, n; from < r.bits; from += n, fresh = false) {
-        if (w->used == room) sort_words(w), fresh = false;
-        n = (int)tra_min64(r.bits - from, room - w->used);
-        if (!fresh) take_codes(w, c->type, v);
-        count_codes(w, v, desc, &r);
-        add_bits(w, from, n);
+static void order_rows(const tra_batch *b, int ncolumns, const int *column, const bool *desc, words w) {
+    if (w.n <= TRA_ORDER_FEW) {
+        tra_order_by_merging(b, ncolumns, column, desc, w.at, w.n, (int64_t *)w.word);
+        return;
     }
-    if (r.some_missing && w->used == room) sort_words(w);
-    if (r.some_missing) add_missing(w, v);
+    int k = 0;
+    w.row_bits = bits_of((uint64_t)w.n - 1);
+    w.plain = is_plain(w.at, w.n);
+    for (int64_t i = 0; i < w.n; i++) w.word[i] = (uint64_t)i;
+    while (k < ncolumns && add_column(&w, &b->schema->v[column[k]], &b->v[column[k]], desc && desc[k])) k++;
+    sort_words(&w);
+    for (int64_t from = 0, end; k < ncolumns && from < w.n; from = end) {
+        for (end = from + 1; end < w.n && w.word[from] >> w.row_bits == w.word[end] >> w.row_bits;) end++;
+        if (end - from > 1)
+            order_rows(b, ncolumns - k, column + k, desc ? desc + k : NULL,
+                       (words){.at = w.at + from, .n = end - from, .word = w.word + from, .other = w.other + from});
+    }
 }
 
 void tra_order_by_digits(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
                          int64_t *spare) {
-    words w = {.at = at, .n = n, .word = (uint64_t *)spare, .other = (uint64_t *)spare + n};
-    w.row_bits = bits_of((uint64_t)n);
-    begin_words(&w);
-    for (int k = ncolumns - 1; k >= 0; k--) add_column(&w, &b->schema->v[column[k]], &b->v[column[k]], desc && desc[k]);
-    sort_words(&w);
+    order_rows(b, ncolumns, column, desc,
+               (words){.at = at, .n = n, .word = (uint64_t *)spare, .other = (uint64_t *)spare + n});
 }
