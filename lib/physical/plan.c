@@ -207,13 +207,18 @@ static bool lasts(const tra_plan *p, int i, const tra_op *reader) {
     return state || tra_op_is_outside(p, i, reader->id);
 }
 
+/* Has operator j ended when op runs? */
+static bool has_ended(const tra_plan *p, const tra_op *op, int j) {
+    return j < (op->orders.scan.first >= 0 ? op->orders.scan.first : op->id) && !tra_op_overlaps(&p->ops[j]);
+}
+
 bool tra_op_is_only_reader(const tra_plan *p, const tra_op *op, int side) {
     bool many = tra_op_is(op->op, TRA_SPLITS);
     int mine = tra_op_viewed(p, op->in[side], &many), readers = 0;
     if (lasts(p, mine, op)) return false;
     for (int j = mine + 1; j < p->nops && !many; j++) {
         const tra_op *reader = &p->ops[j];
-        bool reads = !tra_op_is_view(reader);
+        bool reads = !tra_op_is_view(reader) && !has_ended(p, op, j);
         for (int k = 0; reads && k < 2 && reader->in[k] >= 0; k++)
             readers += tra_op_viewed(p, reader->in[k], &many) == mine;
     }
@@ -221,14 +226,13 @@ bool tra_op_is_only_reader(const tra_plan *p, const tra_op *op, int side) {
 }
 
 bool tra_op_is_only_block_reader(const tra_plan *p, const tra_op *op, int side) {
-    int me = (int)(op - p->ops), runs = op->orders.scan.first >= 0 ? op->orders.scan.first : me;
     bool many = tra_op_is(op->op, TRA_SPLITS), other = false;
     int mine = tra_op_holder(p, op->in[side], &many);
     if (lasts(p, mine, op) || lasts(p, tra_op_viewed(p, op->in[side], &many), op)) return false;
     for (int j = 0; j < p->nops && !many; j++) {
-        if (j < runs && !tra_op_overlaps(&p->ops[j])) continue;
+        if (has_ended(p, op, j)) continue;
         for (int k = 0; k < 2; k++) {
-            if (p->ops[j].in[k] < 0 || (j == me && k == side)) continue;
+            if (p->ops[j].in[k] < 0 || (j == op->id && k == side)) continue;
             if (tra_op_holder(p, p->ops[j].in[k], &other) == mine) return false;
         }
     }

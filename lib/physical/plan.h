@@ -300,8 +300,8 @@ int tra_op_holder(const tra_plan *p, int i, bool *many);
 /* Is the operator the only reader, from now on, of the blocks of its input `side`, and does it read each for one tuple?
  * Then they can leave memory after use. Operators before it in the plan have ended, except exchanges that overlap. */
 bool tra_op_is_only_block_reader(const tra_plan *p, const tra_op *op, int side);
-/* Is the operator the only reader of its input `side` in the whole plan, and does it read each tuple once? Then blocks
- * that belong to that input alone can be dropped after use. */
+/* Is the operator the only reader, from now on, of its input `side`, and does it read each tuple once? Then blocks that
+ * belong to that input alone can be dropped after use. */
 bool tra_op_is_only_reader(const tra_plan *p, const tra_op *op, int side);
 
 /* Is the plan valid: inputs come before their operators, arities match, catalogs are there, placements of the inputs of

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 2 * TRA_WHOLE_FREQUENCIES, SAMPLE = 1 << 16, LOGS = 12, NEAR = 1 << 16, FEW = 1 << 10 };
+enum { SLOTS = 2 * TRA_WHOLE_FREQUENCIES, SAMPLE = 1 << 16, LOGS = 12, NEAR = 1 << 16, FEW = 1 << 10, AHEAD = 16 };
 
 typedef struct slot {
     int64_t value, count; /* count 0: the slot is free */
@@ -185,6 +185,12 @@ static inline void count(tra_facts_builder *c, int64_t v) {
     count_new(c, h);
 }
 
+/* Brings the slot of a value into the cache that is counted soon: most values find theirs there. */
+static inline void count_soon(const tra_facts_builder *c, int64_t v) {
+    if (c->over || (uint64_t)v - (uint64_t)c->least >= (uint64_t)c->nnear)
+        __builtin_prefetch(&c->slots[mix((uint64_t)v) & (uint64_t)(c->nslots - 1)], 1);
+}
+
 /* Maps values that count as the same to one: -0 to 0, and every NaN to one NaN. */
 static int64_t plain(tra_coltype t, int64_t v, bool *nan) {
     if (!tra_coltype_is_float(t)) return v;
@@ -225,7 +231,10 @@ static void add_whole(tra_facts_builder *c, const int64_t *v, int64_t n, block_f
     c->any = f->any = true;
     c->last = f->last = v[n - 1];
     sample(c, v, n);
-    for (int64_t i = 0; i < n; i++) count(c, v[i]);
+    for (int64_t i = 0; i < n; i++) {
+        if (i + AHEAD < n) count_soon(c, v[i + AHEAD]);
+        count(c, v[i]);
+    }
 }
 
 /* Adds values that may be NULL. It is compiled once for floats and once for all other types, whose ranks are the
@@ -236,6 +245,7 @@ add_values(tra_facts_builder *c, const int64_t *v, const uint8_t *state, int64_t
     for (int64_t i = 0; i < n; i++) {
         bool nan = false, none = state && state[i];
         int64_t x = plain(t, v[i], &nan);
+        if (i + AHEAD < n) count_soon(c, v[i + AHEAD]);
         if (c->until_sample-- == 0) {
             c->until_sample = c->stride - 1;
             if (c->sampled < 2 * SAMPLE && !none) c->sample[c->sampled++] = x;

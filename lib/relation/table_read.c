@@ -1,9 +1,12 @@
 /* table_read.c - reading rows of a table, and the statistics of its columns. */
+#include "../base/simd.h"
 #include "table_int.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
+
+#define VECTORS TRA_ANY_TARGET __attribute__((optimize("O3")))
 
 /* ---- elements --------------------------------------------------------------------------------------------------- */
 
@@ -37,31 +40,68 @@ static tra_status read_part(tra_rel *r, int part, int64_t first, int64_t n, void
     return TRA_OK;
 }
 
-/* Turns codes of the file into those of memory, in place from the last to the first, since they become wider; -1 is a
- * NULL. */
+/* Strips are widened from the last one to the first, each by way of `wide`, since codes lie in the file's size where
+ * those of memory go. */
+enum { STRIP = 1024 };
+
+#define WIDEN(name, T)                                                                                                 \
+    VECTORS static void widen_##name(const T *restrict from, int n, int32_t *restrict wide) {                          \
+        for (int i = 0; i < n; i++) wide[i] = from[i];                                                                 \
+    }
+WIDEN(bytes, int8_t)
+WIDEN(halves, int16_t)
+WIDEN(words, int32_t)
+
+/* Puts codes, -1 as a NULL, which has the code 0. False: one is out of the range, or a NULL without room for one. */
+VECTORS static bool put_codes(const int32_t *restrict wide, int n, int64_t most, int32_t *restrict v,
+                              uint8_t *restrict state) {
+    int least = state ? -1 : 0, bad = 0;
+    for (int i = 0; i < n; i++) bad |= (wide[i] < least) | (wide[i] >= most);
+    for (int i = 0; i < n; i++) v[i] = wide[i] < 0 ? 0 : wide[i];
+    for (int i = 0; state && i < n; i++) state[i] = wide[i] < 0 ? TRA_STATE_NULL : TRA_STATE_VALUE;
+    return !bad;
+}
+
+/* Turns codes of the file into those of memory, in place. */
 static tra_status widen_codes(tra_rel *r, int col, int size, int64_t n, int32_t *v, uint8_t *state, tra_err *e) {
     const tra_column *c = &r->table->schema.v[col];
-    for (int64_t i = n; i-- > 0;) {
-        int16_t half;
-        int32_t x = v[size == 4 ? i : 0];
-        if (size == 1) x = ((const int8_t *)v)[i];
-        if (size == 2) memcpy(&half, (const char *)v + 2 * i, 2), x = half;
-        if (x < -1 || x >= c->dict->n || (x < 0 && !state))
+    int32_t wide[STRIP];
+    for (int64_t end = n, from; end > 0; end = from) {
+        from = (end - 1) / STRIP * STRIP;
+        int k = (int)(end - from);
+        if (size == 1)
+            widen_bytes((const int8_t *)v + from, k, wide);
+        else if (size == 2)
+            widen_halves((const int16_t *)(const void *)v + from, k, wide);
+        else
+            widen_words(v + from, k, wide);
+        if (!put_codes(wide, k, c->dict->n, v + from, state ? state + from : NULL))
             return TRA_REL_BAD(r, e, "column \"%s\": a code is not one of its dictionary: it is damaged", c->name);
-        v[i] = x < 0 ? 0 : x;
-        if (state) state[i] = x < 0 ? TRA_STATE_NULL : TRA_STATE_VALUE;
     }
     return TRA_OK;
 }
 
+/* Values that are NULL become 0. Returns the greatest state. */
+#define CLEAR(name, T)                                                                                                 \
+    VECTORS static uint8_t clear_##name(T *restrict v, const uint8_t *restrict state, int64_t n) {                     \
+        uint8_t all = 0;                                                                                               \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            all |= state[i];                                                                                           \
+            v[i] = state[i] ? 0 : v[i];                                                                                \
+        }                                                                                                              \
+        return all;                                                                                                    \
+    }
+CLEAR(bytes, uint8_t)
+CLEAR(words, uint32_t)
+CLEAR(longs, uint64_t)
+
 static tra_status apply_mask(tra_rel *r, int col, int64_t n, void *values, const uint8_t *state, tra_err *e) {
     const tra_column *c = &r->table->schema.v[col];
     size_t size = tra_coltype_size(c->type);
-    for (int64_t i = 0; i < n; i++) {
-        if (state[i] > 1) return TRA_REL_BAD(r, e, "column \"%s\": its mask is damaged", c->name);
-        if (state[i]) memset((char *)values + (size_t)i * size, 0, size);
-    }
-    return TRA_OK;
+    uint8_t all = size == 1   ? clear_bytes(values, state, n)
+                  : size == 4 ? clear_words(values, state, n)
+                              : clear_longs(values, state, n);
+    return all <= 1 ? TRA_OK : TRA_REL_BAD(r, e, "column \"%s\": its mask is damaged", c->name);
 }
 
 static tra_status check_bools(tra_rel *r, int col, int64_t n, const uint8_t *v, tra_err *e) {

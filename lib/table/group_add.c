@@ -149,8 +149,10 @@ static strip strip_of(const adding *a, int64_t from) {
 static void count_values(adding *a) {
     memset(a->own_count, 0, a->n * sizeof *a->own_count);
     for (int64_t from = 0; from < a->d->n; from += STRIP) {
-        const strip r = strip_of(a, from);
-        EACH_ROW(a->own_count[k]++)
+        strip r = strip_of(a, from);
+        const uint8_t *x = r.state[0] ? r.state[0] : r.state[1], *y = r.state[1] ? r.state[1] : x;
+        r.state[0] = r.state[1] = NULL; /* no row is jumped over, since nobody can tell which ones are */
+        EACH_ROW(a->own_count[k] += !(x[i] | y[i]))
     }
     a->count = a->own_count;
 }
@@ -170,7 +172,7 @@ static void count_values(adding *a) {
 
 /* False: a sum of whole numbers does not fit. */
 static bool add_strip(adding *a, int64_t from, bool again) {
-    const strip r = strip_of(a, from);
+    strip r = strip_of(a, from);
     int n = r.n;
     const tra_group_aggregate *x = a->x;
     const tra_vector *v = &a->d->in->v[x->c.column];
@@ -181,6 +183,7 @@ static bool add_strip(adding *a, int64_t from, bool again) {
         whole = wholes(&x->of, v, from, n, a->whole);
     else
         real = reals(&x->of, v, from, n, a->real[0]);
+    if (a->way == REALS || a->way == WHOLES) r.state[0] = NULL; /* a NULL is 0 */
     if (a->way == PAIRS) second = reals(&x->by, &a->d->in->v[x->c.second], from, n, a->real[1]);
     switch (a->way) {
     case REALS: {

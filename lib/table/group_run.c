@@ -1,7 +1,10 @@
 /* group_run.c - rows that become groups: straight to the totals of groups that are found by their keys
  * (group_direct.c), all rows as one group, or by sorted rows. */
+#include "../base/simd.h"
 #include "group_direct.h"
 #include "order.h"
+
+#define VECTORS TRA_ANY_TARGET __attribute__((optimize("O3")))
 
 static const tra_schema *operand(const tra_group *g) { return tra_group_takes_states(g) ? g->states : g->in; }
 
@@ -24,7 +27,7 @@ static const tra_schema *operand(const tra_group *g) { return tra_group_takes_st
             SUM_INTO(T, t->sum);                                                                                       \
         break;
 
-static void sum_all(const tra_group_aggregate *x, const tra_vector *v, int64_t n, tra_group_total *t) {
+VECTORS static void sum_all(const tra_group_aggregate *x, const tra_vector *v, int64_t n, tra_group_total *t) {
     int64_t narrow = 0;
     switch (tra_coltype_held(x->of.type)) { TRA_FLOAT_DTYPES(SUM_FLOAT) TRA_WHOLE_DTYPES(SUM_WHOLE) }
     t->sum += narrow;
@@ -53,13 +56,18 @@ static bool extreme_all(const tra_group_aggregate *x, const tra_vector *v, int64
     return false;
 }
 
+VECTORS static int64_t count_values(const uint8_t *state, int64_t n) {
+    int64_t values = 0;
+    for (int64_t i = 0; i < n; i++) values += state[i] == TRA_STATE_VALUE;
+    return values;
+}
+
 static void total_all(const tra_group *g, const tra_group_aggregate *x, const tra_batch *in, tra_group_total *t) {
     const tra_vector *v = x->c.column >= 0 ? &in->v[x->c.column] : NULL;
     bool states = tra_group_takes_states(g), sums = tra_group_has_way(x, TRA_WAY_SUM);
     *t = tra_group_none(x);
     if (!states && (sums || tra_group_has_way(x, TRA_WAY_COUNT))) {
-        t->n = in->rows;
-        for (int64_t i = 0; v && v->state && i < in->rows; i++) t->n -= v->state[i] != TRA_STATE_VALUE;
+        t->n = v && v->state ? count_values(v->state, in->rows) : in->rows;
         if (sums) sum_all(x, v, in->rows, t);
     } else if (!states && v && extreme_all(x, v, in->rows, t)) {
         return;

@@ -170,10 +170,8 @@ void tra_take_rows(const tra_batch *from, const int64_t *at, int64_t n, tra_batc
 
 /* The first row in which the value of this column could not be computed, or -1. */
 static int64_t find_error(const tra_batch *b, int column) {
-    const uint8_t *state = b->v[column].state;
-    for (int64_t i = 0; state && i < b->rows; i++)
-        if (state[i] == TRA_STATE_ERROR) return i;
-    return -1;
+    const uint8_t *state = b->v[column].state, *at = state ? memchr(state, TRA_STATE_ERROR, (size_t)b->rows) : NULL;
+    return at ? at - state : -1;
 }
 
 void tra_refuse_errors(const tra_cell *of, const tra_batch *b, int n, const int *column, const char *what) {
