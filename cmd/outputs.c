@@ -35,7 +35,7 @@ tra_status tra_outputs_check(const tra_graph *g, tra_err *e) {
     return s;
 }
 
-tra_status tra_outputs_export(const tra_graph *g, int64_t memory, tra_err *e) {
+static tra_status export(const tra_graph *g, int64_t memory, tra_err *e) {
     tra_arena *a = tra_arena_new();
     tra_status s = TRA_OK;
     for (int i = 0; i < g->noutputs && s == TRA_OK; i++) {
@@ -61,5 +61,17 @@ tra_status tra_outputs_export(const tra_graph *g, int64_t memory, tra_err *e) {
         tra_cleanup_drop(g->outputs[i].path);
     }
     tra_arena_free(a);
+    return s;
+}
+
+tra_status tra_outputs_export(const tra_graph *g, const tra_comm *comm, const tra_exec_options *o, tra_err *e) {
+    tra_track *mine = tra_record_track(o->record, -1);
+    double from = tra_now();
+    if (!tra_outputs_any(g)) return TRA_OK;
+    (void)tra_track_do(mine, comm->rank == 0 ? TRA_DO_WRITE : TRA_DO_EXCHANGE);
+    tra_status s = comm->rank == 0 ? export(g, o->memory, e) : TRA_OK;
+    s = tra_comm_agree(comm, s, e);
+    (void)tra_track_do(mine, TRA_DO_COMPUTE);
+    tra_record_op(o->record, tra_phase_op(TRA_PHASE_EXPORT), from, tra_now());
     return s;
 }

@@ -3,6 +3,7 @@
 #ifndef TRA_OUTPUTS_H
 #define TRA_OUTPUTS_H
 
+#include "../lib/run/exec.h"
 #include "../plans/search/job.h"
 
 /* Checks, before anything is computed, that the formats can hold what the program writes in them. TRA_PROGRAM.
@@ -10,7 +11,9 @@
 TRA_MUSTUSE tra_status tra_outputs_check(const tra_graph *g, tra_err *e);
 /* Has the program such an output? */
 bool tra_outputs_any(const tra_graph *g);
-/* Writes each in its format, and removes the intermediate files. memory: the ceiling in bytes. */
-TRA_MUSTUSE tra_status tra_outputs_export(const tra_graph *g, int64_t memory, tra_err *e);
+/* Writes each in its format, and removes the intermediate files; the first rank does. Collective. o: the ceiling of
+ * memory, and the record. */
+TRA_MUSTUSE tra_status tra_outputs_export(const tra_graph *g, const tra_comm *comm, const tra_exec_options *o,
+                                          tra_err *e);
 
 #endif

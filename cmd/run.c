@@ -229,6 +229,7 @@ static tra_progress_form wants_progress(void) {
 static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_exec_options *o, tra_err *e) {
     tra_report r = {0};
     tra_status s = tra_exec(job->plan, comm, o, &r, e);
+    if (s == TRA_OK) s = tra_outputs_export(job->program.graph, comm, o, e);
     if (s == TRA_OK) {
         tra_profile m;
         tra_profile_gather(comm, &r, job->plan, &m);
@@ -249,6 +250,7 @@ static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_e
 }
 
 static tra_status execute(const tra_job *job, const tra_comm *comm, uint64_t step, tra_err *e) {
+    TRA_TRY(tra_comm_agree(comm, comm->rank == 0 ? tra_run_files_check(e) : TRA_OK, e));
     tra_exec_options o = {.step = step,
                           .codec = tra_job_codec(job),
                           .memory = job->options.memory,
@@ -256,9 +258,8 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, uint64_t ste
                           .scratch = tra_scratch_dir(opt.scratch),
                           .transport = (tra_transport_kind)opt.transport,
                           .progress = wants_progress(),
-                          .record = tra_run_files_record(),
+                          .record = tra_run_files_begin(job, comm, begun),
                           .codegen = (tra_codegen_mode)tra_planning_opts.codegen};
-    TRA_TRY(tra_comm_agree(comm, comm->rank == 0 ? tra_run_files_check(e) : TRA_OK, e));
     tra_run_files_planned(job);
     char *text = opt.no_history ? NULL : history(job->program.graph);
     o.history = text;
@@ -273,12 +274,10 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, uint64_t ste
                        ? tra_run_with_reference(job, &(tra_write_options){.codec = o.codec, .history = text}, step, e)
                        : TRA_OK; /* one process, as it says */
     if (opt.engine == ENGINE_REFERENCE) s = tra_comm_agree(comm, s, e);
+    if (opt.engine == ENGINE_REFERENCE && s == TRA_OK) s = tra_outputs_export(job->program.graph, comm, &o, e);
     free(text);
     tra_status shown = TRA_OK;
-    if (comm->rank == 0 && (s == TRA_OK || s == TRA_NO)) {
-        shown = tra_outputs_export(job->program.graph, o.memory, e);
-        if (shown == TRA_OK && source->after) shown = source->after(job, e);
-    }
+    if (comm->rank == 0 && (s == TRA_OK || s == TRA_NO) && source->after) shown = source->after(job, e);
     shown = tra_comm_agree(comm, shown, e);
     return shown == TRA_OK ? s : shown;
 }

@@ -2,12 +2,14 @@
 #include "run_files.h"
 
 #include "../lib/base/newfile.h"
+#include "../lib/relation/stand_in.h"
 #include "../plans/explain/explain.h"
 #include "cmd.h"
 #include "common.h"
 #include "launch.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -72,6 +74,27 @@ tra_status tra_run_files_check(tra_err *e) {
     return TRA_OK;
 }
 
+/* ---- what is recorded ---------------------------------------------------------------------------------------- */
+
+tra_record *tra_run_files_begin(const tra_job *job, const tra_comm *comm, double begun) {
+    if (!tra_run_files_record()) return NULL;
+    const tra_graph *g = job->program.graph;
+    int64_t ns = (int64_t)((begun - tra_process_begin()) * 1e9);
+    tra_comm_max(comm, &ns, 1); /* all records begin at the same time, as MPI starts all ranks */
+    double first = begun - (double)ns * 1e-9, now = tra_now(), converted = 0;
+    for (int i = 0; i < g->n; i++) {
+        const tra_stand_in *s = g->v[i]->rel ? tra_rel_stand_in(g->v[i]->rel) : NULL;
+        converted += s ? s->seconds : 0;
+    }
+    /* who launches ranks has converted what they read */
+    double converts = getenv("TRA_LAUNCHED") ? first : begun, until = fmin(converts + converted, now);
+    tra_record *r = tra_record_new(job->options.threads, first);
+    tra_record_op(r, tra_phase_op(TRA_PHASE_CONVERT), converts, until);
+    tra_record_op(r, tra_phase_op(TRA_PHASE_START), fmin(fmax(first, until), begun), begun);
+    tra_record_op(r, tra_phase_op(TRA_PHASE_PLAN), fmax(begun, until), now);
+    return r;
+}
+
 /* ---- profile and report -------------------------------------------------------------------------------------- */
 
 static tra_status write_profile(const tra_job *job, const tra_profile *m, tra_err *e) {
@@ -95,7 +118,8 @@ static tra_status write_report(const tra_job *job, const tra_profile *m, tra_err
     tra_arena *a = tra_arena_new();
     tra_status s = is_ours(opt.report, "--report", "report", TRA_REPORT_MARK, e); /* the run may have taken hours */
     if (s == TRA_OK) {
-        o.nchanges = tra_explain_changes(job, tra_common_opts.define.n, tra_common_opts.define.v, TRIES, a, &o.changes);
+        o.nchanges =
+            tra_explain_changes(job, m, tra_common_opts.define.n, tra_common_opts.define.v, TRIES, a, &o.changes);
         tra_explain_html(job, &o, &text);
     }
     tra_arena_free(a);

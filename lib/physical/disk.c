@@ -100,12 +100,26 @@ static int64_t tuples_of(const tra_plan *p, const tra_op *op) {
     return n;
 }
 
-/* Counts bytes that operator `op` reads: for an exchange that overlaps, at the stage with which it ends; for a stage of
- * a scan, at the first stage of the scan. */
-static void add_read(tra_plan *p, int op, tra_size bytes) {
+static bool is_made(const tra_plan *p, int file) {
+    return p->ops[file].what.path && tra_rel_is_made(p->ops[file].what.path);
+}
+
+/* Counts bytes of input `file` that operator `op` reads, or makes: for an exchange that overlaps, at the stage with
+ * which it ends; for a stage of a scan, at the first stage of the scan. */
+static void add_read(tra_plan *p, int op, int file, tra_size bytes) {
     int stage = p->ops[op].orders.ends, first = p->ops[stage].orders.scan.first;
-    tra_size *read = &p->ops[first >= 0 ? first : stage].predicted.cost.disk_read;
-    *read = tra_size_add(*read, bytes);
+    tra_cost *c = &p->ops[first >= 0 ? first : stage].predicted.cost;
+    if (is_made(p, file))
+        c->made += (double)bytes.expected;
+    else
+        c->disk_read = tra_size_add(c->disk_read, bytes);
+}
+
+/* The same in the sum of the plan, and of the input. */
+static void add_read_of_plan(tra_plan *p, int file, tra_size bytes) {
+    if (is_made(p, file)) return;
+    p->cost.disk_read = tra_size_add(p->cost.disk_read, bytes);
+    p->ops[file].predicted.read = tra_add_most(p->ops[file].predicted.read, bytes.expected);
 }
 
 static bool reads_file(const tra_edges *e, const tra_op *op, int side, int file) {
@@ -137,14 +151,13 @@ static void predict_input(tra_plan *p, const tra_edges *e, int i) {
     tra_size bytes = tra_file_bytes(t, t->layout, tuples_of(p, &p->ops[i]));
     int readers = 0;
     if (!all_read(p, i)) bytes.exact = false;
-    p->cost.disk_read = tra_size_add(p->cost.disk_read, bytes);
-    p->ops[i].predicted.read = bytes.expected;
+    add_read_of_plan(p, i, bytes);
     for (int j = i + 1; j < p->nops; j++) readers += reads_file(e, &p->ops[j], 0, i) || reads_file(e, &p->ops[j], 1, i);
-    if (readers == 0) add_read(p, i, bytes);
+    if (readers == 0) add_read(p, i, i, bytes);
     if (readers > 1 && !tra_scan_is_whole(p, i)) bytes.exact = false;
     for (int j = i + 1; j < p->nops; j++) {
         if (!reads_file(e, &p->ops[j], 0, i) && !reads_file(e, &p->ops[j], 1, i)) continue;
-        add_read(p, tra_op_is_outside(p, i, j) ? i : j, bytes); /* not in each turn of a loop */
+        add_read(p, tra_op_is_outside(p, i, j) ? i : j, i, bytes); /* not in each turn of a loop */
         if (tra_scan_is_whole(p, i)) break;
         bytes.expected = 0; /* the other readers find it in memory */
     }
@@ -169,10 +182,8 @@ static void predict_rereads(tra_plan *p, const tra_edges *e, int i, int threads,
         bool again = side == 1 && op->in[0] == op->in[1];
         again |= tra_scan_reads(p, op, side) && op->orders.scan.first < i;
         if (again) bytes.expected = 0; /* most is in memory: the other side or another stage of the scan reads it */
-        add_read(p, i, bytes);
-        bytes = tra_size_times(bytes, (int64_t)tra_op_times(p, op));
-        p->cost.disk_read = tra_size_add(p->cost.disk_read, bytes);
-        p->ops[f].predicted.read = tra_add_most(p->ops[f].predicted.read, bytes.expected);
+        add_read(p, i, f, bytes);
+        add_read_of_plan(p, f, tra_size_times(bytes, (int64_t)tra_op_times(p, op)));
     }
 }
 

@@ -355,6 +355,7 @@ static void walk_op(tra_plan *p, walk *w, int i) {
     int64_t here = result_here(p, op, w->of, &takes);
     bool early = op->orders.scan.first >= 0 && op->orders.scan.first < i; /* with the first of its scan */
     op->predicted.cost.disk_read = op->predicted.cost.disk_write = tra_size_exactly(0);
+    op->predicted.cost.made = 0;
     op->predicted.spill = 0;
     op->predicted.least_memory = w->base;
     w->held[i] = held_of(p, w, i, here, &takes);

@@ -100,6 +100,7 @@ typedef struct tra_cost {
     tra_size disk_read;     /* whole uncompressed chunks. An estimate where a site may not need all of its chunks, or
                                reads evicted blocks again of which some may still be in memory */
     tra_size disk_write;    /* the same */
+    double made;            /* expected bytes of inputs that are in no file (gen): made instead of read */
     double flops;           /* of sparse operands, for the expected entries */
     double flops_bound;     /* at most; equal to flops where that is exact */
     double flops_max;       /* of the busiest site */

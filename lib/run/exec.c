@@ -389,7 +389,8 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     assert(comm->size == plan->sites && tra_plan_valid(plan, &why));
     drop_statistics(plan);
     raise_files();
-    *report = (tra_report){.ops = tra_calloc((size_t)n + 1, sizeof *report->ops),
+    *report = (tra_report){.record = o->record,
+                           .ops = tra_calloc((size_t)n + 1, sizeof *report->ops),
                            .loops = tra_calloc((size_t)plan->nloops + 1, sizeof *report->loops)};
     x.arena = tra_arena_new();
     x.parts = tra_news(x.arena, tra_part *, n);
@@ -430,10 +431,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (x.site.engine) tra_engine_set_zero_divisions(x.site.engine, &x.zero_divisions);
     x.site.can_stop = o->journal || o->stops;
     tra_progress_begin(&x.progress, plan, comm->rank == 0 ? o->progress : TRA_PROGRESS_NONE);
-    if (s == TRA_OK && o->record) {
-        report->record = tra_record_new(o->threads);
-        tra_engine_set_record(x.site.engine, report->record);
-    }
+    if (s == TRA_OK && o->record) tra_engine_set_record(x.site.engine, o->record);
     bool ticks = o->record || o->journal || comm->size > 1 || x.progress.form != TRA_PROGRESS_NONE;
     if (s == TRA_OK && ticks) tra_engine_set_tick(x.site.engine, tick, &x);
     x.site.transport = o->transport == TRA_TRANSPORT_FILES ? &tra_transport_files : &tra_transport_messages;
@@ -441,15 +439,24 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (comm->rank == 0) tra_exchange_dir_reclaim(o->scratch);
     if (s == TRA_OK && o->transport == TRA_TRANSPORT_FILES && comm->size > 1)
         s = tra_exchange_dir_make(&x.site.exchange_dir, comm, o->scratch, e);
+    double compiles = tra_now();
     if (s == TRA_OK) s = tra_compiled_begin(plan, comm, o->codegen, &x.codegen, e);
+    double opens = tra_now();
+    tra_record_op(o->record, tra_phase_op(TRA_PHASE_OPEN), t0, compiles);
+    tra_record_op(o->record, tra_phase_op(TRA_PHASE_COMPILE), compiles, opens);
     if (s == TRA_OK) s = tra_exec_open_inputs(&x, e);
     if (s == TRA_OK && o->journal) s = tra_journal_open(o->journal, plan, comm, &x.journal, e);
     if (s == TRA_OK) s = tra_exec_open_outputs(&x, e);
     x.checkpoint = tra_checkpoint_new(&x.site, x.journal, tra_checkpoint_seconds(o), o->checkpoint_limit);
     if (s == TRA_OK) s = tra_exec_list_needed(&x, e);
+    tra_record_op(o->record, tra_phase_op(TRA_PHASE_OPEN), opens, tra_now());
     if (s == TRA_OK) s = tra_exec_range(&x, -1, 0, n - 1, e);
     if (report->record) sample(&x);
+    double places = tra_now();
+    tra_track *mine = tra_record_track(o->record, -1);
+    (void)tra_track_do(mine, TRA_DO_WRITE);
     s = tra_exec_commit(&x, s, e);
+    (void)tra_track_do(mine, TRA_DO_COMPUTE);
     if (s == TRA_OK) tra_zero_divisions_gather(&x.zero_divisions, plan, comm, report);
     tra_progress_end(&x.progress);
     for (int i = n - 1; i >= 0; i--) tra_part_release(x.parts[i], x.site.pool);
@@ -477,6 +484,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
         t->kernel_seconds += r->kernel_seconds;
     }
     see_peak(report);
+    tra_record_op(o->record, tra_phase_op(TRA_PHASE_PLACE), places, tra_now());
     t->seconds = tra_now() - t0;
     return s;
 }

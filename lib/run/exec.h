@@ -25,7 +25,7 @@ typedef struct tra_exec_options {
     double checkpoint_seconds;          /* seconds of work that a killed run may lose (checkpoint.h); 0: the default */
     tra_codegen_mode codegen;           /* of kernels that can be compiled */
     bool checkpoint_turns;              /* each turn of a loop is saved */
-    bool record;                        /* what is done when is recorded (record.h) */
+    tra_record *record;                 /* of what is done when; NULL: nothing is recorded */
     int64_t checkpoint_limit;           /* bytes that checkpoints may take in scratch; 0: no limit */
 } tra_exec_options;
 
@@ -55,7 +55,7 @@ typedef struct tra_report {
     tra_op_report *ops;     /* plan->nops, from malloc, the caller frees */
     tra_loop_report *loops; /* plan->nloops, the same */
     tra_op_report total;    /* seconds: from the call until all outputs are in place */
-    tra_record *record;     /* of this site, for tra_profile_gather, which frees it; NULL: none was asked for */
+    tra_record *record;     /* that of the options, for tra_profile_gather, which frees it */
     bool unconverged;       /* the condition of a loop was never met */
 } tra_report;
 

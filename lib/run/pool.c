@@ -332,7 +332,7 @@ static tra_status loaded(tra_pool *p, tra_block *b, tra_status s) {
         tra_pool_trim(p, b, b->bytes);
         if (b->copy_at >= 0)
             p->stats.unspilled += b->bytes;
-        else
+        else if (!b->rel || !tra_rel_is_made(tra_rel_info(b->rel)->path))
             p->stats.read += b->chunk_bytes;
     }
     pthread_mutex_unlock(&p->lock);

@@ -25,6 +25,15 @@ const char *tra_counter_text(tra_counter c) {
     return text[c];
 }
 
+const char *tra_phase_text(tra_phase p) {
+    static const char *const text[] = {
+#define X(name, text) text,
+        TRA_PHASES(X)
+#undef X
+    };
+    return text[p];
+}
+
 struct tra_track {
     double begun, width; /* of the record; of a bucket */
     double since, first, last; /* now began; the bucket `at` */
@@ -43,6 +52,8 @@ typedef struct moment {
 struct tra_record {
     double begun, width, sampled, first, last; /* of the bucket `at` */
     int at;
+    double made; /* when there was a record */
+    double phase[TRA_PHASES_COUNT];
     int64_t counted[TRA_COUNTERS_COUNT]; /* at the last sample */
     moment v[TRA_TIME_BUCKETS];
     int ntracks;
@@ -97,15 +108,17 @@ tra_doing tra_track_do(tra_track *t, tra_doing what) { return tra_track_do_at(t,
 
 /* ---- a site ---------------------------------------------------------------------------------------------------- */
 
-tra_record *tra_record_new(int workers) {
+tra_record *tra_record_new(int workers, double begun) {
     tra_record *r = tra_calloc(1, sizeof *r);
-    r->begun = tra_now();
+    r->begun = begun;
     r->width = FINEST;
     r->ntracks = workers + 1;
     r->tracks = tra_calloc((size_t)r->ntracks, sizeof *r->tracks);
+    double now = r->made = tra_now();
     for (int i = 0; i < r->ntracks; i++)
-        r->tracks[i] = (tra_track){
-            .begun = r->begun, .since = r->begun, .width = FINEST, .now = i ? TRA_DO_AWAIT_WORK : TRA_DO_COMPUTE};
+        r->tracks[i] =
+            (tra_track){.begun = begun, .since = now, .width = FINEST, .now = i ? TRA_DO_AWAIT_WORK : TRA_DO_COMPUTE};
+    for (int i = 1; i < r->ntracks; i++) add_span(&r->tracks[i], TRA_DO_AWAIT_WORK, begun, now);
     return r;
 }
 
@@ -148,7 +161,11 @@ static void add_op(moment *m, int op, int64_t ns) {
 }
 
 void tra_record_op(tra_record *r, int op, double from, double to) {
+    tra_phase phase;
     if (!r || to <= from) return;
+    if (tra_op_is_phase(op, &phase)) r->phase[phase] += to - from;
+    if (to <= r->made && tra_op_is_phase(op, &phase))
+        add_span(&r->tracks[0], phase == TRA_PHASE_START ? TRA_DO_AWAIT_WORK : TRA_DO_COMPUTE, from, to);
     if (from >= r->first && to < r->last) { /* most are short */
         add_op(&r->v[r->at], op, (int64_t)((to - from) * 1e9));
         return;
@@ -234,6 +251,7 @@ tra_timeline tra_timeline_gather(const tra_comm *comm, tra_record *r) {
     int buckets = (int)tra_min64((int64_t)(spent / width) + 1, TRA_TIME_BUCKETS);
     tra_timeline mine = tra_timeline_new(1, r->ntracks, buckets, width);
     tra_timeline all = tra_timeline_new(comm->size, r->ntracks, buckets, width);
+    memcpy(all.phase, r->phase, sizeof all.phase);
     fill(r, &mine);
     int64_t each = (int64_t)buckets * mine.fields;
     tra_comm_gather(comm, mine.v, all.v, each);

@@ -27,6 +27,29 @@ typedef enum tra_doing {
 } tra_doing;
 const char *tra_doing_text(tra_doing what);
 
+/* What a process does before the first operator of a plan and after the last: name in JSON and in pictures. */
+#define TRA_PHASES(X)                                                                                                  \
+    X(START, "start up")                                                                                               \
+    X(CONVERT, "convert inputs") /* of other formats */                                                                \
+    X(PLAN, "read the program, plan it")                                                                               \
+    X(COMPILE, "compile kernels")                                                                                      \
+    X(OPEN, "open files")                                                                                              \
+    X(PLACE, "put outputs in place")                                                                                   \
+    X(EXPORT, "write outputs in other formats")
+typedef enum tra_phase {
+#define X(name, text) TRA_PHASE_##name,
+    TRA_PHASES(X)
+#undef X
+        TRA_PHASES_COUNT
+} tra_phase;
+const char *tra_phase_text(tra_phase p);
+/* In place of an operator: phase p, and back. */
+static inline int tra_phase_op(tra_phase p) { return -2 - (int)p; }
+static inline bool tra_op_is_phase(int op, tra_phase *p) {
+    *p = (tra_phase)(-2 - op);
+    return op <= -2 && op > -2 - TRA_PHASES_COUNT;
+}
+
 /* What is counted over time: bytes since the run began. */
 #define TRA_COUNTERS(X)                                                                                                \
     X(READ, "disk_read_bytes")                                                                                         \
@@ -52,24 +75,30 @@ tra_doing tra_track_do_at(tra_track *t, tra_doing what, double now);
 
 /* The record of a site. */
 typedef struct tra_record tra_record;
-tra_record *tra_record_new(int workers);
+/* begun: by tra_now, when the process began. All that its threads do before this call are the phases that are added. */
+tra_record *tra_record_new(int workers, double begun);
 void tra_record_free(tra_record *r); /* NULL is allowed */
 /* Of worker w; w -1: of the main thread. */
 tra_track *tra_record_track(tra_record *r, int w);
-/* The main thread calls these. Operator `op` ran; memory of the process, and counters. r NULL: nothing. */
+/* The main thread calls these. Operator or phase `op` ran; memory of the process, and counters. r NULL: nothing. */
 void tra_record_op(tra_record *r, int op, double from, double to);
 bool tra_record_wants_sample(const tra_record *r, double now); /* a while after the one before */
 void tra_record_sample(tra_record *r, int64_t memory, const int64_t counters[TRA_COUNTERS_COUNT]);
 
 /* The records of all sites, or what a file has of them. A site has `fields` numbers for each bucket: these, then
  * nanoseconds of what each thread did: tra_timeline_did. */
-enum { TRA_TL_OP, TRA_TL_MEMORY, TRA_TL_COUNTER }; /* operator + 1, 0: none; bytes, 0: not known; bytes in the bucket */
+enum {
+    TRA_TL_OP,
+    TRA_TL_MEMORY,
+    TRA_TL_COUNTER
+}; /* operator or phase + 1, 0: none; bytes, 0: not known; bytes in it */
 typedef struct tra_timeline {
     int sites, threads; /* threads: workers of a site, and its main thread, which is the first */
     int buckets;        /* 0: nothing was recorded */
     int fields;
-    double width; /* seconds of a bucket */
-    int64_t *v;   /* [sites][buckets][fields], from malloc */
+    double width;                   /* seconds of a bucket */
+    double phase[TRA_PHASES_COUNT]; /* seconds of each, on this site */
+    int64_t *v;                     /* [sites][buckets][fields], from malloc */
 } tra_timeline;
 tra_timeline tra_timeline_new(int sites, int threads, int buckets, double width);
 static inline int64_t *tra_timeline_at(const tra_timeline *t, int site, int bucket, int field) {

@@ -51,6 +51,22 @@ double tra_seconds_factor(double predicted, double measured, bool *off) {
     return factor;
 }
 
+const char *tra_seconds_wrong(const tra_plan *p, const tra_profile *m, tra_arena *a) {
+    static const double SHORT = 0.2;         /* seconds that say nothing of a machine */
+    const double *phase = m->timeline.phase; /* all 0 where it was not recorded */
+    double seconds =
+        tra_profile_sum(m, m->nops).seconds - phase[TRA_PHASE_COMPILE] - phase[TRA_PHASE_OPEN] - phase[TRA_PHASE_PLACE];
+    bool off;
+    double factor = tra_seconds_factor(p->cost.seconds, seconds, &off);
+    char text[40];
+    if (!off || fmax(p->cost.seconds, seconds) < SHORT) return NULL;
+    return tra_arena_printf(a,
+                            "the operators took %.3g times %s than the %s that were predicted: is the machine busy, or "
+                            "not calibrated (tra calibrate)?",
+                            factor, seconds > p->cost.seconds ? "longer" : "less",
+                            tra_text_seconds(p->cost.seconds, text, sizeof text));
+}
+
 double tra_rows_error(const tra_type *t, const tra_op_report *r, double *expected) {
     *expected = (double)tra_type_entries(t).expected;
     if (!t->columns || !t->bounded || r->counted[1] != t->cat->n) return 0;
@@ -89,14 +105,10 @@ void tra_text_measured(const tra_shown_plan *s, const tra_profile *m, tra_str *o
     }
     tra_str_printf(out, "%s\npeak memory %s of a site, predicted %s; spilled %s\n", m->sites > 4 ? " .." : "",
                    tra_human(all.peak_memory, a), tra_human(p->cost.peak_memory, b), tra_human(all.spilled, c));
-    bool off;
-    double factor = tra_seconds_factor(p->cost.seconds, all.seconds, &off);
-    if (off)
-        tra_str_printf(out,
-                       "the run took %.3g times %s than the %s predicted: is the machine busy, or not\n"
-                       "calibrated (tra calibrate)?\n",
-                       factor, all.seconds > p->cost.seconds ? "longer" : "less",
-                       tra_text_seconds(p->cost.seconds, a, sizeof a));
+    tra_arena *arena = tra_arena_new();
+    const char *wrong = tra_seconds_wrong(p, m, arena);
+    if (wrong) tra_text_wrapped(wrong, 0, 0, out);
+    tra_arena_free(arena);
 }
 
 void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *out) {

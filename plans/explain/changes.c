@@ -1,14 +1,19 @@
-/* changes.c - what would change a plan: the program planned again with other memory ceilings, with other blocks of its
- * inputs, and with factors outside of sums and maxima. Each sentence is the difference of two plans. */
+/* changes.c - what would change a plan: the program planned again with other options, with other blocks or other
+ * numbers of its inputs, and with factors outside of sums and maxima. Each sentence is the difference of two plans. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../lib/base/crew.h"
 #include "../../lib/physical/memory.h"
+#include "../../lib/relation/block.h"
 #include "../../lib/relation/stand_in.h"
 #include "apart.h"
 #include "explain_int.h"
 
 enum { MOST_CHANGES = 8, MB = 1 << 20 };
+
+/* What is done in another way is worth a line if this share of the seconds goes, and so many of them. */
+static const double WORTH = 0.2, LEAST_GAIN = 0.05;
 
 /* What is told of a plan. */
 typedef struct picture {
@@ -26,6 +31,7 @@ typedef struct picture {
 
 typedef struct changes {
     const tra_job *job;
+    const tra_profile *m; /* what was measured of the plan; NULL: nothing */
     tra_arena *a;
     double until; /* by tra_now: no plan is begun after that */
     int ndefines;
@@ -56,12 +62,11 @@ static picture picture_of(const tra_plan *p, int64_t memory, tra_arena *a) {
     return x;
 }
 
-/* Plans graph g under a ceiling. The arena begins with as many bytes as the job's has, which count as the program. */
-static bool plan_again(const changes *c, const tra_graph *g, int64_t memory, picture *out) {
-    tra_plan_options o = c->job->options;
+/* Plans graph g with other options. The arena begins with as many bytes as the job's has, which count as the program.
+ */
+static bool plan_so(const changes *c, const tra_graph *g, tra_plan_options o, picture *out) {
     tra_plans plans;
     tra_err ignored = {0};
-    o.memory = memory;
     o.over = true;
     o.first = 1;
     o.also = 0;
@@ -69,9 +74,29 @@ static bool plan_again(const changes *c, const tra_graph *g, int64_t memory, pic
     tra_arena *a = tra_arena_new();
     tra_arena_alloc(a, tra_arena_bytes(c->job->program.arena));
     bool ok = tra_optimize(g, &o, a, &plans, &ignored) == TRA_OK && plans.n > 0;
-    if (ok) *out = picture_of(plans.v[0], memory, c->a);
+    if (ok) *out = picture_of(plans.v[0], o.memory, c->a);
     tra_arena_free(a);
     return ok;
+}
+
+/* The same under another ceiling. */
+static bool plan_again(const changes *c, const tra_graph *g, int64_t memory, picture *out) {
+    tra_plan_options o = c->job->options;
+    o.memory = memory;
+    return plan_so(c, g, o, out);
+}
+
+static bool is_faster(const changes *c, const picture *x) {
+    double gain = c->now.seconds - x->seconds;
+    return x->fits >= c->now.fits && gain >= WORTH * c->now.seconds && gain >= LEAST_GAIN;
+}
+
+/* "2 s instead of 3 s" */
+static const char *gain_text(const changes *c, const picture *x) {
+    char after[40], before[40];
+    return tra_arena_printf(c->a, "%s instead of %s%s", tra_text_seconds(x->seconds, after, sizeof after),
+                            tra_text_seconds(c->now.seconds, before, sizeof before),
+                            c->m ? ", by what was predicted" : "");
 }
 
 static void add(changes *c, const char *text) {
@@ -113,7 +138,7 @@ static const char *reads_text(const changes *c, const picture *best) {
 }
 
 /* The least ceiling above `low` that gives what `best` is, to 1 %, but at least to a mebibyte. */
-static int64_t least_ceiling(const changes *c, int64_t low, picture best) {
+static int64_t least_ceiling(const changes *c, int64_t low, picture best, picture *found) {
     int64_t high = low;
     picture x;
     do {
@@ -122,22 +147,27 @@ static int64_t least_ceiling(const changes *c, int64_t low, picture best) {
     } while (high < (int64_t)1 << 50 && (x.read > best.read || x.scratch > best.scratch || !x.fits));
     if (high >= (int64_t)1 << 50) return 0;
     low = tra_max64(low, high / 2);
+    *found = x;
     while (high - low > tra_max64(MB, high / 100)) {
         int64_t middle = (low + high) / 2;
         if (!plan_again(c, c->job->program.graph, middle, &x)) break;
         bool enough = x.fits && x.read <= best.read && x.scratch <= best.scratch;
         *(enough ? &high : &low) = middle;
+        if (enough) *found = x;
     }
     return tra_ceil_div(high, MB) * MB;
 }
 
 static void try_memory(changes *c) {
     char a[32], b[32];
-    picture best;
+    picture best, found;
     int64_t memory = c->job->options.memory;
+    tra_op_report all = c->m ? tra_profile_sum(c->m, c->m->nops) : (tra_op_report){0};
     if (memory == 0 || !plan_again(c, c->job->program.graph, 0, &best)) return;
     bool reads = is_less(best.read, c->now.read), spills = is_less(best.scratch, c->now.scratch);
-    int64_t enough = reads || spills || !c->now.fits ? least_ceiling(c, memory, best) : 0;
+    if (c->m && !is_less(best.read, all.disk_read)) reads = false; /* what was feared did not happen */
+    if (c->m && all.spilled == 0) spills = false;
+    int64_t enough = reads || spills || !c->now.fits ? least_ceiling(c, memory, best, &found) : 0;
     if (enough == 0) return;
     const char *what = reads ? reads_text(c, &best) : "", *text = "";
     if (*what)
@@ -149,7 +179,35 @@ static void try_memory(changes *c) {
         text = tra_arena_printf(c->a, "%s%sneed %s of scratch instead of %s", text, *text ? ", and " : "",
                                 best.scratch ? tra_human(best.scratch, a) : "none", tra_human(c->now.scratch, b));
     if (!*text) text = tra_arena_printf(c->a, "be enough");
+    if (found.seconds < 0.95 * c->now.seconds)
+        text = tra_arena_printf(c->a, "%s, and take %s", text, gain_text(c, &found));
     add(c, tra_arena_printf(c->a, "--memory %" PRId64 "M would %s", enough / MB, text));
+}
+
+/* ---- other options -------------------------------------------------------------------------------------------- */
+
+static void try_options(changes *c) {
+    const tra_plan_options *given = &c->job->options;
+    const tra_graph *g = c->job->program.graph;
+    tra_plan_options o = *given;
+    picture x;
+    int cores = tra_cores() / given->sites; /* where the sites share this machine */
+    o.threads = cores;
+    if (cores > given->threads && plan_so(c, g, o, &x) && is_faster(c, &x))
+        add(c, tra_arena_printf(c->a, "--threads %d would take %s", cores, gain_text(c, &x)));
+    o = *given, o.sites = 1;
+    if (given->sites > 1 && plan_so(c, g, o, &x) && is_faster(c, &x))
+        add(c, tra_arena_printf(c->a, "one site (--sites 1) would take %s: its threads share what sites send",
+                                gain_text(c, &x)));
+    o = *given, o.reproducible = false;
+    if (given->reproducible && plan_so(c, g, o, &x) && is_faster(c, &x))
+        add(c, tra_arena_printf(c->a, "without --reproducible it would take %s", gain_text(c, &x)));
+    o = *given, o.without = o.without_rules = 0;
+    if ((given->without || given->without_rules) && plan_so(c, g, o, &x) && is_faster(c, &x))
+        add(c, tra_arena_printf(c->a, "without --without it would take %s", gain_text(c, &x)));
+    o = *given, o.optimizer = TRA_OPT_SEARCH, o.cost = TRA_COST_TIME;
+    if ((given->optimizer != o.optimizer || given->cost != o.cost) && plan_so(c, g, o, &x) && is_faster(c, &x))
+        add(c, tra_arena_printf(c->a, "--cost time --optimizer search, the defaults, would take %s", gain_text(c, &x)));
 }
 
 /* ---- another text ------------------------------------------------------------------------------------------------ */
@@ -199,8 +257,9 @@ static void add_shape(const tra_dims *d, tra_str *out) {
     tra_str_add(out, "]");
 }
 
-/* The program with the statement of input n declared in blocks of `block`: the file's own are not looked at. */
-static const char *with_blocks(const changes *c, const tra_node *n, const tra_dims *block) {
+/* The program with the statement of input n declared as `type` in blocks of `block`: the file's own are not looked at.
+ */
+static const char *with_input(const changes *c, const tra_node *n, tra_dtype type, const tra_dims *block) {
     tra_ast_program ast;
     tra_dims all;
     if (!parse_again(c, &ast)) return NULL;
@@ -210,7 +269,7 @@ static const char *with_blocks(const changes *c, const tra_node *n, const tra_di
         tra_str out = {0};
         tra_str_add(&out, "input ");
         tra_name_print(n->name, &out);
-        tra_str_printf(&out, " : %s ", tra_dtype_name(n->type.dtype));
+        tra_str_printf(&out, " : %s ", tra_dtype_name(type));
         tra_type_shape(&n->type, &all);
         add_shape(&all, &out);
         tra_str_add(&out, " by ");
@@ -222,26 +281,34 @@ static const char *with_blocks(const changes *c, const tra_node *n, const tra_di
     return NULL;
 }
 
-/* Is it a dense tensor in a file, whose blocks a user may choose? */
+/* Is it a dense tensor in a file, or one that is declared, whose blocks a user may choose? */
 static bool has_free_blocks(const tra_node *n) {
-    return n->op == TRA_OP_INPUT && tra_type_is_blocked(&n->type, NULL) && n->rel && n->name && !n->type.layout &&
-           !n->type.columns && !n->type.sparse && !tra_rel_stand_in(n->rel);
+    return n->op == TRA_OP_INPUT && tra_type_is_blocked(&n->type, NULL) && n->name && tra_is_plain_name(n->name) &&
+           !n->type.layout && !n->type.columns && !n->type.sparse && !(n->rel && tra_rel_stand_in(n->rel));
 }
 
-static void try_blocks(changes *c, const tra_node *n, const tra_dims *block) {
-    char read[32], now[32], seconds[32], before[32], shape[TRA_DIMTEXT];
+/* "read 2 MiB instead of 3 MiB, in 2 s instead of 3 s", or "take 2 s instead of 3 s" where as much is read. */
+static const char *reads_and_gain(const changes *c, const picture *x) {
+    char read[32], now[32];
+    if (!is_less(x->read, c->now.read)) return tra_arena_printf(c->a, "take %s", gain_text(c, x));
+    return tra_arena_printf(c->a, "read %s instead of %s, in %s", tra_human(x->read, read), tra_human(c->now.read, now),
+                            gain_text(c, x));
+}
+
+/* reads: it is also worth a line if less is read. */
+static bool try_blocks(changes *c, const tra_node *n, const tra_dims *block, bool reads) {
+    char shape[TRA_DIMTEXT];
     picture x;
-    const char *text = with_blocks(c, n, block);
-    if (!text || !plan_text(c, text, n->name, &x) || !x.fits || !is_less(x.read, c->now.read)) return;
+    const char *text = with_input(c, n, n->type.dtype, block);
+    if (!text || !plan_text(c, text, n->name, &x) || !x.fits) return false;
+    bool reads_less = reads && is_less(x.read, c->now.read) && x.seconds < c->now.seconds;
+    if (!reads_less && !is_faster(c, &x)) return false;
     tra_dims_text(block, "", "x", "", shape, sizeof shape);
     bool shares = x.scans > c->now.scans && x.shared;
-    add(c, tra_arena_printf(c->a,
-                            "%s in blocks of %s (tra import --block %s) would %s%s%sread %s instead of %s, in %s "
-                            "instead of %s",
-                            n->name, shape, shape, shares ? "share the scan of " : "", shares ? x.shared : "",
-                            shares ? ", and " : "", tra_human(x.read, read), tra_human(c->now.read, now),
-                            tra_text_seconds(x.seconds, seconds, sizeof seconds),
-                            tra_text_seconds(c->now.seconds, before, sizeof before)));
+    add(c, tra_arena_printf(c->a, "%s in blocks of %s (tra import --block %s) would %s%s%s%s", n->name, shape, shape,
+                            shares ? "share the scan of " : "", shares ? x.shared : "", shares ? ", and " : "",
+                            reads_and_gain(c, &x)));
+    return true;
 }
 
 /* Blocks that the plan cuts an input into by itself, before anything else is done with it. */
@@ -253,17 +320,85 @@ static void try_repartitions(changes *c) {
         if (o->op != TRA_PLAN_REPART || !tra_op_is(p->ops[o->in[0]].op, TRA_READS)) continue;
         for (int k = 0; k < g->n; k++)
             if (has_free_blocks(g->v[k]) && strcmp(g->v[k]->name, p->ops[o->in[0]].what.name) == 0)
-                try_blocks(c, g->v[k], &o->type.cat->bound);
+                try_blocks(c, g->v[k], &o->type.cat->bound, true);
+    }
+}
+
+/* Of each input of the program that may have other blocks: those that import chooses, and smaller ones where there are
+ * fewer blocks than threads; of the largest of them numbers of half the width. */
+static void try_inputs(changes *c) {
+    const tra_graph *g = c->job->program.graph;
+    const tra_plan_options *o = &c->job->options;
+    static const double LONG = 1; /* seconds from which it is worth to think of fewer digits */
+    const tra_node *largest = NULL;
+    picture x;
+    for (int i = 0; i < g->n && c->now.seconds >= LEAST_GAIN; i++) {
+        const tra_node *n = g->v[i];
+        tra_dims all, block;
+        if (!has_free_blocks(n)) continue;
+        tra_type_shape(&n->type, &all);
+        tra_block_choose(&all, &block);
+        bool other = !tra_dims_eq(&block, &n->type.cat->bound);
+        if (other && !try_blocks(c, n, &block, false) && n->type.cat->n < (int64_t)o->sites * o->threads) {
+            block = n->type.cat->bound;
+            for (int64_t parts = n->type.cat->n; parts < 2 * (int64_t)o->sites * o->threads;) {
+                int d = 0;
+                for (int k = 1; k < block.n; k++) d = block.v[k] > block.v[d] ? k : d;
+                if (block.n == 0 || block.v[d] < 2) break;
+                block.v[d] = tra_ceil_div(block.v[d], 2), parts *= 2;
+            }
+            try_blocks(c, n, &block, false);
+        }
+        bool larger = !largest || tra_type_bytes_all(&n->type).expected > tra_type_bytes_all(&largest->type).expected;
+        if (n->type.dtype == TRA_F64 && larger) largest = n;
+    }
+    const char *text = largest ? with_input(c, largest, TRA_F32, &largest->type.cat->bound) : NULL;
+    if (text && plan_text(c, text, largest->name, &x) && is_faster(c, &x) && c->now.seconds >= LONG)
+        add(c, tra_arena_printf(c->a, "%s in numbers of 7 digits (tra import --dtype f32) would %s", largest->name,
+                                reads_and_gain(c, &x)));
+}
+
+/* ---- columns ---------------------------------------------------------------------------------------------------- */
+
+/* Columns of tables that nothing uses, where they are a good part of the file. */
+static void try_columns(changes *c) {
+    static const double PART = 0.2;
+    enum { FEW = 8 };
+    const tra_plan *p = c->job->plan;
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *o = &p->ops[i];
+        const tra_rel *rel = NULL;
+        for (int k = 0; k < c->job->program.graph->n; k++) {
+            const tra_node *n = c->job->program.graph->v[k];
+            if (n->op == TRA_OP_INPUT && n->name && o->what.name && !strcmp(n->name, o->what.name)) rel = n->rel;
+        }
+        const tra_schema *all = rel ? tra_rel_type(rel)->columns : NULL;
+        const char *unused = "", *used = "";
+        int64_t bytes = 0;
+        int nunused = 0;
+        if (!tra_op_is(o->op, TRA_READS) || !o->type.columns || !all) continue;
+        for (int k = 0; k < all->n; k++) {
+            bool is_read = tra_schema_find(o->type.columns, all->v[k].name) >= 0;
+            const char **to = is_read ? &used : &unused;
+            *to = tra_arena_printf(c->a, "%s%s%s", *to, **to ? "," : "", all->v[k].name);
+            if (!is_read) nunused++;
+        }
+        bytes = tra_type_bytes_all(tra_rel_type(rel)).expected - tra_type_bytes_all(&o->type).expected;
+        if (nunused == 0 || nunused > FEW ||
+            (double)bytes < PART * (double)tra_type_bytes_all(tra_rel_type(rel)).expected)
+            continue;
+        char size[32];
+        add(c, tra_arena_printf(c->a,
+                                "nothing uses the column%s %s of %s, and nothing reads %s: tra import --columns %s "
+                                "would make the file %s smaller",
+                                nunused > 1 ? "s" : "", unused, o->what.name, nunused > 1 ? "them" : "it", used,
+                                tra_human(bytes, size)));
     }
 }
 
 /* ---- what does not depend on what is aggregated ----------------------------------------------------------------- */
 
-/* What is apart of a sum or maximum is worth a line if this share of the seconds goes. */
-static const double WORTH = 0.2;
-
 static void try_apart(changes *c) {
-    char seconds[32], before[32];
     tra_ast_program ast;
     tra_apart *v;
     picture x;
@@ -273,17 +408,17 @@ static void try_apart(changes *c) {
         const tra_apart *t = &v[i];
         if (!plan_text(c, with_text(c, t->at, t->text), NULL, &x)) continue;
         if (x.fits < c->now.fits || x.seconds > (1 - WORTH) * c->now.seconds) continue;
-        add(c, tra_arena_printf(c->a, "line %d: the %s %s does not depend on %s: %s%s would take %s instead of %s",
-                                t->line, t->product ? "factor" : "term", t->what, t->over, t->text,
-                                t->positive ? ", which is the same where the factor is positive," : "",
-                                tra_text_seconds(x.seconds, seconds, sizeof seconds),
-                                tra_text_seconds(c->now.seconds, before, sizeof before)));
+        add(c,
+            tra_arena_printf(c->a, "line %d: the %s %s does not depend on %s: %s%s would take %s", t->line,
+                             t->product ? "factor" : "term", t->what, t->over, t->text,
+                             t->positive ? ", which is the same where the factor is positive," : "", gain_text(c, &x)));
     }
 }
 
-int tra_explain_changes(const tra_job *job, int ndefines, const char *const *defines, double seconds, tra_arena *a,
-                        const char *const **out) {
+int tra_explain_changes(const tra_job *job, const tra_profile *m, int ndefines, const char *const *defines,
+                        double seconds, tra_arena *a, const char *const **out) {
     changes c = {.job = job,
+                 .m = m,
                  .a = a,
                  .until = tra_now() + seconds,
                  .ndefines = ndefines,
@@ -293,8 +428,11 @@ int tra_explain_changes(const tra_job *job, int ndefines, const char *const *def
     if (job->plan->rank != 1) return 0;
     c.now = picture_of(job->plan, job->options.memory, a);
     try_memory(&c);
+    try_options(&c);
     if (!job->compiled) try_repartitions(&c);
+    if (!job->compiled) try_inputs(&c);
     if (!job->compiled) try_apart(&c);
+    try_columns(&c);
     return c.n;
 }
 

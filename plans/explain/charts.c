@@ -10,7 +10,10 @@ enum { MOST_SITES = 64, MOST_THREADS = 33 };
 
 typedef struct chart {
     const tra_timeline *t;
+    const tra_shown_plan *s;
     tra_str *out;
+    int64_t *buckets, phases[TRA_PHASES_COUNT]; /* in which an operator, a phase, ran longest, of all sites */
+    int *colour;                                /* of an operator; -1: that of the others */
 } chart;
 
 static double at(const chart *c, int site, int bucket, int field) {
@@ -66,46 +69,88 @@ static void add_thread(const chart *c, int site, int thread) {
     tra_str_add(c->out, "</svg>");
 }
 
-/* The operators of a site, one after the other. */
-static void add_operators(const chart *c, const tra_shown_plan *s, int site) {
+/* ---- operators and phases ------------------------------------------------------------------------------------- */
+
+/* The operators that took the longest of the time of all sites have a colour, up to COLOURS of them. */
+static void choose_colours(chart *c) {
+    enum { COLOURS = 8 };
+    for (int n = 0; n < COLOURS; n++) {
+        int64_t most = 0;
+        int best = -1;
+        for (int i = 0; i < c->s->plan->nops; i++)
+            if (c->buckets[i] > most && c->colour[i] < 0) most = c->buckets[i], best = i;
+        if (best < 0) break;
+        c->colour[best] = COLOURS;
+    }
+    for (int i = 0, n = 0; i < c->s->plan->nops; i++)
+        if (c->colour[i] == COLOURS) c->colour[i] = n++;
+}
+
+static void count_buckets(chart *c) {
+    c->buckets = tra_calloc((size_t)c->s->plan->nops + 1, sizeof *c->buckets);
+    c->colour = tra_calloc((size_t)c->s->plan->nops + 1, sizeof *c->colour);
+    for (int i = 0; i < c->s->plan->nops; i++) c->colour[i] = -1;
+    for (int s = 0; s < c->t->sites; s++) {
+        for (int b = 0; b < c->t->buckets; b++) {
+            int op = (int)at(c, s, b, TRA_TL_OP) - 1;
+            tra_phase phase;
+            if (op >= 0) c->buckets[op]++;
+            if (tra_op_is_phase(op, &phase)) c->phases[phase]++;
+        }
+    }
+    choose_colours(c);
+}
+
+static const char *class_of(const chart *c, int op, char *buf, size_t n) {
+    if (op < 0)
+        snprintf(buf, n, "ph%d", (-2 - op) % 4);
+    else if (c->colour[op] >= 0)
+        snprintf(buf, n, "op%d", c->colour[op]);
+    else
+        snprintf(buf, n, "other");
+    return buf;
+}
+
+/* The operators of a site and what comes before and after them, one after the other. */
+static void add_operators(const chart *c, int site) {
+    char name[128], class[16];
     begin_svg(c, "row ops", "operators");
     for (int b = 0, end; b < c->t->buckets; b = end) {
         int op = (int)at(c, site, b, TRA_TL_OP) - 1;
         for (end = b + 1; end < c->t->buckets && (int)at(c, site, end, TRA_TL_OP) == op + 1;) end++;
-        if (op < 0) continue;
-        tra_str_printf(c->out, "<rect class=\"op%d\" x=\"%d\" y=\"0\" width=\"%d\" height=\"%d\"><title>#%d ", op % 6,
-                       b, end - b, TALL, op);
-        tra_html_text(tra_plan_op_text(s->ops[op].op->op), 0, c->out);
-        if (s->ops[op].relation) tra_str_add(c->out, " "), tra_html_text(s->ops[op].relation, 60, c->out);
+        if (op == -1) continue;
+        tra_str_printf(c->out, "<rect class=\"%s\" x=\"%d\" y=\"0\" width=\"%d\" height=\"%d\"><title>",
+                       class_of(c, op, class, sizeof class), b, end - b, TALL);
+        tra_html_text(tra_timeline_op_text(c->s, op, name, sizeof name), 0, c->out);
         tra_str_add(c->out, "</title></rect>");
     }
     tra_str_add(c->out, "</svg>");
 }
 
-/* The operators that took the longest of a site's time, in the order in which they ran, with their colours. */
-static void add_names(const chart *c, const tra_shown_plan *s, int site) {
-    enum { MOST = 8 };
-    int *buckets = tra_calloc((size_t)s->plan->nops + 1, sizeof *buckets), least = 1;
-    for (int b = 0; b < c->t->buckets; b++) {
-        int op = (int)at(c, site, b, TRA_TL_OP) - 1;
-        if (op >= 0) buckets[op]++;
-    }
-    for (int n = MOST + 1; n > MOST; least++) {
-        n = 0;
-        for (int i = 0; i < s->plan->nops; i++) n += buckets[i] >= least;
-        if (n <= MOST) break;
-    }
-    tra_str_add(c->out, "<p class=\"key\">");
-    for (int i = 0; i < s->plan->nops; i++) {
-        if (buckets[i] < least) continue;
-        tra_str_printf(c->out, "<span><i class=\"op%d\"></i>#%d ", i % 6, i);
-        tra_html_text(tra_plan_op_text(s->ops[i].op->op), 0, c->out);
-        if (s->ops[i].relation) tra_str_add(c->out, " "), tra_html_text(s->ops[i].relation, 24, c->out);
-        tra_str_add(c->out, "</span> ");
-    }
-    tra_str_add(c->out, "</p>\n");
-    free(buckets);
+static void add_name(const chart *c, int op) {
+    char name[128], class[16];
+    tra_str_printf(c->out, "<span><i class=\"%s\"></i>", class_of(c, op, class, sizeof class));
+    tra_html_text(tra_timeline_op_text(c->s, op, name, sizeof name), 40, c->out);
+    tra_str_add(c->out, "</span> ");
 }
+
+/* The operators that have a colour, in the order in which they ran, and the phases around them. */
+static void add_names(const chart *c) {
+    bool others = false;
+    tra_str_add(c->out, "<p class=\"key\">operators: ");
+    for (int k = 0; k < TRA_PHASE_PLACE; k++)
+        if (c->phases[k] > 0) add_name(c, tra_phase_op((tra_phase)k));
+    for (int i = 0; i < c->s->plan->nops; i++) {
+        if (c->colour[i] >= 0) add_name(c, i);
+        others |= c->buckets[i] > 0 && c->colour[i] < 0;
+    }
+    if (others) tra_str_add(c->out, "<span><i class=\"other\"></i>others</span> ");
+    for (int k = TRA_PHASE_PLACE; k < TRA_PHASES_COUNT; k++)
+        if (c->phases[k] > 0) add_name(c, tra_phase_op((tra_phase)k));
+    tra_str_add(c->out, "</p>\n");
+}
+
+/* ---- a site --------------------------------------------------------------------------------------------------- */
 
 /* What a thread did with its time, as text. */
 static void add_shares(const chart *c, int site, int thread) {
@@ -186,7 +231,7 @@ static void add_rates(const chart *c, int site, const char *what, int n, const t
     tra_str_add(c->out, "</svg>\n");
 }
 
-static void add_site(const chart *c, const tra_job *job, const tra_shown_plan *s, const char *host, int site) {
+static void add_site(const chart *c, const tra_job *job, const char *host, int site) {
     static const tra_counter disk[] = {TRA_COUNTER_READ, TRA_COUNTER_WRITTEN, TRA_COUNTER_SPILLED},
                              network[] = {TRA_COUNTER_SENT, TRA_COUNTER_RECEIVED};
     static const char *const disk_names[] = {"read", "written", "scratch"}, *const network_names[] = {"sent",
@@ -194,9 +239,8 @@ static void add_site(const chart *c, const tra_job *job, const tra_shown_plan *s
     tra_str_printf(c->out, "<div class=\"site\"><h3>Site %d on ", site);
     tra_html_text(host, 0, c->out);
     tra_str_add(c->out, "</h3>\n<div class=\"track\"><b>operators</b>");
-    add_operators(c, s, site);
+    add_operators(c, site);
     tra_str_add(c->out, "</div>\n");
-    add_names(c, s, site);
     for (int i = 0; i < c->t->threads && i < MOST_THREADS; i++) {
         tra_str_printf(c->out, i ? "<div class=\"track\"><b>worker %d</b>" : "<div class=\"track\"><b>main thread</b>",
                        i);
@@ -212,12 +256,12 @@ static void add_site(const chart *c, const tra_job *job, const tra_shown_plan *s
 }
 
 void tra_html_timeline(const tra_job *job, const tra_shown_plan *s, const tra_profile *m, tra_str *out) {
-    chart c = {&m->timeline, out};
+    chart c = {.t = &m->timeline, .s = s, .out = out};
     if (c.t->buckets == 0) {
         tra_str_add(out, "<p>What was done when is not known: an older tra wrote the profile.</p>\n");
         return;
     }
-    tra_str_add(out, "<p class=\"key\">");
+    tra_str_add(out, "<p class=\"key\">threads: ");
     for (int k = 0; k < TRA_DO_AWAIT_WORK; k++) {
         char name[40];
         snprintf(name, sizeof name, "%s", tra_doing_text((tra_doing)k));
@@ -225,6 +269,10 @@ void tra_html_timeline(const tra_job *job, const tra_shown_plan *s, const tra_pr
         tra_str_printf(out, "<span><i class=\"do%d\"></i>%s</span> ", k, name);
     }
     tra_str_add(out, "<span><i></i>waits for work</span></p>\n");
-    for (int i = 0; i < m->sites && i < MOST_SITES; i++) add_site(&c, job, s, m->host[i], i);
+    count_buckets(&c);
+    add_names(&c);
+    for (int i = 0; i < m->sites && i < MOST_SITES; i++) add_site(&c, job, m->host[i], i);
+    free(c.buckets);
+    free(c.colour);
     if (m->sites > MOST_SITES) tra_str_printf(out, "<p>%d sites more are not shown.</p>\n", m->sites - MOST_SITES);
 }

@@ -44,14 +44,15 @@ void tra_json_words(tra_json *j, const char *key, const char *text);
 /* A statement with what its operators cost together, in all turns of the loops that it stands in. */
 typedef struct tra_shown_statement {
     tra_stmt_kind kind;
-    int at, line; /* where it begins in the program's text */
+    int at, line; /* where it begins in the program's text; line 0: it is what comes before the statements, or after */
     int depth;    /* how many loops it stands in */
     const char *text, *name;
     int first; /* of its operators; -1: it has none */
     double seconds;
     int64_t memory; /* the most that a site holds while it is computed */
     tra_size read, written, moved;
-    tra_op_report measured; /* seconds, disk, sent, and the most memory that the process had held when it ended */
+    /* seconds of the site that computed longest, disk, sent, and the most memory that had been held when it ended */
+    tra_op_report measured;
 } tra_shown_statement;
 typedef struct tra_shown_statements {
     int n; /* in program order */
@@ -85,6 +86,8 @@ void tra_html_timeline(const tra_job *job, const tra_shown_plan *s, const tra_pr
  * again: false where it is damaged, and buckets 0 where there is none. nops: of the plan. */
 void tra_json_timeline(tra_json *j, const tra_timeline *t);
 bool tra_timeline_read(const char *json, int sites, int nops, tra_timeline *out);
+/* The name of an operator, or of a phase in its place. Into buf, returned. */
+char *tra_timeline_op_text(const tra_shown_plan *s, int op, char *buf, size_t n);
 
 /* changes.c: a line for each of n sentences, below a heading; nothing if there are none. */
 void tra_text_sentences(const char *heading, int n, const char *const *v, tra_str *out);
@@ -108,6 +111,10 @@ void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *o
 /* How many times more, or less, a run took than was predicted, from 1 on; off: so many times that the constants of the
  * machine, or of an operator, are wrong. */
 double tra_seconds_factor(double predicted, double measured, bool *off);
+/* A sentence where what is predicted, the seconds of operators, was wrong by far in a run that was not short: else
+ * NULL.
+ */
+const char *tra_seconds_wrong(const tra_plan *p, const tra_profile *m, tra_arena *a);
 /* By what factor, at least 1, the rows that an operator made (a type of tables whose rows only the run tells) differ
  * from those that were *expected. 0: not all of them were counted. */
 double tra_rows_error(const tra_type *t, const tra_op_report *r, double *expected);

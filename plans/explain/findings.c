@@ -42,9 +42,25 @@ static const char *line_of(const findings *f, int op) {
 
 /* ---- statements ----------------------------------------------------------------------------------------------- */
 
-/* Statements that took a quarter of the run, the longest first. */
+/* What would spare a phase. */
+static const char *spares(const char *phase) {
+    static const struct {
+        tra_phase phase;
+        const char *told;
+    } told[] = {
+        {TRA_PHASE_START, ": MPI and the sites are started; runs as short as this are shorter on fewer sites."},
+        {TRA_PHASE_PLAN, ": tra compile finds the plan once for many runs."},
+        {TRA_PHASE_COMPILE, ": later runs find the kernels in TRA_CACHE."},
+        {TRA_PHASE_EXPORT, ": outputs to .h5 are not written twice."},
+    };
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+        if (strcmp(phase, tra_phase_text(told[i].phase)) == 0) return told[i].told;
+    return ".";
+}
+
+/* Statements and phases that took a quarter of the run, the longest first. */
 static void find_longest(findings *f) {
-    const double least = 0.25 * f->m->seconds;
+    const double all = fmax(f->m->seconds, f->m->process_seconds), least = 0.25 * all;
     for (double below = INFINITY; below > 0;) {
         const tra_shown_statement *most = NULL;
         for (int i = 0; i < f->lines.n; i++) {
@@ -54,8 +70,11 @@ static void find_longest(findings *f) {
         }
         if (!most) return;
         below = most->measured.seconds;
-        add(f, tra_arena_printf(f->a, "Line %d took %.0f %% of the time: %s", most->line, 100 * below / f->m->seconds,
-                                most->text));
+        double share = 100 * below / all;
+        if (most->line > 0)
+            add(f, tra_arena_printf(f->a, "Line %d took %.0f %% of the time: %s", most->line, share, most->text));
+        else if (strcmp(most->text, tra_phase_text(TRA_PHASE_CONVERT))) /* of that there is a sentence for each file */
+            add(f, tra_arena_printf(f->a, "To %s took %.0f %% of the time%s", most->text, share, spares(most->text)));
     }
 }
 
@@ -219,7 +238,7 @@ static void find_waits(findings *f) {
     double did[TRA_DOINGS_COUNT] = {0}, main[TRA_DOINGS_COUNT] = {0}, all = 0, first = 0;
     for (int s = 0; s < t->sites; s++)
         for (int b = 0; b < t->buckets; b++)
-            for (int w = 0; w < t->threads; w++)
+            for (int w = 0; w<t->threads && * tra_timeline_at(t, s, b, TRA_TL_OP)> 0; w++) /* while operators ran */
                 for (int k = 0; k < TRA_DOINGS_COUNT; k++)
                     (w ? did : main)[k] += (double)*tra_timeline_at(t, s, b, tra_timeline_did(w, (tra_doing)k));
     for (int k = 0; k < TRA_DOINGS_COUNT; k++) all += did[k], first += main[k];
@@ -231,8 +250,8 @@ static void find_waits(findings *f) {
                              100 * main[TRA_DO_EXCHANGE] / first));
     if (did[TRA_DO_COMPUTE] > MOSTLY * all)
         add(f, tra_arena_printf(f->a,
-                                "Workers computed %.0f %% of the time: the processors are the limit, so more threads "
-                                "or sites would help.",
+                                "Workers computed %.0f %% of the time: the processors are the limit, so more of "
+                                "them would help.",
                                 100 * did[TRA_DO_COMPUTE] / all));
     for (size_t i = 0; i < sizeof waits / sizeof *waits && all > 0; i++)
         if (did[waits[i].what] > waits[i].least * all)

@@ -88,20 +88,40 @@ static int statement_of_output(const lines *l, const char *name) {
 static void add_costs(tra_shown_statement *x, const tra_plan *p, const tra_op *o) {
     const tra_cost *c = &o->predicted.cost;
     double times = tra_op_times(p, o);
-    x->seconds += times * c->seconds;
+    if (!tra_op_overlaps(o)) x->seconds += times * c->seconds; /* else they are also those of a stage */
     x->memory = tra_max64(x->memory, o->predicted.held);
     x->read = tra_size_add(x->read, tra_size_times(c->disk_read, (int64_t)times));
     x->written = tra_size_add(x->written, tra_size_times(c->disk_write, (int64_t)times));
     x->moved = tra_size_add(x->moved, tra_size_times(c->network_bytes, (int64_t)times));
 }
 
-static void add_measured(tra_shown_statement *x, const tra_profile *m, int op) {
+/* The site that computed longest, so waited least for others: its seconds tell which statement was waited for. */
+static int busiest(const tra_profile *m) {
+    int at = 0;
+    for (int i = 1; i < m->sites; i++)
+        if (tra_profile_site(m, m->nops, i)->kernel_seconds > tra_profile_site(m, m->nops, at)->kernel_seconds) at = i;
+    return at;
+}
+
+/* overlaps: its seconds are those of another, too. */
+static void add_measured(tra_shown_statement *x, const tra_profile *m, int op, int site, bool overlaps) {
     tra_op_report r = tra_profile_sum(m, op);
-    x->measured.seconds += r.seconds;
+    if (!overlaps) x->measured.seconds += tra_profile_site(m, op, site)->seconds;
     x->measured.peak_memory = tra_max64(x->measured.peak_memory, r.peak_memory);
     x->measured.disk_read += r.disk_read;
     x->measured.disk_write += r.disk_write;
     x->measured.sent += r.sent;
+}
+
+/* What came before the statements and after them. */
+static void add_phases(lines *l, const tra_timeline *t) {
+    for (int k = 0; k < TRA_PHASES_COUNT; k++) {
+        if (t->buckets == 0 || t->phase[k] < 0.5e-3) continue;
+        if (k == TRA_PHASE_PLACE) continue; /* these seconds are the outputs' */
+        TRA_ARENA_ROOM(l->a, l->v, l->n, l->cap);
+        l->v[l->n++] = (tra_shown_statement){
+            .kind = TRA_STMT_DEF, .first = -1, .text = tra_phase_text((tra_phase)k), .measured.seconds = t->phase[k]};
+    }
 }
 
 tra_shown_statements tra_explain_statements(const tra_job *job, const tra_plan *p, const tra_profile *m, tra_arena *a) {
@@ -110,6 +130,7 @@ tra_shown_statements tra_explain_statements(const tra_job *job, const tra_plan *
     lines l = {.src = &job->program.src, .a = a};
     tra_shown_statements out = {.of = tra_news(a, int, p->nops), .peak = -1};
     int64_t most = 0;
+    int site = m ? busiest(m) : 0;
     tra_parse(l.src, a, &diags, &ast);
     add_statements(&l, &ast, 0);
     for (int i = 0; i < l.n; i++) l.v[i].read = l.v[i].written = l.v[i].moved = tra_size_exactly(0);
@@ -122,9 +143,10 @@ tra_shown_statements tra_explain_statements(const tra_job *job, const tra_plan *
         tra_shown_statement *x = &l.v[s];
         if (x->first < 0) x->first = i;
         add_costs(x, p, o);
-        if (m) add_measured(x, m, i);
+        if (m) add_measured(x, m, i, site, tra_op_overlaps(o));
         if (o->predicted.held > most) most = o->predicted.held, out.peak = s;
     }
+    if (m) add_phases(&l, &m->timeline);
     out.n = l.n;
     out.v = l.v;
     return out;
@@ -132,6 +154,7 @@ tra_shown_statements tra_explain_statements(const tra_job *job, const tra_plan *
 
 bool tra_statement_is_shown(const tra_shown_statement *x) {
     if (x->kind == TRA_STMT_REPEAT) return true;
+    if (x->line == 0) return true;
     if (x->first < 0) return false;
     return x->seconds > 0 || x->memory > 0 || x->read.bound > 0 || x->written.bound > 0 || x->moved.bound > 0;
 }
@@ -237,7 +260,10 @@ void tra_text_lines(const tra_shown_statements *s, int sites, bool measured, tra
         const tra_shown_statement *x = &s->v[i];
         if (!tra_statement_is_shown(x)) continue;
         tra_str text = {0};
-        tra_str_printf(out, "%4d  ", x->line);
+        if (x->line > 0)
+            tra_str_printf(out, "%4d  ", x->line);
+        else
+            tra_str_add(out, "      ");
         tra_str_printf(&text, "%*s%s", 2 * x->depth, "", x->text);
         tra_text_cell(out, tra_str_get(&text), t.text);
         tra_str_free(&text);

@@ -47,7 +47,11 @@ static const char HEAD[] =
     ".do4{fill:#a778d1;background:#a778d1!important}.do5{fill:#d1572f;background:#d1572f!important}\n"
     ".op0{fill:#7fa6d6;background:#7fa6d6!important}.op1{fill:#8ec69f;background:#8ec69f!important}"
     ".op2{fill:#e6bf6a;background:#e6bf6a!important}.op3{fill:#c99bd8;background:#c99bd8!important}"
-    ".op4{fill:#e19a83;background:#e19a83!important}.op5{fill:#84c5c9;background:#84c5c9!important}\n"
+    ".op4{fill:#e19a83;background:#e19a83!important}.op5{fill:#84c5c9;background:#84c5c9!important}"
+    ".op6{fill:#b7c95a;background:#b7c95a!important}.op7{fill:#d98cb3;background:#d98cb3!important}"
+    ".other{fill:#b9a78f;background:#b9a78f!important}"
+    ".ph0{fill:#c3cad1;background:#c3cad1!important}.ph1{fill:#77828d;background:#77828d!important}"
+    ".ph2{fill:#9aa5b0;background:#9aa5b0!important}.ph3{fill:#56606b;background:#56606b!important}\n"
     ".co0{fill:#3a9a5b;background:#3a9a5b!important}.co1{fill:#d1572f;background:#d1572f!important}"
     ".co2{fill:#8bc34a;background:#8bc34a!important}.co3{fill:#f5b942;background:#f5b942!important}"
     ".co4{fill:#7fa6d6;background:#7fa6d6!important}\n"
@@ -118,7 +122,8 @@ static void add_head(page *g) {
     add(g, "<div class=\"facts\">\n");
     if (g->m)
         fact(g, "seconds", seconds_of(g, g->m->seconds),
-             tra_arena_printf(g->a, "predicted %s", seconds_of(g, p->cost.seconds)));
+             tra_arena_printf(g->a, "predicted %s; %s with start-up", seconds_of(g, p->cost.seconds),
+                              seconds_of(g, g->m->process_seconds)));
     else
         fact(g, "seconds", seconds_of(g, p->cost.seconds), "predicted");
     size_fact(g, "peak memory of a site", tra_size_upto(p->cost.peak_memory), all.peak_memory);
@@ -130,30 +135,30 @@ static void add_head(page *g) {
     if (p->sites > 1) size_fact(g, "between sites", p->cost.network_bytes, all.sent);
     add(g, "</div>\n");
     if (!g->m) return;
-    bool off;
-    double factor = tra_seconds_factor(p->cost.seconds, all.seconds, &off);
-    if (off)
-        tra_str_printf(g->out,
-                       "<p>The run took %.3g times %s than was predicted: is the machine busy, or not calibrated "
-                       "(<code>tra calibrate</code>)?</p>\n",
-                       factor, all.seconds > p->cost.seconds ? "longer" : "less");
+    const char *wrong = tra_seconds_wrong(p, g->m, g->a);
+    if (wrong) add(g, "<p>"), text(g, wrong), add(g, "</p>\n");
 }
 
 /* ---- pairs of bars ------------------------------------------------------------------------------------------- */
 
-/* A cell with what was predicted and what was measured, each as a bar beside the most of its column. */
+/* A cell with what was predicted and what was measured, each as a bar beside the most of its column. predicted -1:
+ * nothing was. */
 static void pair(page *g, const char *name, double predicted, double measured, double most, bool seconds) {
+    bool only = predicted < 0;
     char a[40], b[40];
     tra_str_printf(g->out, "<td class=\"pair\" data-n=\"%s\">", name);
     if (predicted > 0 || measured > 0) {
+        bool both = g->m && !only;
         if (most <= 0) most = 1;
-        tra_str_printf(g->out, "<div class=\"bar p\" style=\"width:%.1f%%\"></div>", fmin(100, 100 * predicted / most));
+        if (!only)
+            tra_str_printf(g->out, "<div class=\"bar p\" style=\"width:%.1f%%\"></div>",
+                           fmin(100, 100 * predicted / most));
         if (g->m)
             tra_str_printf(g->out, "<div class=\"bar r\" style=\"width:%.1f%%\"></div>",
                            fmin(100, 100 * measured / most));
         add(g, "<small>");
-        text(g, seconds ? tra_text_seconds(predicted, a, sizeof a) : tra_human((int64_t)predicted, a));
-        if (g->m) add(g, " / ");
+        if (!only) text(g, seconds ? tra_text_seconds(predicted, a, sizeof a) : tra_human((int64_t)predicted, a));
+        if (both) add(g, " / ");
         if (g->m) text(g, seconds ? tra_text_seconds(measured, b, sizeof b) : tra_human((int64_t)measured, b));
         add(g, "</small>");
     }
@@ -194,11 +199,15 @@ static void add_statements(page *g) {
     for (int i = 0; i < s.n; i++) {
         const tra_shown_statement *x = &s.v[i];
         if (!tra_statement_is_shown(x)) continue;
-        tra_str_printf(g->out, "<tr%s><td data-n=\"line\">%d</td><td style=\"padding-left:%dem\"><code>",
-                       i == s.peak ? " class=\"peak\"" : "", x->line, 1 + x->depth);
+        char line[16] = "";
+        if (x->line > 0) snprintf(line, sizeof line, "%d", x->line);
+        tra_str_printf(g->out, "<tr%s><td data-n=\"line\">%s</td><td style=\"padding-left:%dem\"><%s>",
+                       i == s.peak ? " class=\"peak\"" : "", line, 1 + x->depth, x->line > 0 ? "code" : "i");
         text(g, x->text);
-        add(g, i == s.peak ? "</code> <small>the peak of memory</small></td>" : "</code></td>");
-        pair(g, "seconds", x->seconds, x->measured.seconds, seconds, true);
+        add(g, i == s.peak   ? "</code> <small>the peak of memory</small></td>"
+               : x->line > 0 ? "</code></td>"
+                             : "</i></td>");
+        pair(g, "seconds", x->line > 0 ? x->seconds : -1, x->measured.seconds, seconds, true);
         pair(g, "memory", (double)x->memory, (double)x->measured.peak_memory, memory, false);
         pair(g, "disk", (double)(x->read.expected + x->written.expected),
              (double)(x->measured.disk_read + x->measured.disk_write), bytes, false);

@@ -26,6 +26,9 @@ void tra_json_timeline(tra_json *j, const tra_timeline *t) {
     tra_json_num(j, "bucket_seconds", t->width);
     tra_json_int(j, "buckets", t->buckets);
     tra_json_int(j, "threads", t->threads);
+    tra_json_begin(j, "phases", '{');
+    for (int k = 0; k < TRA_PHASES_COUNT; k++) tra_json_num(j, tra_phase_text((tra_phase)k), t->phase[k]);
+    tra_json_end(j, '}');
     tra_json_begin(j, "sites", '[');
     for (int s = 0; s < t->sites; s++) {
         tra_json_begin(j, NULL, '{');
@@ -63,7 +66,8 @@ static bool number(const char *json, const char *path, double *v) {
     return ok;
 }
 
-/* Reads an array of one number for each bucket, from `least` to `most`; where there is none they stay 0. */
+/* Reads an array of one number for each bucket, from `least` to `most`; where there is none they stay 0. Operators are
+ * kept + 1. */
 static bool read_series(const char *json, const char *key, tra_timeline *t, int site, int field, int64_t least,
                         int64_t most) {
     char *text = member(json, key), *p = text ? strchr(text, '[') : NULL;
@@ -72,7 +76,7 @@ static bool read_series(const char *json, const char *key, tra_timeline *t, int 
         char *end;
         int64_t v = strtoll(p + 1, &end, 10);
         ok = end > p + 1 && v >= least && v <= most && (*end == ',' || (*end == ']' && b == t->buckets - 1));
-        *tra_timeline_at(t, site, b, field) = v - least;
+        *tra_timeline_at(t, site, b, field) = v + (field == TRA_TL_OP);
         p = end;
     }
     free(text);
@@ -82,7 +86,8 @@ static bool read_series(const char *json, const char *key, tra_timeline *t, int 
 static bool read_site(const char *json, tra_timeline *t, int site, int nops) {
     char path[64];
     const int64_t any = INT64_MAX / 4;
-    bool ok = json && read_series(json, "operator", t, site, TRA_TL_OP, -1, nops - 1) &&
+    const int64_t first = tra_phase_op((tra_phase)(TRA_PHASES_COUNT - 1));
+    bool ok = json && read_series(json, "operator", t, site, TRA_TL_OP, first, nops - 1) &&
               read_series(json, "memory_bytes", t, site, TRA_TL_MEMORY, 0, any);
     for (int k = 0; k < TRA_COUNTERS_COUNT && ok; k++)
         ok = read_series(json, tra_counter_text((tra_counter)k), t, site, TRA_TL_COUNTER + k, 0, any);
@@ -107,6 +112,10 @@ bool tra_timeline_read(const char *json, int sites, int nops, tra_timeline *out)
               number(all, "threads", &threads) && threads >= 1 && threads <= MOST_THREADS &&
               number(all, "bucket_seconds", &width) && width > 0;
     if (ok) *out = tra_timeline_new(sites, (int)threads, (int)buckets, width);
+    for (int k = 0; k < TRA_PHASES_COUNT && ok; k++) { /* an older tra wrote none */
+        snprintf(path, sizeof path, "phases.%s", tra_phase_text((tra_phase)k));
+        if (!number(all, path, &out->phase[k])) out->phase[k] = 0;
+    }
     for (int s = 0; s < sites && ok; s++) {
         snprintf(path, sizeof path, "sites.%d", s);
         char *site = member(all, path);
@@ -155,10 +164,14 @@ static void complete(trace *x, const char *name, const char *category, int site,
     tra_json_end(&x->j, '}');
 }
 
-static void name_of(const trace *x, int op, char buf[128]) {
-    const tra_shown_op *s = &x->plan->ops[op];
-    snprintf(buf, 128, "#%d %s%s%.80s", op, tra_plan_op_text(s->op->op), s->relation ? " " : "",
-             s->relation ? s->relation : "");
+char *tra_timeline_op_text(const tra_shown_plan *s, int op, char *buf, size_t n) {
+    tra_phase phase;
+    if (tra_op_is_phase(op, &phase))
+        snprintf(buf, n, "%s", tra_phase_text(phase));
+    else
+        snprintf(buf, n, "#%d %s%s%.80s", op, tra_plan_op_text(s->ops[op].op->op), s->ops[op].relation ? " " : "",
+                 s->ops[op].relation ? s->ops[op].relation : "");
+    return buf;
 }
 
 /* Does the thread do anything but wait in the bucket? */
@@ -197,12 +210,12 @@ static void thread_events(trace *x, int site, int thread) {
         int op = (int)*tra_timeline_at(x->t, site, b, TRA_TL_OP) - 1;
         bool busy = thread == 0 || is_busy(x, site, thread, b);
         end = b + 1;
-        if (op < 0 || !busy) continue;
+        if (op == -1 || !busy) continue;
         while (end < x->t->buckets && *tra_timeline_at(x->t, site, end, TRA_TL_OP) == op + 1 &&
                (thread == 0 || is_busy(x, site, thread, end)))
             end++;
-        name_of(x, op, name);
-        complete(x, name, "operator", site, thread, micros(x, b), micros(x, end));
+        complete(x, tra_timeline_op_text(x->plan, op, name, sizeof name), op < 0 ? "phase" : "operator", site, thread,
+                 micros(x, b), micros(x, end));
         doings(x, site, thread, b, end);
     }
 }

@@ -65,7 +65,7 @@ double tra_network_seconds(const tra_rates *rates, double most, double both) {
  * few operations on each element, and those of a vector take as long as they are read. 1 where nothing is narrow. */
 static double narrowness(const tra_kernel *k, const tra_dims *a, const tra_dims *b, double flops, double memory) {
     enum { NARROW = 64, PACKED = 6 }; /* operations in whose time an element gets ready for them */
-    static const double PASS = 4; /* elements that are read while a pass reads two and writes one */
+    static const double PASS = 4;     /* elements that are read while a pass reads two and writes one */
     tra_product p;
     double m[2][2] = {{1, 1}, {1, 1}}; /* extents of the labels of the left operand alone, and of the right one, ... */
     if (!tra_kernel_is_product(k, a, b, &p)) return 1; /* ... of those that are summed; and of those of all three */
@@ -130,8 +130,7 @@ static double growth_seconds(const tra_plan *p, const tra_op *op, const tra_rate
     double bytes = (double)tra_type_bytes_all(composed && !join ? &in->type : &op->type).expected;
     double terms = (double)in->type.cat->n / (double)tra_max64(1, op->type.cat->n) / tra_place_summands(&op->place);
     if (join) terms *= (double)p->ops[op->in[1]].type.cat->n;
-    for (int i = 0; join && i < op->what.joinl.n; i++)
-        terms /= (double)in->type.cat->frontier.v[op->what.joinl.v[i]];
+    for (int i = 0; join && i < op->what.joinl.n; i++) terms /= (double)in->type.cat->frontier.v[op->what.joinl.v[i]];
     return PASSES * fmax(0, terms - 1) / 2 * bytes / p->sites / rates->memory;
 }
 
@@ -208,9 +207,9 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         const tra_cost *c = &o->predicted.cost;
         double *s = spent[at[i]];
         s[NETWORK] += c->seconds; /* so far: those of the network alone */
-        s[DISK] +=
-            ((double)c->disk_read.expected / rates->disk_read + (double)c->disk_write.expected / rates->disk_write) /
-            p->sites;
+        s[DISK] += (((double)c->disk_read.expected + c->made) / rates->disk_read +
+                    (double)c->disk_write.expected / rates->disk_write) /
+                   p->sites;
         s[WORK] += kernel_seconds(p, o, rates) + tree_seconds(p, o, rates) + growth_seconds(p, o, rates) +
                    entries_seconds(p, o, rates) + table_seconds(p, o, rates) + turn_seconds(p, o);
         /* memory is touched for the first time when more is held than ever before */

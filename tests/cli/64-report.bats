@@ -383,8 +383,16 @@ for key, events in threads.items():
     for e in sorted(events, key=lambda e: (e["ts"], -e["dur"])):
         while open_ and open_[-1]["ts"] + open_[-1]["dur"] <= e["ts"]: open_.pop()
         if open_: assert e["ts"] + e["dur"] <= open_[-1]["ts"] + open_[-1]["dur"], (open_[-1], e)
-        if e["cat"] == "doing": assert open_ and open_[0]["cat"] == "operator", e
+        if e["cat"] == "doing": assert open_ and open_[0]["cat"] in ("operator", "phase"), e
         open_.append(e)
+# from the start of the process until the outputs are in place there is always something that the main thread does
+m = json.load(open("m.json"))["run"]
+whole = m["process_seconds"]
+for site in range(sites):
+    told = sum(e["dur"] for e in threads[site, 0] if e["cat"] in ("operator", "phase")) * 1e-6
+    assert 0.8 * whole < told < 1.1 * whole, (site, told, whole)
+phases = {e["name"] for e in threads[0, 0] if e["cat"] == "phase"}
+assert phases >= {"put outputs in place"} and phases & {"read the program, plan it", "start up"}, phases
 assert {k[0] for k in threads} == set(range(sites))
 counters = {e["name"] for e in t["traceEvents"] if e["ph"] == "C"}
 assert counters >= {"memory, bytes", "disk, bytes/s"} and ("network, bytes/s" in counters) == (sites > 1), counters
