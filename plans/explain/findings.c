@@ -60,7 +60,8 @@ static const char *spares(const char *phase) {
 
 /* Statements and phases that took a quarter of the run, the longest first. */
 static void find_longest(findings *f) {
-    const double all = fmax(f->m->seconds, f->m->process_seconds), least = 0.25 * all;
+    const double all = fmax(f->m->seconds, f->m->process_seconds), least = 0.25 * all,
+                 places = f->m->timeline.phase[TRA_PHASE_PLACE];
     for (double below = INFINITY; below > 0;) {
         const tra_shown_statement *most = NULL;
         for (int i = 0; i < f->lines.n; i++) {
@@ -72,7 +73,10 @@ static void find_longest(findings *f) {
         below = most->measured.seconds;
         double share = 100 * below / all;
         if (most->line > 0)
-            add(f, tra_arena_printf(f->a, "Line %d took %.0f %% of the time: %s", most->line, share, most->text));
+            add(f, tra_arena_printf(f->a, "Line %d took %.0f %% of the time: %s%s", most->line, share, most->text,
+                                    most->kind == TRA_STMT_OUTPUT && places > below / 2
+                                        ? ": until the disk had it, and it was put in place"
+                                        : ""));
         else if (strcmp(most->text, tra_phase_text(TRA_PHASE_CONVERT))) /* of that there is a sentence for each file */
             add(f, tra_arena_printf(f->a, "To %s took %.0f %% of the time%s", most->text, share, spares(most->text)));
     }

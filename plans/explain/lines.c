@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../../lib/physical/needs.h"
+#include "../search/cost.h"
 #include "explain_int.h"
 
 int tra_text_width(void) {
@@ -84,14 +85,25 @@ static int statement_of_output(const lines *l, const char *name) {
 
 /* ---- figures ------------------------------------------------------------------------------------------------ */
 
-/* Adds what an operator costs in all turns of the loops that it stands in. */
+/* The operator whose statement has the costs of operator i: of an input that is read by others, the first stage that
+ * does. */
+static int reader_of(const tra_plan *p, int i) {
+    int reader = i;
+    for (int j = i + 1; j < p->nops && tra_op_is(p->ops[i].op, TRA_READS); j++) {
+        if (p->ops[j].in[0] != reader && p->ops[j].in[1] != reader) continue;
+        reader = j;
+        if (tra_op_is_stage(&p->ops[j])) return j;
+    }
+    return i;
+}
+
+/* Adds what an operator costs in all turns of the loops that it stands in, but for what it writes. */
 static void add_costs(tra_shown_statement *x, const tra_plan *p, const tra_op *o) {
     const tra_cost *c = &o->predicted.cost;
     double times = tra_op_times(p, o);
     if (!tra_op_overlaps(o)) x->seconds += times * c->seconds; /* else they are also those of a stage */
     x->memory = tra_max64(x->memory, o->predicted.held);
     x->read = tra_size_add(x->read, tra_size_times(c->disk_read, (int64_t)times));
-    x->written = tra_size_add(x->written, tra_size_times(c->disk_write, (int64_t)times));
     x->moved = tra_size_add(x->moved, tra_size_times(c->network_bytes, (int64_t)times));
 }
 
@@ -109,7 +121,6 @@ static void add_measured(tra_shown_statement *x, const tra_profile *m, int op, i
     if (!overlaps) x->measured.seconds += tra_profile_site(m, op, site)->seconds;
     x->measured.peak_memory = tra_max64(x->measured.peak_memory, r.peak_memory);
     x->measured.disk_read += r.disk_read;
-    x->measured.disk_write += r.disk_write;
     x->measured.sent += r.sent;
 }
 
@@ -136,9 +147,18 @@ tra_shown_statements tra_explain_statements(const tra_job *job, const tra_plan *
     for (int i = 0; i < l.n; i++) l.v[i].read = l.v[i].written = l.v[i].moved = tra_size_exactly(0);
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
-        int s = o->op == TRA_PLAN_OUTPUT ? statement_of_output(&l, o->what.name) : -1;
-        if (s < 0) s = statement_at(&l, o->what.text_at);
-        out.of[i] = s;
+        out.of[i] = o->op == TRA_PLAN_OUTPUT ? statement_of_output(&l, o->what.name) : -1;
+        if (out.of[i] < 0) out.of[i] = statement_at(&l, o->what.text_at);
+    }
+    int *stage = tra_plan_runs_in(p);
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *o = &p->ops[i];
+        int s = out.of[reader_of(p, i)], writes = out.of[stage[i]];
+        if (writes >= 0) { /* where its time is spent */
+            tra_size bytes = tra_size_times(o->predicted.cost.disk_write, (int64_t)tra_op_times(p, o));
+            l.v[writes].written = tra_size_add(l.v[writes].written, bytes);
+            if (m) l.v[writes].measured.disk_write += tra_profile_sum(m, i).disk_write;
+        }
         if (s < 0) continue;
         tra_shown_statement *x = &l.v[s];
         if (x->first < 0) x->first = i;
@@ -146,6 +166,7 @@ tra_shown_statements tra_explain_statements(const tra_job *job, const tra_plan *
         if (m) add_measured(x, m, i, site, tra_op_overlaps(o));
         if (o->predicted.held > most) most = o->predicted.held, out.peak = s;
     }
+    free(stage);
     if (m) add_phases(&l, &m->timeline);
     out.n = l.n;
     out.v = l.v;

@@ -144,9 +144,7 @@ static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rat
     return BYTES * (double)tra_type_entries(&op->type).expected / p->sites / rates->memory;
 }
 
-/* For each operator the stage in which its time is spent: itself; of a fused operator or view, the stage that reads it;
- * of an output, the stage that makes the results which it writes. */
-static int *runs_in(const tra_plan *p) {
+int *tra_plan_runs_in(const tra_plan *p) {
     int *at = tra_malloc(((size_t)p->nops + 1) * sizeof *at);
     for (int i = 0; i < p->nops; i++) {
         int in = p->ops[i].in[0];
@@ -200,7 +198,7 @@ static double turn_seconds(const tra_plan *p, const tra_op *op) {
 void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
     enum { NETWORK, DISK, WORK, PARTS };
     double(*spent)[PARTS] = tra_calloc((size_t)p->nops, sizeof *spent); /* of the stage that ends here */
-    int *at = runs_in(p);
+    int *at = tra_plan_runs_in(p);
     p->cost.seconds = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
