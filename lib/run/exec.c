@@ -260,8 +260,8 @@ static tra_status run_needed(tra_execution *x, int i, tra_err *e) {
 }
 
 /* Counts what an operator took since `before` until now, in addition to the turns before this one. */
-static void add_report(tra_execution *x, int i, const tra_pool_stats *before, const tra_op_report *begun,
-                       double now, bool reads_on) {
+static void add_report(tra_execution *x, int i, const tra_pool_stats *before, const tra_op_report *begun, double now,
+                       bool reads_on) {
     const tra_op *op = &x->plan->ops[i];
     tra_op_report *rep = &x->report->ops[i];
     tra_pool_stats after = tra_pool_stat(x->site.pool);
@@ -278,7 +278,8 @@ static void add_report(tra_execution *x, int i, const tra_pool_stats *before, co
 }
 
 /* Runs operator i, if it is to run, and gives up what nothing else reads. *reads_on: bytes that are read count for the
- * stage which exchanges overlap. *now: when the step before ended; 0: no step was before; set to the end of this one. */
+ * stage which exchanges overlap. *now: when the step before ended; 0: no step was before; set to the end of this one.
+ */
 static tra_status run_step(tra_execution *x, int i, bool *reads_on, double *now, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
     bool in_loop = x->plan->nloops > 0 && op->loop >= 0, again = in_loop && x->loops[op->loop].turns > 0;
