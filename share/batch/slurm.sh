@@ -34,5 +34,7 @@ while [ -n "${signalled-}" ]; do # a signal ends a wait, not the run
     status=$?
 done
 
+# The launcher itself ends by a USR1 that comes before it listens, or when its ranks have just ended.
+[ $status -ne 138 ] || status=75
 [ $status -eq 75 ] && scontrol requeue "$SLURM_JOB_ID"
 exit $status

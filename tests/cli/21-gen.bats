@@ -150,11 +150,7 @@ counts = np.bincount(a.ravel().astype(int)); assert len(counts) == n and abs(cou
     tra gen -q --shape 3 --dist range -o a.h5
     "$TRA" gen -q --shape 20000x20000 --dist normal -o a.h5 &
     pid=$!
-    for _ in $(seq 200); do
-        [ "$(find . -type f | wc -l)" -gt 1 ] && break
-        sleep 0.02
-    done
-    [ "$(find . -type f | wc -l)" -gt 1 ]
+    meet $pid compgen -G '.a.h5.tra-*.tmp'
     kill -TERM $pid
     rc=0
     wait $pid || rc=$?

@@ -171,13 +171,13 @@ D = agg(join(B, B, [1], [0], matmul), [0,2], matadd)
 output C
 END
     tra check p.tra >/dev/null
-    local begin=${EPOCHREALTIME/./} end
+    local TIMEFORMAT=%3U used
+    used=$( { time tra check -q p.tra >/dev/null 2>&1; } 2>&1)
     status 0 tra check -q p.tra
-    end=${EPOCHREALTIME/./}
     has "C: keys 2 <334,334>, f64 3 x 3, tensor 1000 x 1000, 111556 tuples, 7.6 MiB, continuous"
     has "D: keys 2 <1000000,1000000>"
-    echo "$((end - begin)) microseconds"
-    ((end - begin < 500000)) # 0.1 s on a quiet machine
+    echo "$used s of a processor"
+    ((10#${used/./} < 500)) # 0.1 s on a quiet machine
 }
 
 @test "an output that would replace the file of another is refused" {

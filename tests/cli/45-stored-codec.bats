@@ -89,10 +89,8 @@ END
     mv B.h5 want.h5
     slow 20 "$TRA" run -q p.tra --no-history --codec zstd --resume --threads 1 &
     local pid=$!
-    for ((i = 0; i < 200; i++)); do
-        [ -n "$(find "$TRA_SCRATCH" -type f -size +20k 2>/dev/null)" ] && break
-        sleep 0.02
-    done
+    saved() { find "$TRA_SCRATCH" -type f -size +20k | grep -q .; }
+    meet $pid saved
     kill -9 $pid
     wait $pid || true
     status 0 tra run -q p.tra --no-history --codec zstd --resume

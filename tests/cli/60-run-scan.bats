@@ -152,8 +152,6 @@ assert sum(s["disk_read_bytes"] for s in m["sites"]) < 4.1 * 40000 * 64 * 8, (sy
 }
 
 # Bytes of records in the journals under the scratch directory.
-recorded() { find "$TRA_SCRATCH" -name '*.log' -printf '%s\n' 2>/dev/null | awk '{n += $1} END {print n + 0}'; }
-
 @test "a scan with a triangle and distances is gone on with when it was killed" {
     export TRA_SCRATCH=$BATS_TEST_TMPDIR/scratch
     mkdir -p "$TRA_SCRATCH"
@@ -175,12 +173,8 @@ EOP
         rm -f [GED].h5
         TRA_CHECKPOINT_SECONDS=0.01 slow 10 "$TRA" run -q k.tra --threads 1 --sites $sites 2>log &
         run=$!
-        for i in $(seq 4000); do
-            [ "$(recorded)" -ge $((64 * 10)) ] && break
-            kill -0 $run 2>/dev/null || break
-            sleep 0.01
-        done
-        kill -KILL $run || { echo "it was over before"; cat log; return 1; }
+        meet $run recorded $((64 * 10))
+        kill -KILL $run
         wait $run || true
         [ -z "$(ls [GED].h5 2>/dev/null)" ]
         status 0 tra run k.tra --resume --threads 1 --sites $sites

@@ -325,10 +325,7 @@ g = open("b.h5", "r+b"); g.seek(at + 1000); x = g.read(1); g.seek(at + 1000); g.
     echo earlier >c.h5
     "$TRA" run long.tra --sites 2 --cost tra >out 2>&1 & # which begins with an exchange
     pid=$!
-    for _ in $(seq 200); do
-        [ -e "$(echo .c.h5.tra-*.tmp)" ] && break
-        sleep 0.02
-    done
+    meet $pid compgen -G '.c.h5.tra-*.tmp'
     kill -TERM $pid
     rc=0
     wait $pid || rc=$?
@@ -360,13 +357,12 @@ g = open("b.h5", "r+b"); g.seek(at + 1000); x = g.read(1); g.seek(at + 1000); g.
     long_program
     "$TRA" run long.tra --sites 2 --cost tra >out 2>&1 & # which begins with an exchange
     pid=$!
-    for _ in $(seq 200); do
+    begun() {
         victim=$(running long.tra | while read -r p; do
             tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -Eq '^(OMPI_COMM_WORLD|PMI)_RANK=1$' && echo "$p"; done | head -1)
-        [ -n "$victim" ] && [ -e "$(echo .c.h5.tra-*.tmp)" ] && break
-        sleep 0.02
-    done
-    [ -n "$victim" ]
+        [ -n "$victim" ] && compgen -G '.c.h5.tra-*.tmp'
+    }
+    meet $pid begun
     kill -9 "$victim"
     rc=0
     wait $pid || rc=$?

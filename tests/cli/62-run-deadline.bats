@@ -9,7 +9,7 @@ ends_within() {
 }
 
 @test "a run that does not fit says so with its figures, saves its progress and ends before the time" {
-    long_program
+    long_program 1000x1000 50x50
     ends_within 6 75 slow 60 "$TRA" run long.tra --deadline 4s --threads 1
     has "are left to --deadline"
     has "stopped before the --deadline"
@@ -26,7 +26,7 @@ ends_within() {
 @test "--strict refuses at once, on one site and on several, and --dry-run answers" {
     long_program
     for sites in 1 2 3; do
-        ends_within 2 4 tra run --strict --deadline 2s --sites $sites --threads 1 long.tra
+        ends_within 10 4 tra run --strict --deadline 2s --sites $sites --threads 1 long.tra
         has "to --deadline 2s"
         [ "$(grep -c 'expected to take' <<<"$output")" -eq 1 ]
         status 4 tra run --strict --deadline 2s --sites $sites --threads 1 --dry-run long.tra
@@ -37,7 +37,7 @@ ends_within() {
 }
 
 @test "ranks, those of a user's mpirun too, end before the time and go on later" {
-    long_program
+    long_program 4000x4000 200x200 # on many processors too
     status 75 tra run --sites 2 --threads 1 --deadline 4s long.tra
     [ "$(grep -c 'are left to --deadline' <<<"$output")" -eq 1 ]
     has "stopped before the --deadline"

@@ -15,11 +15,7 @@ kill_run() {
     before=$(tra digest c.h5)
     env --default-signal=HUP "$TRA" run long.tra --sites 2 --threads 1 2>log & # under nohup it would not hear that
     run=$!
-    for i in $(seq 1000); do # before that mpirun does not listen, and on a busy machine it takes long
-        compgen -G '.c.h5.tra-*.tmp' >/dev/null && break
-        sleep 0.05
-    done
-    [ "$i" -lt 1000 ]
+    meet $run compgen -G '.c.h5.tra-*.tmp' # before that mpirun does not listen
     mpirun=$(launcher_of $run)
     case $1 in
     tra) target=$run ;;
@@ -29,11 +25,11 @@ kill_run() {
     kill -"$2" "$target"
     got=0
     wait $run || got=$?
-    for i in $(seq 100); do
+    for i in $(seq 400); do
         kill -0 "$mpirun" 2>/dev/null || break
         sleep 0.05
     done
-    [ "$i" -lt 100 ] || { echo "mpirun is still there"; return 1; }
+    [ "$i" -lt 400 ] || { echo "mpirun is still there"; return 1; }
     is "$before" tra digest c.h5 || { cat log; return 1; }
 }
 
@@ -76,15 +72,20 @@ kill_run() {
     has 'or did not end with them'
 }
 
-# resume_until_done OPTION...: runs long.tra with --resume, killing it by signal $how a little later each time, until it
-# gets through; its first messages of each round are in log.N.
+# resume_until_done OPTION...: runs long.tra with --resume, killing it by signal $how before it is ready and then each time
+# when some more blocks are saved, until it gets through; its first messages of each round are in log.N.
 resume_until_done() {
-    local round=0 pause=200 got
+    local round=0 got from
     until [ $round -eq 30 ]; do
         round=$((round + 1))
-        "$TRA" run long.tra --resume "$@" 2>log.$round &
+        from=$(recorded)
+        slow 30 "$TRA" run long.tra --resume "$@" 2>log.$round &
         run=$!
-        sleep $((pause / 1000)).$(printf %03d $((pause % 1000)))
+        if ((round == 1)); then
+            sleep 0.2
+        else
+            meet $run recorded $((from + 64 * 25)) >/dev/null || true
+        fi
         kill -"$how" $run 2>/dev/null || true
         got=0
         wait $run || got=$?
@@ -93,7 +94,6 @@ resume_until_done() {
         KILL) [ $got -eq 137 ] ;;
         *) [ $got -eq 75 ] || [ $got -eq $((128 + $(kill -l "$how"))) ] ;; # before the program could begin
         esac || { echo "status $got in round $round"; cat log.$round; return 1; }
-        pause=$((pause * 2))
     done
     [ $got -eq 0 ]
     [ $round -gt 1 ]

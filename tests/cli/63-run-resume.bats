@@ -11,9 +11,6 @@ product() {
     printf 'input A from "a.h5"\nC = agg(join(A, A, [1], [1], "ik,jk->ij"), [0,2], matadd)\noutput C to "c.h5"\n' >p.tra
 }
 
-# Bytes of all logs in the scratch directory: 64 for each block that is recorded, and as many for each log.
-recorded() { cat "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null | wc -c; }
-
 # slowly OPTION...: a run, in $run, to which each block that it writes takes some time.
 slowly() {
     slow "${TRA_SLOW_MS:-10}" "$TRA" run -q "$@" 2>log &
@@ -22,14 +19,10 @@ slowly() {
 
 # cut_short SIGNAL BLOCKS OPTION...: a run that gets the signal when so many blocks are recorded.
 cut_short() {
-    local run i
+    local run
     slowly "${@:3}"
-    for i in $(seq 2000); do
-        [ "$(recorded)" -ge $((64 * ($2 + 3))) ] && break
-        kill -0 $run 2>/dev/null || break
-        sleep 0.01
-    done
-    kill -"$1" $run || { echo "it was over before"; cat log; return 1; }
+    meet $run recorded $((64 * ($2 + 3)))
+    kill -"$1" $run
     wait $run || true
 }
 
@@ -136,7 +129,7 @@ EOF2
     rm c.h5 d.h5
     slow 5 "$TRA" run -q p.tra --sites 3 --threads 1 --plan "$k" 2>log &
     run=$!
-    for _ in $(seq 400); do [ "$(recorded)" -ge 3000 ] && break; sleep 0.01; done
+    meet $run recorded 3000
     victim=$(ranks_of $run | tail -1)
     kill -KILL "$victim"
     wait $run || true
@@ -208,12 +201,10 @@ EOF2
 
 # begin_and_hold OPTION...: a run, in $run, that is held when ten blocks are recorded.
 begin_and_hold() {
-    TRA_SLOW_MS=3 slowly p.tra "$@"
-    while [ "$(recorded)" -lt $((64 * 13)) ]; do
-        kill -0 $run || return
-        sleep 0.01
-    done
+    slowly p.tra "$@"
+    meet $run recorded $((64 * 13))
     kill -STOP $run
+    : >quick
 }
 
 @test "blocks that wait compressed and are damaged meanwhile are noticed before the output is made" {
@@ -290,9 +281,10 @@ EOF2
     product
     sed 's/c.h5/d.h5/' p.tra >q.tra
     # shellcheck disable=SC2086
-    TRA_SLOW_MS=3 slowly p.tra $small
-    while [ "$(recorded)" -lt 640 ]; do sleep 0.01; done
+    slowly p.tra $small
+    meet $run recorded 640
     kill -STOP $run
+    : >quick
     # shellcheck disable=SC2086
     status 0 tra run -q q.tra $small
     status 4 tra run -q p.tra

@@ -480,9 +480,10 @@ END
     success=$(metric last_success_timestamp_seconds m.prom)
     printf 'input A from "A.h5"\nC = transform(A, exp)\noutput C\n' >slow.tra
     for which in 1 3; do
+        rm -f log
         slow 300 "$TRA" run -q --sites 3 --threads 1 --metrics m.prom --progress json slow.tra 2>log &
         run=$!
-        for _ in $(seq 400); do grep -q '"begin"' log && break; sleep 0.05; done
+        meet $run grep -sq '"begin"' log
         kill -KILL "$(ranks_of $run | sed -n ${which}p)"
         got=0
         wait $run || got=$?

@@ -107,11 +107,7 @@ assert moved > 0'
     exchanges() { find scratch -name 'tra-exchange-*'; }
     "$TRA" run long.tra --sites 2 --transport files --scratch scratch >out 2>&1 &
     pid=$!
-    for _ in $(seq 500); do
-        left=$(exchanges)
-        [ -n "$left" ] && break
-        sleep 0.01
-    done
+    meet $pid eval 'left=$(exchanges); [ -n "$left" ]'
     [[ $left == scratch/tra-exchange-* ]]
     status 0 tra run -q p.tra --sites 2 --transport files --scratch scratch
     [ "$(exchanges)" = "$left" ]

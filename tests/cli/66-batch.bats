@@ -62,9 +62,10 @@ slurm() {
     export SLURM_JOB_ID=17 SLURM_NTASKS=2
     for round in $(seq 30); do
         rm -f queue
+        from=$(recorded)
         PATH=$PWD/bin:$1:$PATH slow 100 bash "$ROOT/share/batch/slurm.sh" job.tra --threads 1 >log 2>&1 &
         run=$!
-        sleep $((1 + round))
+        meet $run recorded $((from + 64 * 40)) >/dev/null || true
         kill -USR1 $run || true
         got=0
         wait $run || got=$?
@@ -82,6 +83,11 @@ slurm() {
 @test "Slurm: asked to stop it puts itself back into the queue, and goes on when it begins again" {
     job
     slurm "$(dirname "$TRA")"
+    # a launcher that does not hear the signal yet, or no more, ends by it
+    printf '#!/bin/sh\nkill -USR1 $$\n' | tee bin/mpirun >bin/srun
+    chmod +x bin/mpirun
+    PATH=$PWD/bin:$PATH status 75 bash "$ROOT/share/batch/slurm.sh" job.tra
+    is 'requeue 17' cat queue
 }
 
 @test "Slurm: the template starts the program by the launcher of its MPI library, or alone without one" {

@@ -104,8 +104,7 @@ refused() {
         read -r signal code word <<<"$how"
         slow 200 "$TRA" run long.tra --sites 3 --threads 1 --resume --checkpoint 0.1 >out 2>log &
         run=$!
-        for _ in $(seq 400); do compgen -G '.c.h5.tra-*.tmp' >/dev/null && break; sleep 0.05; done
-        sleep 1.5
+        meet $run recorded $((64 * 9 + $(recorded)))
         target=$run
         [ "$signal" != KILL ] || target=$(ranks_of $run | tail -1)
         kill -"$signal" "$target"

@@ -349,10 +349,11 @@ others() {
     to_earlier
     status 137 dies "$n" "$TRA" run -q step.tra
     printf 'elsewhere 4711 1 aaaa 1 tra run other.tra' >.t.h5.tra-lock
-    (sleep 1 && rm .t.h5.tra-lock) &
-    status 0 tra info t.h5
-    has "waiting: "
+    tra info t.h5 >log 2>&1 &
+    meet $! grep -q "waiting: " log
+    rm .t.h5.tra-lock
+    wait $!
+    output=$(<log)
     has "t.h5 is being written by process 4711 on elsewhere (tra run other.tra)"
-    wait
     is "$after" state
 }

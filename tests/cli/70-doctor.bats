@@ -174,7 +174,7 @@ for c in d["checks"]: assert (c["advice"] is None) == (c["state"] == "ok"), c' "
     long_program
     "$TRA" run -q long.tra --threads 1 &
     run=$!
-    until ls .c.h5.tra-r*.tmp scratch/tra-*/*.log 2>/dev/null | grep -q log; do sleep 0.02; done
+    meet $run compgen -G 'scratch/tra-*/*.log'
     status 0 tra clean # it is in use
     has "nothing is left"
     kill -9 $run

@@ -117,9 +117,6 @@ print(s, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"
     py 'f = h5py.File("c.h5")["data/values"]; assert f.size == 9000000 and (f[:] == 1).all()'
 }
 
-# Bytes of all logs in the scratch directory: 64 for each block that is recorded, and as many for each log.
-recorded() { cat "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null | wc -c; }
-
 @test "a killed run whose output is stored by levels is gone on with, on as many sites or others: the same bytes" {
     product 1500 100
     status 0 tra run -q p.tra --no-history
@@ -129,11 +126,7 @@ recorded() { cat "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null | wc -c; }
         # without --checkpoint 0 they may wait in memory for some seconds
         slow 20 "$TRA" run -q p.tra --no-history --sites "$before" --threads 1 --checkpoint 0 2>log &
         run=$!
-        for _ in $(seq 2000); do
-            [ "$(recorded)" -ge $((64 * 20)) ] && break
-            kill -0 $run 2>/dev/null || break
-            sleep 0.01
-        done
+        meet $run recorded $((64 * 20))
         kill -KILL $run
         wait $run || true
         [ ! -e c.h5 ]

@@ -200,11 +200,7 @@ END
     mv C.h5 want
     slow 20 "$TRA" run -q p.tra --no-history --memory 1G --threads 1 2>log &
     run=$!
-    for _ in $(seq 2000); do
-        [ "$(cat "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null | wc -c)" -ge $((64 * 20)) ] && break
-        kill -0 $run 2>/dev/null || break
-        sleep 0.01
-    done
+    meet $run recorded $((64 * 20))
     kill -KILL $run
     wait $run || true
     [ ! -e C.h5 ]

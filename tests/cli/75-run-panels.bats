@@ -189,11 +189,7 @@ advised() {
     mv c.h5 whole.h5
     slow 30 "$TRA" run -q p.tra --no-history --threads 1 --memory 44M 2>log &
     run=$!
-    for _ in $(seq 2000); do
-        [ "$(cat "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null | wc -c)" -ge $((64 * 2)) ] && break
-        kill -0 $run 2>/dev/null || break
-        sleep 0.01
-    done
+    meet $run recorded $((64 * 2))
     kill -KILL $run
     wait $run || true
     [ ! -e c.h5 ]

@@ -311,20 +311,13 @@ END
     done
 }
 
-# Bytes of all logs of progress: 64 for each block that is recorded, and as many for each log.
-recorded() { cat "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null | wc -c; }
-
 # killed OPTION...: a run of p.tra, to which each block that it writes takes some time, killed when some are recorded.
 killed() {
-    local run i
+    local run
     TRA_CHECKPOINT_SECONDS=0.01 slow 4 "$TRA" run -q p.tra "$@" 2>log &
     run=$!
-    for i in $(seq 4000); do
-        [ "$(recorded)" -ge $((64 * 40)) ] && break
-        kill -0 $run 2>/dev/null || break
-        sleep 0.01
-    done
-    kill -KILL $run || { echo "it was over before"; cat log; return 1; }
+    meet $run recorded $((64 * 40))
+    kill -KILL $run
     wait $run || true
 }
 

@@ -202,9 +202,6 @@ END
     is "$predicted" py 'print(sum(v.size * 8 for n in open("names").read().split() for v in h5py.File(n + ".h5")["data"].values()))'
 }
 
-# Bytes of all logs in the scratch directory: 64 for each block that is recorded, and as many for each log.
-recorded() { cat "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null | wc -c; }
-
 @test "a run that is killed is gone on with, on as many sites or others" {
     tra gen -q --shape 1000x300 --block 50x50 --dist normal --seed 1 -o a.h5
     tra gen -q --shape 300x1000 --block 50x50 --dist normal --seed 2 -o b.h5
@@ -215,11 +212,7 @@ recorded() { cat "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null | wc -c; }
         read -r before after <<<"$sites"
         slow 10 "$TRA" run -q p.tra --no-history --reproducible --sites "$before" --threads 1 2>log &
         run=$!
-        for _ in $(seq 3000); do
-            [ "$(recorded)" -ge $((64 * 30)) ] && break
-            kill -0 $run 2>/dev/null || break
-            sleep 0.01
-        done
+        meet $run recorded $((64 * 30))
         kill -KILL $run
         wait $run || true
         [ ! -e c.h5 ]

@@ -56,7 +56,8 @@ status() {
     fi
 }
 
-# slow MS COMMAND...: a command, to be begun with &, to which each block that it writes takes so many milliseconds.
+# slow MS COMMAND...: a command, to be begun with &, to which each block that it writes takes so many milliseconds, until
+# there is a file named quick.
 slow() {
     local lib=$BATS_FILE_TMPDIR/slow.so
     [ -e "$lib" ] || cc -D_GNU_SOURCE -shared -fPIC -o "$lib" "$ROOT/tests/cli/slow.c"
@@ -64,13 +65,13 @@ slow() {
     TRA_SLOW_MS=$1 LD_PRELOAD=$lib ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0 exec "${@:2}"
 }
 
-# meet PID COMMAND...: waits until the command succeeds while the process runs: what it is killed or asked at. Where the
-# process ends before, the test fails, with its messages in log.
+# meet PID COMMAND...: waits until the command succeeds while the process runs, which is then killed, say. Where it ends
+# before, the test fails, with its messages in log. TRA_TEST_LATE=SECONDS: as on a machine that lets the test wait.
 meet() {
     local i
     for ((i = 0; i < 6000; i++)); do
         kill -0 "$1" 2>/dev/null || break
-        "${@:2}" && return
+        "${@:2}" && { sleep "${TRA_TEST_LATE:-0}"; return; }
         sleep 0.02
     done
     echo "process $1 was over, or two minutes passed, before: ${*:2}"
