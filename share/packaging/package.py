@@ -1,9 +1,15 @@
 # Spack recipe of tra. Put it into a repository of packages as packages/tra/package.py:
 #
-#   spack repo create $HOME/spack-tra tra && mkdir -p $HOME/spack-tra/packages/tra
-#   cp share/packaging/package.py $HOME/spack-tra/packages/tra/ && spack repo add $HOME/spack-tra
+#   spack repo create $HOME/spack-tra tra
+#   repo=$(dirname "$(find $HOME/spack-tra -name repo.yaml)")      # Spack 1.0 has folders in between
+#   mkdir -p $repo/packages/tra && cp share/packaging/package.py $repo/packages/tra/ && spack repo add $repo
 #   spack dev-build tra@main        # in a checkout
 from spack.package import *
+
+try:  # its place since Spack 1.0; before, spack.package has it
+    from spack_repo.builtin.build_systems.makefile import MakefilePackage
+except ImportError:
+    pass
 
 
 class Tra(MakefilePackage):

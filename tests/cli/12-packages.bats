@@ -119,11 +119,19 @@ END
     cat >try.py <<'END'
 import sys, importlib.util
 sys.modules["spack"] = type(sys)("spack")
-for name, path in (("spack.package", "spack/package.py"), ("recipe", sys.argv[1])):
+def load(name, path):
     spec = importlib.util.spec_from_file_location(name, path)
     sys.modules[name] = module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-stand = sys.modules["spack.package"]
+    return module
+stand = load("spack.package", "spack/package.py")
+assert issubclass(load("recipe", sys.argv[1]).Tra, stand.MakefilePackage)
+for name in ("spack_repo", "spack_repo.builtin", "spack_repo.builtin.build_systems"): # where Spack 1.0 has the class
+    sys.modules[name] = type(sys)(name)
+place = sys.modules["spack_repo.builtin.build_systems.makefile"] = type(sys)("makefile")
+place.MakefilePackage = stand.MakefilePackage
+del stand.MakefilePackage
+module = load("recipe", sys.argv[1])
 class Of: prefix = stand.P("/opt/dep"); mpicc = "mpicc"
 class Spec(dict):
     def __init__(self, mpi): self.mpi = mpi

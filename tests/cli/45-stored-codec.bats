@@ -79,7 +79,7 @@ END
 }
 
 @test "a run that was killed goes on to the bytes of the run that was not" {
-    tra gen -q --shape 1200x1200 --block 60x60 --density .02 --dist normal -o a.h5
+    tra gen -q --shape 1200x1200 --block 60x60 --density .3 --dist normal -o a.h5
     cat >p.tra <<'END'
 input A from "a.h5"
 B[i,j] as csr = tanh(tanh(tanh(A[i,j])))

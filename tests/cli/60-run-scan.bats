@@ -173,7 +173,7 @@ EOP
         rm -f [GED].h5
         TRA_CHECKPOINT_SECONDS=0.01 slow 10 "$TRA" run -q k.tra --threads 1 --sites $sites 2>log &
         run=$!
-        meet $run recorded $((64 * 10))
+        meet $run recorded $((64 * 30))
         kill -KILL $run
         wait $run || true
         [ -z "$(ls [GED].h5 2>/dev/null)" ]

@@ -79,12 +79,12 @@ resume_until_done() {
     until [ $round -eq 30 ]; do
         round=$((round + 1))
         from=$(recorded)
-        slow 30 "$TRA" run long.tra --resume "$@" 2>log.$round &
+        slow 60 "$TRA" run long.tra --resume "$@" 2>log.$round &
         run=$!
         if ((round == 1)); then
             sleep 0.2
         else
-            meet $run recorded $((from + 64 * 25)) >/dev/null || true
+            meet $run recorded $((from + 64 * 30)) >/dev/null || true
         fi
         kill -"$how" $run 2>/dev/null || true
         got=0

@@ -127,9 +127,9 @@ EOF2
     done
     # a rank that is killed, and the way back to as many
     rm c.h5 d.h5
-    slow 5 "$TRA" run -q p.tra --sites 3 --threads 1 --plan "$k" 2>log &
+    slow 30 "$TRA" run -q p.tra --sites 3 --threads 1 --plan "$k" 2>log &
     run=$!
-    meet $run recorded 3000
+    meet $run recorded 1500
     victim=$(ranks_of $run | tail -1)
     kill -KILL "$victim"
     wait $run || true
@@ -247,7 +247,7 @@ begin_and_hold() {
         status 0 tra run -q p.tra --sites $sites --threads 1 --memory 42M # plans multiply in other orders
         want=$(tra digest c.h5)
         rm -f c.h5
-        TRA_SLOW_MS=2 cut_short KILL 430 p.tra --sites $sites --threads 1 --memory 42M
+        TRA_SLOW_MS=2 cut_short KILL 100 p.tra --sites $sites --threads 1 --memory 42M
         status 0 tra run p.tra --sites $sites --threads 1 --memory 42M --resume
         grep -q "of [48]00 blocks of T are there" <<<"$output"
         is "$want" tra digest c.h5

@@ -481,7 +481,7 @@ END
     printf 'input A from "A.h5"\nC = transform(A, exp)\noutput C\n' >slow.tra
     for which in 1 3; do
         rm -f log
-        slow 300 "$TRA" run -q --sites 3 --threads 1 --metrics m.prom --progress json slow.tra 2>log &
+        slow 1000 "$TRA" run -q --sites 3 --threads 1 --metrics m.prom --progress json slow.tra 2>log &
         run=$!
         meet $run grep -sq '"begin"' log
         kill -KILL "$(ranks_of $run | sed -n ${which}p)"

@@ -56,8 +56,8 @@ status() {
     fi
 }
 
-# slow MS COMMAND...: a command, to be begun with &, to which each block that it writes takes so many milliseconds, until
-# there is a file named quick.
+# slow MS COMMAND...: a command, to be begun with &, to which a block that it writes takes so many milliseconds and more
+# (slow.c), until there is a file named quick.
 slow() {
     local lib=$BATS_FILE_TMPDIR/slow.so
     [ -e "$lib" ] || cc -D_GNU_SOURCE -shared -fPIC -o "$lib" "$ROOT/tests/cli/slow.c"
