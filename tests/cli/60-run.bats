@@ -360,7 +360,8 @@ g = open("b.h5", "r+b"); g.seek(at + 1000); x = g.read(1); g.seek(at + 1000); g.
     begun() {
         victim=$(running long.tra | while read -r p; do
             tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -Eq '^(OMPI_COMM_WORLD|PMI)_RANK=1$' && echo "$p"; done | head -1)
-        [ -n "$victim" ] && compgen -G '.c.h5.tra-*.tmp'
+        [ -n "$victim" ] || return
+        compgen -G '.c.h5.tra-*.tmp'
     }
     meet $pid begun
     kill -9 "$victim"
