@@ -1,6 +1,7 @@
 /* planning.c - the options that compile, explain, cost and run share, and their defaults. */
 #include "planning.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,15 +26,15 @@ static double or_else(double measured, double builtin) { return measured >= 0 ? 
 /* The same of one of `here` sites with so many threads on machine m. */
 static tra_rates share_of(const tra_machine *m, int here, int threads) {
     tra_rates r = tra_rates_builtin();
-    double part = (double)threads / (double)m->threads, most = part < 1 ? part : 1;
+    double part = fmin((double)threads / (double)m->threads, 1.0 / here);
     return (tra_rates){.network = m->rates.network > 0 ? m->rates.network / here : r.network,
                        .one_way = m->rates.one_way / here,
                        .disk_read = m->rates.disk_read / here,
                        .disk_write = m->rates.disk_write / here,
                        .flops_f64 = m->rates.flops_f64 * part,
                        .flops_f32 = m->rates.flops_f32 * part,
-                       .memory = m->rates.memory * most,
-                       .touch = m->rates.touch * most,
+                       .memory = m->rates.memory * part,
+                       .touch = m->rates.touch * part,
                        .entries = m->rates.entries * part,
                        .gathers = m->rates.gathers * part,
                        .inserts = m->rates.inserts * part,
@@ -44,12 +45,24 @@ static tra_rates share_of(const tra_machine *m, int here, int threads) {
                        .disk_unhidden = or_else(m->rates.disk_unhidden, r.disk_unhidden)};
 }
 
-tra_rates tra_planning_rates(const tra_machine *m, int here, int threads) {
+/* The built-in ones of such a site; cores: those of the machine. Its memory serves two of them at its rate; the disk is
+ * one for all. */
+static tra_rates share_of_builtin(int here, int threads, int cores) {
+    enum { SERVED = 2 };
+    double own = fmin(threads, (double)cores / here);
     tra_rates r = tra_rates_builtin();
+    r.flops_f64 *= own;
+    r.flops_f32 *= own;
+    r.memory *= fmin(1, own / SERVED);
+    r.disk_read /= here;
+    r.disk_write /= here;
+    return r;
+}
+
+tra_rates tra_planning_rates(const tra_machine *m, int here, int threads, int cores) {
+    tra_rates r = share_of_builtin(here, threads, cores ? cores : tra_cores());
     tra_machine own;
     char *path = NULL;
-    r.flops_f64 *= threads;
-    r.flops_f32 *= threads;
     if (m) {
         r = share_of(m, here, threads);
     } else if (tra_machine_load(&own, &path)) {
@@ -85,7 +98,7 @@ tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e)
                     .reproducible = p->reproducible,
                     .first = 1,
                     .compress = codec.zstd ? codec.level : 0,
-                    .rates = tra_planning_rates(NULL, here, threads)},
+                    .rates = tra_planning_rates(NULL, here, threads, cores)},
         .sites_given = p->sites_given,
         .memory_given = p->memory > 0,
         .cost_given = p->cost_given,

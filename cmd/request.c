@@ -64,7 +64,7 @@ static tra_status plan(asking *x, tra_point *p, int64_t ceiling, bool *fits, int
     r.options.threads = p->threads;
     r.options.memory = ceiling;
     r.options.over = true;
-    r.options.rates = tra_planning_rates(p->on->rates, p->here, p->threads);
+    r.options.rates = tra_planning_rates(p->on->rates, p->here, p->threads, (int)p->on->cores);
     TRA_TRY(tra_job_load_text(x->path, x->text, x->size, &r, &job, e));
     tra_status s =
         job.compiled
