@@ -147,6 +147,7 @@ typedef struct tra_stmt {
     tra_column_decl *columns;
     tra_ast *rows, *rows_block; /* rows_block may be NULL */
     tra_ast *value;             /* PARAM, ASSIGN, EINSUM, DEF: right side */
+    tra_ast *least, *most;      /* PARAM: its bounds, or NULL */
     int part, nparts;           /* ASSIGN: "w, V = eigh(A)" is a statement for each of its nparts names; else 0 and 1 */
     int nlabels;                /* EINSUM: labels of the left side; DEF: parameters */
     tra_ast **labels;

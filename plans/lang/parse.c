@@ -220,6 +220,18 @@ static bool parse_assign(parser *p, tra_stmt *s) {
     return s->value != NULL;
 }
 
+/* Parses, after "param NAME": = expression from least to most, of which both may be left out */
+static bool parse_param(parser *p, tra_stmt *s) {
+    if (!parse_assign(p, s)) return false;
+    tra_ast **bound[] = {&s->least, &s->most};
+    for (int i = 0; i < 2; i++) {
+        if (!tra_parse_at_name(p, i ? "to" : "from")) continue;
+        p->tok++;
+        if (!(*bound[i] = tra_parse_expr(p))) return false;
+    }
+    return true;
+}
+
 /* Parses, after "def NAME": (x, y) = expression */
 static bool parse_def(parser *p, tra_stmt *s) {
     asts params = {0};
@@ -330,7 +342,7 @@ static bool parse_by_keyword(parser *p, tra_stmt *s) {
         tra_stmt_kind kind;
         bool (*parse)(parser *p, tra_stmt *s);
     } rows[] = {{"input", TRA_STMT_INPUT, parse_input},
-                {"param", TRA_STMT_PARAM, parse_assign},
+                {"param", TRA_STMT_PARAM, parse_param},
                 {"def", TRA_STMT_DEF, parse_def},
                 {"output", TRA_STMT_OUTPUT, parse_output}};
     size_t i = 0, n = sizeof rows / sizeof *rows;
@@ -343,24 +355,6 @@ static bool parse_by_keyword(parser *p, tra_stmt *s) {
     s->kind = rows[i].kind;
     if (!parse_defined_name(p, s, s->kind == TRA_STMT_OUTPUT ? "the name of a relation" : "a name")) return false;
     return rows[i].parse(p, s);
-}
-
-/* Does a statement of a loop begin here? repeat and until do so unless they are the names of relations that are
- * defined; state, next and trace before a name only. */
-static bool begins_loop_statement(const parser *p) {
-    int next = p->tok[1].kind;
-    if (tra_parse_at_name(p, "repeat") || tra_parse_at_name(p, "until"))
-        return next != '=' && next != '[' && next != ',';
-    return next == TRA_T_NAME &&
-           (tra_parse_at_name(p, "state") || tra_parse_at_name(p, "next") || tra_parse_at_name(p, "trace"));
-}
-
-/* Is it one of these words, though no statement of a loop begins here? */
-static bool names_loop_word(const parser *p) {
-    static const char *const words[] = {"repeat", "until", "state", "next", "trace"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (tra_parse_at_name(p, words[i])) return true;
-    return false;
 }
 
 /* Do statements of this kind have a right side? */
@@ -383,10 +377,10 @@ static bool parse_statement(parser *p, tra_stmt *s) {
         return false;
     }
     bool ok, word = tra_is_keyword(p->src->text + t->span.at, t->span.len, &later);
-    bool of_loop = begins_loop_statement(p);
+    bool of_loop = tra_parse_begins_loop_statement(p);
     if (of_loop) {
         ok = tra_parse_loop_statement(p, s);
-    } else if (!word || t[1].kind == '=' || t[1].kind == '[' || names_loop_word(p) ||
+    } else if (!word || t[1].kind == '=' || t[1].kind == '[' || tra_parse_names_loop_word(p) ||
                (later && t[1].kind != TRA_T_NAME)) {
         ok = tra_parse_equation(p, s);
     } else if (later) {

@@ -53,6 +53,11 @@ tra_ast *tra_parse_expr(parser *p);
 
 /* Statements up to the end of the text, or up to the '}' that closes a loop, which stays. */
 void tra_parse_statements(parser *p, tra_ast_program *out);
+/* Does a statement of a loop begin here? repeat and until do so unless they are the names of relations that are
+ * defined; state, next and trace before a name only. */
+bool tra_parse_begins_loop_statement(const parser *p);
+/* Is it one of these words, though no statement of a loop begins here? */
+bool tra_parse_names_loop_word(const parser *p);
 /* The statement of a loop that begins here, by its first word: repeat, until, state, next or trace. */
 bool tra_parse_loop_statement(parser *p, tra_stmt *s);
 /* Advice where the token before the next one begins a loop of another language; NULL: it does not. */

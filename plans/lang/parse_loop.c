@@ -181,3 +181,18 @@ bool tra_parse_loop_statement(parser *p, tra_stmt *s) {
     p->tok++;
     return repeat ? parse_repeat(p, s) : trace ? parse_trace(p, s) : parse_state(p, s, role);
 }
+
+bool tra_parse_begins_loop_statement(const parser *p) {
+    int next = p->tok[1].kind;
+    if (tra_parse_at_name(p, "repeat") || tra_parse_at_name(p, "until"))
+        return next != '=' && next != '[' && next != ',';
+    return next == TRA_T_NAME &&
+           (tra_parse_at_name(p, "state") || tra_parse_at_name(p, "next") || tra_parse_at_name(p, "trace"));
+}
+
+bool tra_parse_names_loop_word(const parser *p) {
+    static const char *const words[] = {"repeat", "until", "state", "next", "trace"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (tra_parse_at_name(p, words[i])) return true;
+    return false;
+}

@@ -73,6 +73,8 @@ static void walk_all(demand *d, const tra_ast_program *ast, bool loop) {
         for (int k = 0; k < st->nvalues; k++) walk(d, st->values[k], false);
         if (!st->value) continue;
         bool plain = st->kind == TRA_STMT_ASSIGN && st->role == TRA_ROLE_ONLY && st->nparts <= 1 && !loop;
+        walk_if(d, st->least);
+        walk_if(d, st->most);
         walk(d, st->value, plain && tra_names_find(&d->open, st->name) < 0);
     }
 }

@@ -1,6 +1,7 @@
 /* graph.c - building the graph: names and statements. Operators are in graph_calls.c, inputs and outputs in input.c. */
 #include "graph_int.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
@@ -153,7 +154,26 @@ static const tra_ast *defined_literal(tra_build *b, const tra_stmt *st, const ch
                         own->kind == TRA_AST_STRING ? quoted : tra_arena_printf(b->arena, "%s %s", own->text, quoted));
 }
 
-static void build_param(tra_build *b, const tra_stmt *st, tra_symbol *s) {
+/* Is the param within the bounds that its statement says? If not, there is a diagnostic. */
+static bool check_bounds(tra_build *b, const tra_stmt *st, const tra_symbol *s) {
+    double v[2] = {-INFINITY, INFINITY};
+    if (!st->least && !st->most) return true;
+    if (s->literal) {
+        tra_diag_error(b->d, st->least ? st->least->span : st->most->span, NULL, "only a number has bounds");
+        return false;
+    }
+    if ((st->least && !tra_build_number(b, st->least, &v[0])) || (st->most && !tra_build_number(b, st->most, &v[1])))
+        return false;
+    if (v[0] <= s->value && s->value <= v[1]) return true;
+    const char *bounds = st->least && st->most ? tra_arena_printf(b->arena, "from %.15g to %.15g", v[0], v[1])
+                         : st->least           ? tra_arena_printf(b->arena, "at least %.15g", v[0])
+                                               : tra_arena_printf(b->arena, "at most %.15g", v[1]);
+    tra_diag_error(b->d, st->name_span, tra_arena_printf(b->arena, "-D %s=VALUE sets another one", st->name),
+                   "'%s' is %.15g, but must be %s", st->name, s->value, bounds);
+    return false;
+}
+
+static void read_param(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     bool literal = st->value->kind == TRA_AST_STRING || st->value->kind == TRA_AST_LITERAL;
     s->literal = s->define ? defined_literal(b, st, s->define) : literal ? st->value : NULL;
     if (s->literal) {
@@ -165,6 +185,11 @@ static void build_param(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     if (!s->define || !tra_parse_num(s->define, &s->value)) return;
     s->ok = true;
     s->exact = tra_parse_int(s->define, &s->whole);
+}
+
+static void build_param(tra_build *b, const tra_stmt *st, tra_symbol *s) {
+    read_param(b, st, s);
+    if (s->ok) s->ok = check_bounds(b, st, s);
 }
 
 static void build_assign(tra_build *b, const tra_stmt *st, tra_symbol *s) {

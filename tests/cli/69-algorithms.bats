@@ -33,6 +33,35 @@ beside() {
     has "X.h5"
 }
 
+@test "a param has bounds, which -D is held to: numbers, params above, extents" {
+    py 'np.save("A.npy", np.arange(12.).reshape(3, 4))'
+    cat >p.tra <<'END'
+input A from "A.npy"
+param most = 0.5
+param k = 2 from 1 to extent(A, 1) - 1   # columns
+param low = 0.25 from -1 to most
+param high = 7 to 10 * extent(A, 0)
+B = slice(A, [:, :k]) * low + high
+output B to "csv:-"
+END
+    is $'7,7.25\n8,8.25\n9,9.25' tra run -q p.tra
+    is $'-1,-2\n-5,-6\n-9,-10' tra run -q -D low=-1 -D high=-1 p.tra
+    while read -r define what; do
+        status 2 tra run -q -D "$define" p.tra
+        has "$what"
+    done <<'END'
+k=4 p.tra:3:7: error: 'k' is 4, but must be from 1 to 3
+k=0 'k' is 0, but must be from 1 to 3
+low=0.75 'low' is 0.75, but must be from -1 to 0.5
+most=0 'low' is 0.25, but must be from -1 to 0
+low=nan 'low' is nan, but must be
+high=31 'high' is 31, but must be at most 30
+END
+    printf 'param who = "Ann" from 1\nA = gen(zero, [2])\noutput A\n' >p.tra
+    status 2 tra check p.tra
+    has "only a number has bounds"
+}
+
 @test "algorithms take CSV files, whole numbers and f32; what they cannot take is told with what they do take" {
     py 'r = np.random.default_rng(1)
 X = np.vstack([r.normal(size=(30, 3)), r.normal(size=(30, 3)) + 5]); y = X.sum(1) > 7
@@ -53,10 +82,17 @@ np.save("one.npy", X[:1])'
     status 0 tra run -q @propagation -D G=G.npy -D F=F.npy
     status 0 tra run -q @cp -D T=T.npy -D turns=3
     status 2 tra run @kmeans -D X=X.npy -D k=100
-    has "this dimension has 60 positions, of which 0:100 is no range"
+    has "@kmeans:3:7: error: 'k' is 100, but must be from 1 to 60"
+    has "centres"
     has "@kmeans does not compile: 1 error; 'tra help algorithms' tells what it takes"
     status 2 tra run @network -D X=X.npy -D y=y.npy
-    has "of which 0:100 is no range"
+    has "'rows' is 100, but must be from 1 to 60"
+    for a in "gmm -D k=0" "pca -D k=0" "kmeans -D k=0" "nmf -D V=X.npy -D rank=0" "als -D R=G.npy -D rank=-1" \
+        "cp -D T=T.npy -D rank=nan" "pagerank -D G=G.npy -D damping=1.5" "ridge -D y=y.npy -D ridge=-1"; do
+        # shellcheck disable=SC2086
+        status 2 tra run @$a $([[ $a == *=*.npy* && $a != ridge* ]] || echo -D X=X.npy)
+        has "but must be"
+    done
     status 2 tra run @ridge -D X=one.npy -D y=y.npy
     has "label 'n' has the extent 60 here, but 1 before"
 }
