@@ -45,8 +45,7 @@ static tra_rates share_of(const tra_machine *m, int here, int threads) {
                        .disk_unhidden = or_else(m->rates.disk_unhidden, r.disk_unhidden)};
 }
 
-/* The built-in ones of such a site; cores: those of the machine. Its memory serves two of them at its rate; the disk is
- * one for all. */
+/* The built-in ones of such a site; cores: those of the machine, of which two need its memory as a whole. */
 static tra_rates share_of_builtin(int here, int threads, int cores) {
     enum { SERVED = 2 };
     double own = fmin(threads, (double)cores / here);
@@ -54,8 +53,6 @@ static tra_rates share_of_builtin(int here, int threads, int cores) {
     r.flops_f64 *= own;
     r.flops_f32 *= own;
     r.memory *= fmin(1, own / SERVED);
-    r.disk_read /= here;
-    r.disk_write /= here;
     return r;
 }
 

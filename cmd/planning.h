@@ -50,8 +50,8 @@ extern tra_planning tra_planning_opts;
  * that knows the number of sites otherwise (mpirun) sets tra_planning_opts.sites before, leaving sites_given as it is
  * to have it checked against a plan file's. */
 TRA_MUSTUSE tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e);
-/* The rates of one of `here` sites of a machine, with so many threads: its share of what they use together. m NULL: this
- * machine, as it was calibrated, or by built-in rates; cores: of the machine (0: those of this process). */
+/* The rates of one of `here` sites of a machine, with so many threads: its share of what they use together. m NULL:
+ * this machine, as it was calibrated, or by built-in rates; cores: of the machine (0: those of this process). */
 tra_rates tra_planning_rates(const tra_machine *m, int here, int threads, int cores);
 
 #endif
