@@ -3,7 +3,8 @@
 loop-kills.py TRA KILLS SECONDS SEED: ends after so many kills, or seconds. The kinds are dense, sparse and table states,
 loops in loops, minibatches, and states that are divided, on 1 and on 3 sites; the last go on with other numbers of sites.
 """
-import os, random, signal, subprocess, sys, tempfile, time
+import os, random, subprocess, sys, tempfile, time
+from killing import kill_here
 
 tra, most, seconds, seed = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
 r = random.Random(seed)
@@ -82,17 +83,6 @@ def command(kind, sites, *more):
     return [tra, "run", "-q", "--checkpoint", "0", "--threads", "1", "--sites", str(sites), *more, kind + ".tra"]
 
 
-def kill_all():
-    """The processes that run here."""
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            name = open(f"/proc/{pid}/comm").read().strip()
-            if os.readlink(f"/proc/{pid}/cwd") == where and name in ("tra", "mpirun", "orterun", "prterun"):
-                os.kill(int(pid), signal.SIGKILL)
-        except OSError:
-            pass
-
-
 def digests(kind):
     outputs = [l.split()[1] for l in KINDS[kind].splitlines() if l.startswith("output")]
     got = subprocess.run([tra, "digest", *(o + ".h5" for o in outputs)], capture_output=True, text=True)
@@ -121,7 +111,7 @@ while kills < most and time.time() - begun < seconds and not bad:
             ended += 1
             break
         except subprocess.TimeoutExpired:
-            kill_all()
+            kill_here(where)
             p.wait()
             kills, tries, resume = kills + 1, tries + 1, ("--resume",)
     got = digests(kind)

@@ -1,18 +1,20 @@
 """Random programs with loops, against the same program with its loops written out, and the reference evaluator.
 
 loops.py TRA COUNT SEED: prints a line for each program that differs, and ends with 1 if any does. Bodies have statements
-of every kind: EinSum, whole tensors, sparse ones, operators on tables, strings, windows, joins. Under several sites and
-ceilings the results of a loop are compared with those of the program without it, to 1e-9 (whole numbers and strings to
-the last character).
+of every kind: EinSum, whole tensors, sparse ones, operators on tables, strings, dates and NULLs, windows, joins. Under
+several sites, transports and ceilings, as a compiled plan, and killed and resumed, the results of a loop are compared
+with those of the program without it, to 1e-9 (whole numbers and strings to the last character).
 """
-import random, subprocess, sys, tempfile, os
+import random, subprocess, sys, tempfile, time, os
 import numpy as np
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from killing import kill_here
 
 tra, count, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 
 # What a body may compute: kind of the result, its text. {D} {N} {I} {P} {F} {T} {W} are the states (matrix 6x5, vector 5,
-# i64 vector 6, sparse 6x6, f32 vector 4, table of whole numbers, table with strings), {t} is the counter, {x} the name of
-# the result; ";" separates statements.
+# i64 vector 6, sparse 6x6, f32 vector 4, table of whole numbers, table with strings; {G} bools 6, {Z} table with dates and
+# NULLs), {t} is the counter, {x} the name of the result; ";" separates statements.
 BODY = {
     "D": ["{x}[i,j] = tanh({D}[i,j] * 0.7 + A[i,j] * {c})", "{x}[i,j] = tanh(sum[k]({D}[i,k] * B[k,j]) / 3)",
           "{x} = tanh({D} + A / ({t} + 1))", "{x}[i,j] = {D}[i,j] - max[k]({D}[i,k]) * 0.5",
@@ -33,6 +35,13 @@ BODY = {
           "{x}[i,j] as csr = {P}[i,j] / 2", "{x}[i,j] as csr = if({P}[i,j] > 0.05, {P}[i,j], 0)",
           "{x}[i,j] as csr = {P}[j,i] - Q[i,j] / ({t} + 3)", "{x}[i,j] as csr = {P}[i,j] * (index(i) != {t})",
           "{x}r[i] as dense = sum {P}[i,j]; {x}[i,j] as csr = {P}[i,j] / (abs({x}r[i]) + 1)"],
+    "G": ["{x}[i] = {G}[i] != ({I}[i] % 2 == {t} % 2)", "{x}[i] = {G}[i] && {D}[i,0] > 0.3 || {I}[i] > 7",
+          "{x}[i] = max[j]({D}[i,j]) > 0.5", "{x}[i] = if({G}[i], index(i) < {t}, {I}[i] > 3)", "{x}[i] = max[j](E[i,j] > 0 && {G}[j])"],
+    "Z": ["{x} = project({Z}, d = d + days({t} + 1), n, s)", "{x} = project({Z}, d, n = if(isnull(n), n + 1, if(n % 3 == {t}, n + 2, n)), s)",
+          "{x} = project({Z}, d, n = if(n > 4, n - 5, n) + {t}, s)", "{x} = order({Z}, [n desc, d, s])", "{x} = select({Z}, isnull(d) || day(d) != {t} + 3)",
+          "{x}g = group({Z}, [s], d = max(d), n = max(n)); {x} = project({x}g, d, n, s)", "{x} = distinct({Z}, [d], order = [n, s], keep = first)",
+          "{x}w = window({Z}, [s], [d, n], f = lag(d, 1), c = max(n), frame = rows(-1, 0)); {x} = project({x}w, d = ifnull(f, d), n = c, s)",
+          "{x} = project({Z}, d = if({t} == 1, d, d + days(2)), n, s = if(isnull(n), \"q\", s))"],
     "F": ["{x}[i] = {F}[i] * 0.5", "{x}[i] = max({F}[i], {F}[0]) * 0.5", "{x} = sqrt(abs({F}))"],
     "T": ["{x} = project(select({T}, a != {t}), a, b = (b * 2 + {t}) % 101)", "{x} = order(project({T}, a, b = b + 1), [b, a])",
           "{x} = limit(order({T}, [a desc, b]), 20)", "{x} = project(join({T}, tab, a == k), a, b = b + v * {t})",
@@ -61,13 +70,14 @@ BODY = {
           "{x} = limit(union(select({W}, like(s, \"%b\")), {W}), 9)"],
 }
 SCALARS = ["{x}[] = max abs({D}[i,j])", "{x} = norm({N})", "{x}[] = sum {I}[i]", "{x}[] = sum {P}[i,j]", "{x}[] = min {N}[j]",
-           "{x} = rows({T})", "{x}m = matrix({T}, [a, b]); {x}[] = sum {x}m[r,c]", "{x} = rows({W}) + {t}", "{x}[] = max {F}[i]"]
+           "{x} = rows({Z})", "{x}[] = sum {G}[i]", "{x} = rows({T})", "{x}m = matrix({T}, [a, b]); {x}[] = sum {x}m[r,c]", "{x} = rows({W}) + {t}", "{x}[] = max {F}[i]"]
 STATES = {"D": "D = gen(uniform, [6, 5], by = [4, 3], seed = 3)", "N": "N = gen(uniform, [5], by = [2], seed = 4)",
           "I": "I[i] = sum E[i,j]", "P": "P[i,j] as csr = Q[i,j]", "F": "F = gen(uniform, [4], type = f32, seed = 5)",
+          "G": "G[i] = E[i,0] > 0", "Z": "Z = project(dates, d, n, s = if(false, \"q\", s))",
           "T": "T = project(tab, a = k, b = v)", "W": "W = project(words, k, s = if(false, \"one\", if(false, \"bb\", s)))"}
 HEAD = ['input A from "A.npy"', 'input B from "B.npy"', 'input E from "E.npy"', 'input Q from "Q.mtx"', 'input tab from "tab.csv"',
-        'input words from "words.csv"', 'input dic from "dic.csv"', "identity5 = gen(identity, [5, 5])"]
-FILE = {k: "csv" if k in "TWP" else "npy" for k in STATES}
+        'input words from "words.csv"', 'input dates from "dates.csv"', 'input dic from "dic.csv"', "identity5 = gen(identity, [5, 5])"]
+FILE = {k: "csv" if k in "TWPZ" else "npy" for k in STATES}
 
 
 def draw(r):
@@ -77,13 +87,13 @@ def draw(r):
     def text_of(kind):
         return r.choice(BODY[kind]).replace("{c}", f"{r.random():.2f}").replace("{semi}", r.choice(["semi", "anti"]))
     for i in range(r.randint(1, 5)):
-        kind = r.choice("DDNIPFTTTWW")
+        kind = r.choice("DDNIPFTTTWWGZZ")
         body.append((kind, text_of(kind), f"x{i}"))
     inner = None
     if r.random() < .4:
-        kind = r.choice("DNTWP")
+        kind = r.choice("DDNTWPGZ")
         text = text_of(kind)
-        inner = (r.randint(1, 3), kind, text.replace("{t}", r.choice(["{u}", "{u}", "{t}"] + ["({t} + {u})"] * ("filter" not in text and "slice" not in text))))
+        inner = (r.randint(1, 3), kind, text.replace("{t}", r.choice(["{u}", "{u}", "{t}", "({t} + {u})"])))
     trace = r.choice(SCALARS) if r.random() < .7 else None
     until = r.choice(["{s} > 0.9", "{s} < 0.1", "{t} >= 2", "{s} > 8"]) if trace and r.random() < .5 else None
     return turns, body, inner, trace, until
@@ -144,8 +154,27 @@ def run(text, *how):
     return subprocess.run([tra, "run", "-q", *how, "p.tra"], capture_output=True, text=True)
 
 
+def compiled(text, how):
+    """As a plan file, which another command runs."""
+    open("p.tra", "w").write("\n".join(text) + "\n")
+    made = subprocess.run([tra, "compile", "-q", *how, "p.tra", "-o", "p.plan"], capture_output=True, text=True)
+    return made if made.returncode else subprocess.run([tra, "run", "-q", "p.plan"], capture_output=True, text=True)
+
+
+def killed(text, seconds, first, *then):
+    """Killed at some moment, if it has not ended before, and resumed on as many or other sites."""
+    open("p.tra", "w").write("\n".join(text) + "\n")
+    p = subprocess.Popen([tra, "run", "-q", "--checkpoint", "0", "--sites", first, "p.tra"], stderr=subprocess.PIPE, text=True)
+    try:
+        p.wait(r.uniform(0, 1.5 * seconds))
+    except subprocess.TimeoutExpired:
+        kill_here(os.getcwd())
+    p.communicate()
+    return run(text, "--resume", "--checkpoint", "0", "--sites", *then)
+
+
 def read(file):
-    if file.endswith(".npy"): return np.load(file)
+    if file.endswith(".npy"): return np.load(file) * 1
     rows = [l.split(",") for l in open(file).read().splitlines() if l.strip()]
     try:
         return np.array([[float(c) for c in r] for r in rows])
@@ -162,7 +191,7 @@ def same_values(x, y, kind):
 
 
 r, bad, done, refused = random.Random(seed), 0, 0, 0
-os.chdir(tempfile.mkdtemp(dir=os.environ.get("BATS_TEST_TMPDIR")))
+os.chdir(os.path.realpath(tempfile.mkdtemp(dir=os.environ.get("BATS_TEST_TMPDIR"))))
 g = np.random.default_rng(seed)
 np.save("A.npy", g.normal(size=(6, 5))), np.save("B.npy", g.normal(size=(5, 5))), np.save("E.npy", g.integers(-3, 4, (6, 6)))
 open("Q.mtx", "w").write("%%MatrixMarket matrix coordinate real general\n6 6 9\n" + "".join(
@@ -170,11 +199,15 @@ open("Q.mtx", "w").write("%%MatrixMarket matrix coordinate real general\n6 6 9\n
 big = 2**40  # so that the columns are i64
 open("tab.csv", "w").write("k,v\n" + "".join(f"{a},{b}\n" for a, b in enumerate(g.integers(0, 60, 12))) + f"{big},{big}\n")
 open("words.csv", "w").write("k,s\n" + "".join(f"{a},{b}\n" for a, b in zip(g.integers(0, 9, 8), g.choice(["a", "ab", "bb", "cc"], 8))) + f"{big},a\n")
+open("dates.csv", "w").write("d,n,s\n" + "".join(f"2020-02-{a:02d},{b},{c}\n" for a, b, c in zip(
+    g.integers(20, 29, 7), g.integers(0, 9, 7), g.choice(["a", "b", ""], 7))) + f",3,a\n2020-02-28,,b\n2020-03-01,{big},\n")
 open("dic.csv", "w").write(f"name,q\na,1\nab,5\ncc,{big}\nzz,4\n")
 while done < count:
     loop = draw(r)
     text = with_loop(loop)
+    at = time.time()
     first = run(text)
+    took = time.time() - at
     done += 1
     if first.returncode:
         refused += 1
@@ -192,10 +225,13 @@ while done < count:
     differs = [k for k in STATES if not same_values(want[k], read(f"U{k}.{FILE[k]}"), k)]
     if loop[3]: differs += [f"s_{i}" for i in range(turns) if not np.allclose(read(f"Us_{i}.csv").ravel(), log[i][1], 1e-6, 1e-9, True)]
     ways = [("--engine", "reference"), ("--sites", "2"), ("--sites", "3"), ("--sites", "5", "--threads", "1"),
-            ("--memory", "48M", "--sites", "2"), ("--codegen", "off", "--threads", "1"), ("--sites", "3", "--reproducible")]
+            ("--memory", "48M", "--sites", "2"), ("--codegen", "off", "--threads", "1"), ("--sites", "3", "--reproducible"),
+            ("--sites", "2", "--transport", "files"), ("--sites", "3", "--transport", "files", "--memory", "48M"),
+            ("--sites", "3", "--checkpoint", "0"), "compiled 1", "compiled 3", "killed 1 1", "killed 3 3", "killed 2 1"]
     for how in r.sample(ways, 2):
         if differs: break
-        other = run(text, *how)
+        other = (compiled(text, ("--sites", how.split()[1])) if how[0] == "c" else
+                 killed(text, took, *how.split()[1:]) if how[0] == "k" else run(text, *how))
         differs = [k for k in STATES if other.returncode or not same_values(read(f"L{k}.{FILE[k]}"), want[k], k)]
         if loop[3] and not differs and not np.allclose(read("Llog.csv"), log, 1e-6, 1e-9, True): differs = ["log"]
         if differs: print(how, other.stderr)
