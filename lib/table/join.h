@@ -72,6 +72,8 @@ const tra_schema *tra_lookup_out(const tra_lookup *l);
 void tra_lookup_reads(const tra_lookup *l, tra_rows_reads *r);
 /* The same join over fewer columns, with the columns of those that are there; NULL: none. */
 const tra_lookup *tra_lookup_over(tra_arena *a, const tra_lookup *l, const tra_rows_fewer *f);
+/* The same join, whose result has of its columns those alone that are kept; at least one is. */
+const tra_lookup *tra_lookup_keeping(tra_arena *a, const tra_lookup *l, const bool *keep);
 
 /* What it was made of, and its further conditions. */
 const tra_lookup_spec *tra_lookup_spec_of(const tra_lookup *l);

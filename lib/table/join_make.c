@@ -86,6 +86,19 @@ tra_status tra_lookup_new(tra_arena *a, const tra_lookup_spec *s, tra_lookup **o
     return TRA_OK;
 }
 
+const tra_lookup *tra_lookup_keeping(tra_arena *a, const tra_lookup *l, const bool *keep) {
+    tra_lookup *made = tra_new(a, tra_lookup);
+    tra_schema *out = tra_new(a, tra_schema);
+    tra_column *v = tra_news(a, tra_column, l->out->n + 1);
+    int *from = tra_news(a, int, l->out->n + 1), n = 0;
+    for (int i = 0; i < l->out->n; i++)
+        if (keep[i]) from[n] = l->from[i], v[n++] = l->out->v[i];
+    *out = (tra_schema){n, v};
+    *made = *l;
+    made->out = out, made->from = from;
+    return made;
+}
+
 const tra_schema *tra_lookup_pair(const tra_lookup *l) { return l->pair; }
 const tra_lookup_spec *tra_lookup_spec_of(const tra_lookup *l) { return &l->s; }
 const tra_colexpr *tra_lookup_condition(const tra_lookup *l) { return l->condition; }

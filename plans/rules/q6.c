@@ -243,6 +243,35 @@ static bool narrow_pass(narrowing *u, const tra_expr *x, const tra_rowwise *r, t
     return true;
 }
 
+/* A join that is made of pairs of rows has only columns that are read: its keys are done with. The numbers of the
+ * others become those that they have then. */
+static const tra_lookup *drop_of_join(const narrowing *u, const tra_expr *x, const tra_lookup *l, int *at) {
+    const bool *need = table_of(u, x->group)->need;
+    bool *keep = tra_news(u->a, bool, tra_lookup_out(l)->n + 1);
+    int kept = 0;
+    for (int i = 0; i < columns_of(x)->n; i++) {
+        if (at[i] < 0) continue;
+        keep[at[i]] = need[i];
+        at[i] = need[i] ? kept++ : -1;
+    }
+    return tra_lookup_keeping(u->a, l, keep);
+}
+
+/* The memo tells kernels apart by their texts. */
+static const char *text_with(const narrowing *u, const char *text, const tra_schema *out) {
+    tra_str t = {0};
+    tra_str_printf(&t, "%s of ", text);
+    for (int i = 0; i < out->n; i++) tra_str_printf(&t, "%s%s", i ? ", " : "", out->v[i].name);
+    text = tra_arena_strndup(u->a, tra_str_get(&t), t.n);
+    tra_str_free(&t);
+    return text;
+}
+
+static bool is_join(const tra_expr *x) {
+    const tra_rows_kernel *k = x->node.kernel ? tra_kernel_rows(x->node.kernel) : NULL;
+    return k && k->ops == &tra_lookup_ops;
+}
+
 /* The kernel over the twins of its operands; its result has those columns that it repeats of these. */
 static bool narrow_kernel(narrowing *u, const tra_expr *x, const tra_rows_reads *r, tra_node *n, int *at) {
     const tra_schema *s = columns_of(x), *in[2] = {NULL, NULL};
@@ -266,6 +295,11 @@ static bool narrow_kernel(narrowing *u, const tra_expr *x, const tra_rows_reads 
     tra_rows_kernel k = *tra_kernel_rows(x->node.kernel);
     const tra_rows_fewer f = {r->left, {in[0], in[1]}, out, place};
     if (!k.ops->over || !(k.data = k.ops->over(u->a, k.data, &f))) return false;
+    if (is_join(x)) {
+        k.data = drop_of_join(u, x, k.data, at);
+        if (tra_lookup_out(k.data)->n < made) k.text = text_with(u, k.text, tra_lookup_out(k.data));
+        out = (tra_schema *)tra_lookup_out(k.data);
+    }
     k.columns = out;
     k.flops = tra_flops_of_columns(k.flops, s ? s->n - made : 0);
     n->kernel = tra_kernel_of_rows(u->a, &k);
@@ -295,7 +329,7 @@ static bool narrow(narrowing *u, const tra_expr *x, tra_node *n, int *at) {
         narrow_input(u, x, n, at);
     } else if (r) {
         return (is_changed(u, x) || !is_whole(u, x)) && narrow_pass(u, x, r, n, at);
-    } else if (!is_changed(u, x)) {
+    } else if (!is_changed(u, x) && (!is_join(x) || is_whole(u, x))) {
         return false;
     } else {
         return reads_of(u, x, &reads) && narrow_kernel(u, x, &reads, n, at);

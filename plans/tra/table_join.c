@@ -241,7 +241,7 @@ tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tr
     bool parts = !s->number && divide_right(w, l, left, right, one_partner, &d);
     tra_join_slices slices;
     bool joins = s->nkeys > 0 || tra_lookup_condition(l);
-    if (!once && joins && tra_table_slice_join(s, left, right, &size, parts, &slices)) {
+    if (!once && joins && tra_table_slice_join(w, l, left, right, &size, parts, &slices)) {
         if (s->matched && !(left = all_matched(w, l, left, right))) return NULL;
         return tra_table_join_slices(w, l, left, right, join_text(w, s, l), &size, &slices);
     }

@@ -13,21 +13,33 @@
 enum {
     SLICED = 4 * TRA_TABLE_BLOCK_ROWS, /* pairs of a block that are not too many, */
     PARTED = 4 * SLICED,               /* or where the right table is in parts: each meets all rows of the block */
+    UNSLICED = 64 * TRA_TABLE_BLOCK_ROWS, /* or where so few are expected that only the bound is large */
     WHOLE = 1 << 21,                   /* rows of the right table, which a slice meets as a whole */
     LEAST = 1 << 8,                    /* slices of all left blocks together, unless the bound needs fewer; */
     MOST = 1 << 10,                    /* and no more */
     SPARE = 64                         /* how many times the expected pairs there is room for, at least */
 };
 
-bool tra_table_slice_join(const tra_lookup_spec *s, const tra_node *left, const tra_node *right,
-                          const tra_join_size *size, bool parts, tra_join_slices *x) {
+/* The pairs of a block for which it need not be cut. Where memory is wide, room for a bound that is hardly ever reached
+ * costs nothing, and a pass over the left table is spared. */
+static int64_t not_too_many(const tra_table_builder *w, const tra_schema *pair, double likely) {
+    int64_t room = w->b->whole / 4 / tra_max64(1, tra_schema_row_bytes(pair));
+    if (likely > (double)TRA_TABLE_BLOCK_ROWS || room <= SLICED || w->b->whole >= TRA_WHOLE_ANY) return SLICED;
+    w->b->g->divides = true; /* a ceiling that has no such room cuts it */
+    return tra_min64(room, UNSLICED);
+}
+
+bool tra_table_slice_join(const tra_table_builder *w, const tra_lookup *lookup, const tra_node *left,
+                          const tra_node *right, const tra_join_size *size, bool parts, tra_join_slices *x) {
+    const tra_lookup_spec *s = tra_lookup_spec_of(lookup);
     const tra_catalog *l = left->type.cat, *r = right->type.cat;
     int64_t partners = tra_min64(size->partners_most, tra_catalog_elements(r));
     int64_t block = tra_mul_most(l->bound.v[0], partners), pairs = tra_min64(block, size->rows_most);
     bool makes_pairs = s->how == TRA_LOOKUP_INNER || s->how == TRA_LOOKUP_LEFT;
     if (!l->grid || !makes_pairs || (s->matched && s->nkeys > 0)) return false;
+    double expected = size->rows_expected / (double)tra_max64(1, l->n), likely = SPARE * expected; /* of a left block */
     if (block <= (parts ? PARTED : SLICED) || (parts && tra_catalog_elements(r) > WHOLE)) return false;
-    double likely = SPARE * size->rows_expected / (double)tra_max64(1, l->n); /* of a left block */
+    if (!parts && block <= not_too_many(w, tra_lookup_out(lookup), expected)) return false;
     int64_t blocks = tra_max64(1, l->n), least = tra_max64(1, LEAST / blocks), most = tra_max64(1, MOST / blocks);
     bool all = tra_ceil_div(pairs, most) <= SLICED; /* there is room for what the bound says */
     double room = all ? (double)pairs : fmin((double)pairs, likely), slices = ceil(room / TRA_TABLE_BLOCK_ROWS);

@@ -115,7 +115,7 @@ double tra_table_join_share(const tra_join_size *m, const tra_type *left, const 
 typedef struct tra_join_slices {
     int64_t rows, n, most;
 } tra_join_slices;
-bool tra_table_slice_join(const tra_lookup_spec *s, const tra_node *left, const tra_node *right,
+bool tra_table_slice_join(const tra_table_builder *w, const tra_lookup *l, const tra_node *left, const tra_node *right,
                           const tra_join_size *size, bool parts, tra_join_slices *x);
 tra_node *tra_table_join_slices(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
                                 const char *text, const tra_join_size *size, const tra_join_slices *x);

@@ -251,7 +251,8 @@ typedef struct tra_define {
 TRA_MUSTUSE tra_status tra_graph_build(const tra_script *src, const char *dir, int ndefines, const tra_define *defines,
                                        tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e);
 /* The same, where right tables of joins that take up to `whole` bytes, with indexes, may stay whole. 0: those that
- * have many rows are divided, so that joins run in little memory; the results are the same. */
+ * have many rows are divided, so that joins run in little memory; TRA_WHOLE_ANY: none is. The results are the same. */
+#define TRA_WHOLE_ANY (INT64_MAX - 1)
 TRA_MUSTUSE tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefines,
                                            const tra_define *defines, int64_t whole, tra_arena *a, tra_diags *d,
                                            tra_graph **out, tra_err *e);

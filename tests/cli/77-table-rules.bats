@@ -142,6 +142,22 @@ product() {
     has "sparse product"
 }
 
+@test "Q-6: joins have the columns that are read alone, their keys are done with: chains, several readers, no keys" {
+    trips
+    same_table Q-6 'J = join(trip, station, start == code)
+A = group(project(J, lat, w), [lat], s = sum(w), n = count())'
+    printf 'input trip from "trip.h5"\ninput station from "station.h5"\nA = order(project(join(trip, station, start == code), w, lat), [w])\noutput A\n' >p.tra
+    status 0 tra explain --operators --format json p.tra
+    has 'join(start == code) of w, lat'
+    same_table Q-6 'A = project(join(join(trip, station, start == code), station, end == code, prefix = "b_"), x = lat - b_lat, w)' Q-6
+    same_table Q-6 'J = join(trip, station, start == code, how = left)
+K = join(project(J, kind, m = minutes), group(trip, [minutes], n = count()), m == minutes)
+A = union(group(K, [kind], s = sum(n)), group(J, [kind], s = count(lat)))'
+    same_table Q-6 'P = group(trip, [], n = count(), k = distinct(end), d = distinct(member))
+A = group(P, [g = k div 2], c = count())'
+    same_table Q-6 'A = project(select(cross(station, station, prefix = "b_"), lat < b_lat), kind, b_kind)'
+}
+
 @test "Q-11: joins that are summed are sparse products: keys there twice, unmatched or NULL, groups of NULLs, factors NULL" {
     trips
     product 'A = group(join(trip, station, start == code), [end, kind], s = sum(w * lat), n = count(), m = mean(minutes))'
@@ -151,7 +167,7 @@ product() {
     product 'P = project(trip, start, to = end, w = if(w > 4, w, null), m = minutes % 7)
 Q = project(trip, start, back = end, v = if(minutes > 50, minutes, null))
 A = group(join(P, Q, start == start), [to, back], s = sum(w * v), t = sum(m * v), k = count(m * v), n = count())'
-    product 'P = select(project(trip, start, end, w), w > 6)
+    same_table Q-11 'P = select(project(trip, start, end, w), w > 6)
 A = group(join(P, P, start == start && end == end, prefix = "b_"), [w], s = sum(b_w))'
 }
 
