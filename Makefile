@@ -343,7 +343,7 @@ DATA := $(wildcard share/examples share/profiles share/batch share/algorithms sh
 
 ZSH    := $(PREFIX)/share/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-functions)/_tra
 FISH   := $(PREFIX)/share/fish/vendor_completions.d/tra.fish
-MODULE := $(PREFIX)/share/tra/module.lua
+MODULE := $(PREFIX)/share/tra/modulefile
 
 ## install: program, manual pages, completion, examples and the HDF5 filter, under PREFIX (DESTDIR for packagers)
 install: all
@@ -357,7 +357,7 @@ install: all
 	install -d $(dir $(DESTDIR)$(ZSH) $(DESTDIR)$(FISH) $(DESTDIR)$(MODULE))
 	$(B)/tra help zsh >$(DESTDIR)$(ZSH)
 	$(B)/tra help fish >$(DESTDIR)$(FISH)
-	sed 's|@PREFIX@|$(PREFIX)|; s|@PLUGINS@|$(HDF5_PLUGIN_DIR)|' share/packaging/module.lua >$(DESTDIR)$(MODULE)
+	sed 's|@PREFIX@|$(PREFIX)|; s|@PLUGINS@|$(HDF5_PLUGIN_DIR)|' share/packaging/modulefile >$(DESTDIR)$(MODULE)
 	$(if $(DATA),cp -R $(DATA) $(DESTDIR)$(PREFIX)/share/tra/)
 	install -D -m 755 $(B)/libh5zzstd.so $(DESTDIR)$(HDF5_PLUGIN_DIR)/libh5zzstd.so
 	$(if $(filter $(SYSTEM_PLUGINS),$(HDF5_PLUGIN_DIR)),,@echo 'Other HDF5 programs read zstd relations after: \

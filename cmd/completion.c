@@ -104,7 +104,8 @@ static void fish_row(tra_str *s, const tra_cmd *cmd, const tra_opt *o) {
 static void fish(tra_str *s) {
     tra_str_add(s, "# Made by `tra help fish`.\n");
     for (const tra_cmd *const *c = tra_cmds; *c; c++) {
-        tra_str_printf(s, "complete -c tra -f -n __fish_use_subcommand -a %s -d '", (*c)->name);
+        tra_str_add(s, "complete -c tra -f -n '__fish_use_subcommand; or __fish_seen_subcommand_from help'");
+        tra_str_printf(s, " -a %s -d '", (*c)->name);
         quoted(s, (*c)->brief, "'\\");
         tra_str_add(s, "'\n");
     }

@@ -95,7 +95,9 @@ END
     fi
     if command -v fish; then
         fish -n tra.fish
-        is version fish -c 'source tra.fish; complete -C "tra versi" | cut -f 1'
+        for line in "tra versi" "tra help versi"; do
+            is version fish -c "source tra.fish; complete -C '$line' | cut -f 1"
+        done
         [[ $(fish -c 'source tra.fish; complete -C "tra run --transport "') == *files*mpi* ]]
     fi
 }
@@ -156,8 +158,8 @@ END
         grep -qi "depends on .*$(sed 's/^-l//; s/-8$//; s/^z$/zlib/' <<<"$library")" <<<"$output"
     done
     [ -n "${SAN:-}" ] || status 0 make --no-print-directory -C "$ROOT" B="${BUILD#"$ROOT"/}" install PREFIX="$PWD/pre"
-    grep -q "prefix = \"$PWD/pre\"" pre/share/tra/module.lua
-    grep -q "HDF5_PLUGIN_PATH\", \"$PWD/pre/lib/hdf5/plugins\"" pre/share/tra/module.lua
+    grep -q "set prefix \"$PWD/pre\"" pre/share/tra/modulefile
+    grep -q "HDF5_PLUGIN_PATH \"$PWD/pre/lib/hdf5/plugins\"" pre/share/tra/modulefile
     [ -e pre/share/zsh/site-functions/_tra ]
     status 0 make --no-print-directory -C "$ROOT" uninstall PREFIX="$PWD/pre"
     [ -z "$(find pre -type f)" ] || { find pre -type f; false; }
