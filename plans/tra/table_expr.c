@@ -82,8 +82,17 @@ static bool is_word(const tra_ast *x, const char *word) {
 static tra_ast *resolve_name(const tra_table_scope *sc, const tra_ast *x) {
     tra_ast *y = copy_of(sc->b, x);
     int at;
-    if (tra_schema_find(sc->columns, x->text) >= 0) return y->quoted = true, y;
-    if (is_word(x, "null") || is_word(x, "true") || is_word(x, "false")) return y;
+    bool word = is_word(x, "null") || is_word(x, "true") || is_word(x, "false");
+    bool column = tra_schema_find(sc->columns, x->text) >= 0;
+    if (word && column) {
+        tra_diag_error(sc->b->d, x->span,
+                       tra_arena_printf(sc->b->arena, "write `%s` in backquotes for the column; rename it to have the value",
+                                        x->text),
+                       "'%s' is a column of this table, and a value", x->text);
+        return NULL;
+    }
+    if (column) return y->quoted = true, y;
+    if (word) return y;
     if (!x->quoted && (at = tra_names_find(&sc->b->symbols, x->text)) >= 0) {
         const tra_symbol *s = sc->b->symbols.value[at];
         if (s->param) return param_number(sc->b, x);
@@ -299,7 +308,10 @@ static const tra_colexpr *type_expr(const tra_table_scope *sc, tra_ast *x) {
 }
 
 bool tra_table_build_term(const tra_table_scope *sc, const char *name, const tra_ast *x, tra_table_term *out) {
-    tra_ast *resolved = resolve(sc, x);
+    tra_ast own = *x;
+    if (x->kind == TRA_AST_NAME && name && strcmp(x->text, name) == 0 && tra_schema_find(sc->columns, name) >= 0)
+        own.quoted = true; /* by itself in a list it has no other meaning: true, of a pivoted table */
+    tra_ast *resolved = resolve(sc, &own);
     *out = (tra_table_term){.name = name, .ast = resolved, .x = resolved ? type_expr(sc, resolved) : NULL};
     return out->x != NULL;
 }

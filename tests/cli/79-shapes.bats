@@ -91,6 +91,18 @@ wrong() {
     has "$2"
 }
 
+@test "a column that a pivot called true, false or null is read in backquotes, and by itself in a list" {
+    printf 'k,b,x\n1,true,2\n1,false,3\n2,true,4\n' | tra import -q --table - -o t.h5
+    pivoted() { table_of "project(select(pivot(T, [k], b, x, sum), $1), $2)"; }
+    is $'k,true\n2,4' pivoted '`true` > 2' 'k, true'
+    is $'k,y\n1,6' pivoted '!isnull(`false`)' 'k, y = `true` + 1 + `false`'
+    is $'k,y\n2,true' table_of 'project(select(T, x > 3), k, y = true)'
+    wrong 'select(pivot(T, [k], b, x, sum), true > 2)' "'true' is a column of this table, and a value"
+    has "write \`true\` in backquotes"
+    wrong 'project(pivot(T, [k], b, x, sum), k, y = false)' "'false' is a column"
+    wrong 'group(pivot(T, [k], b, x, sum), [], y = sum(true))' "'true' is a column"
+}
+
 @test "shapes that cannot be are refused with their place, and words of others are answered" {
     printf 'k,t,s,name\n1,2024-01-01,x,y\n' | tra import -q --table - -o t.h5
     wrong "unpivot(T, k)" "stand in a list"
