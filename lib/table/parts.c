@@ -75,9 +75,9 @@ static int64_t keep_top(const tra_arrange *x, const tra_batch *in, int64_t *at, 
         int64_t rank = 0;
         for (int64_t i = spare[g]; i < spare[g + 1]; i++) {
             bool near = !x->dense && i - spare[g] < x->top; /* whatever ties there are */
-            bool tie = !near && i > spare[g] && tra_rows_equal(in, order, by, at[kept - 1], at[i]);
+            bool tie = !near && !x->numbered && i > spare[g] && tra_rows_equal(in, order, by, at[kept - 1], at[i]);
             if (!tie && !near) rank = x->dense ? rank + 1 : i - spare[g] + 1;
-            if (rank > x->top) break;
+            if (rank > x->top || (x->numbered && !near)) break;
             at[kept++] = at[i];
         }
     }

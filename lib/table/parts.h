@@ -30,8 +30,8 @@ typedef struct tra_arrange {
     int free;          /* but not for the first so many keys */
     tra_arrange_keep keep;
     int64_t top; /* not 0: of rows that are equal in the first of_keys keys only those are kept whose rank is at most */
-    int of_keys; /* this; dense: ties count as one */
-    bool dense;
+    int of_keys; /* this; dense: ties count as one; numbered: of ties the first ones count alone */
+    bool dense, numbered;
     int number; /* the column of `in` that has the number of the row, for messages; -1: they count from the block */
     const char *what; /* for messages: "by which rows are ordered"; */
     const char *name; /* of UNIQUE: "right", what they call the table */

@@ -76,11 +76,12 @@ static tra_node *sorted_parts(tra_table_builder *w, tra_node *in, const tra_wind
     sort.out = tra_table_subschema(a, s, s->n, sort.from, true);
     sort.number = -1;
     sort.what = "a key or the order of a window";
-    sort.top = x->top; /* by rank, so that ties of what is kept are there */
+    sort.top = x->top; /* by rank, so that ties of what is kept are there, unless rows are numbered */
     sort.of_keys = x->nkeys;
     sort.dense = x->by == TRA_WINDOW_DENSE_RANK;
-    if (x->top > 0)
-        text = tra_arena_printf(a, "%s, %d keys%s, %" PRId64, text, x->nkeys, sort.dense ? " dense" : "", x->top);
+    sort.numbered = x->by == TRA_WINDOW_ROW_NUMBER;
+    const char *by_what = sort.dense ? " dense" : sort.numbered ? " numbered" : "";
+    if (x->top > 0) text = tra_arena_printf(a, "%s, %d keys%s, %" PRId64, text, x->nkeys, by_what, x->top);
     if (in->type.bounded || !in->type.cat->grid) { /* runs do not tell of which block a row is */
         in = number_blocks(w, in);
         sort.in = sort.out;
