@@ -10,14 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LEAST_ROWS = TRA_MADE_ROWS, MOST_ROWS = 1 << 16, LONGEST = 1 << 28 };
+enum { LEAST_ROWS = TRA_MADE_ROWS, MOST_ROWS = 1 << 16, LONGEST = 1 << 28, NONE = -1, FAILED = -2 };
 
 /* The strings of a column that are in no run yet. */
 typedef struct collector {
     tra_string_set words;
     int64_t *seen; /* where each came first does not matter: zeros */
     int64_t seen_cap, first;
-    bool nulls;
+    bool nulls, failed; /* is there a row without a string, and one whose string could not be computed? */
 } collector;
 
 typedef struct making {
@@ -137,11 +137,13 @@ static tra_status put_run(making *g, int k, int64_t end, tra_err *e) {
     return TRA_OK;
 }
 
-/* The string of row `row` of the result in column k; s NULL: it is NULL. *number: what the row has for now. */
+/* The string of row `row` of the result in column k; s NULL: it is NULL, and if n is less than 0 it could not be
+ * computed. *number: what the row has for now. */
 static tra_status collect(making *g, int k, int64_t row, const char *s, int64_t n, int32_t *number, tra_err *e) {
     collector *w = &g->words[k];
     bool fresh;
-    *number = -1;
+    *number = n < 0 ? FAILED : NONE;
+    w->failed = w->failed || n < 0;
     if (!s) return w->nulls = true, TRA_OK;
     int64_t held = tra_string_set_bytes(&w->words) + 8 * w->seen_cap;
     bool full = held + 2 * n > g->memory / 4 / g->m->nmade && w->words.n > 0;
@@ -215,10 +217,11 @@ static tra_status collect_rows(making *g, int64_t first, tra_err *e) {
         for (int64_t i = from; i < from + n; i++) {
             for (int k = 0; k < g->m->nmade; k++) {
                 int state = tra_made_string(g->x, k, (int)(i - from), &g->s[k], &g->n[k]);
-                if (state == TRA_STATE_ERROR)
+                bool failed = state == TRA_STATE_ERROR;
+                if (failed && (g->m->separator || tra_made_took_long(g->x)))
                     return tra_fail(e, TRA_INPUT, "row %" PRId64 ": %s %s", first + i, g->m->text[k],
                                     tra_made_why(g->x));
-                if (state != TRA_STATE_VALUE) g->s[k] = NULL;
+                if (state != TRA_STATE_VALUE) g->s[k] = NULL, g->n[k] = failed ? -1 : 0;
             }
             if (!g->m->separator) {
                 TRA_TRY(add_row(g, g->s, g->n, e));
@@ -251,7 +254,7 @@ static tra_status translate(const making *g, int k, const tra_csv_text_run *run,
         int64_t at = 4 * (k * g->rows_most + row);
         n = tra_min64(4096, run->last + 1 - row);
         s = tra_pread(g->fd, v, (size_t)n * 4, at, g->where, e);
-        for (int64_t i = 0; i < n && s == TRA_OK; i++) v[i] = v[i] < 0 ? -1 : code[v[i]];
+        for (int64_t i = 0; i < n && s == TRA_OK; i++) v[i] = v[i] < 0 ? v[i] : code[v[i]];
         if (s == TRA_OK) s = tra_pwrite(g->fd, v, (size_t)n * 4, at, g->where, e);
     }
     free(order);
@@ -285,10 +288,13 @@ static tra_status make_dictionary(making *g, int k, tra_column *c, tra_err *e) {
 static tra_status flush(making *g, tra_err *e) {
     const tra_made_strings *m = g->m;
     int64_t n = g->out.rows, first = g->made - n;
+    tra_vector *mark = g->out.v + m->nkept + m->nmade;
     for (int k = 0; k < m->nmade && n > 0; k++) {
         tra_vector *v = &g->out.v[m->nkept + k];
         int32_t *codes = v->values;
         TRA_TRY(tra_pread(g->fd, codes, (size_t)n * 4, 4 * (k * g->rows_most + first), g->where, e));
+        for (int64_t i = 0; g->words[k].failed && i < n; i++) ((int64_t *)mark->values)[i] = codes[i] == FAILED;
+        mark += g->words[k].failed;
         for (int64_t i = 0; v->state && i < n; i++) {
             v->state[i] = codes[i] < 0 ? TRA_STATE_NULL : TRA_STATE_VALUE;
             if (codes[i] < 0) codes[i] = 0;
@@ -315,15 +321,19 @@ static tra_status write_rows(making *g, int64_t first, tra_err *e) {
 static tra_status write_all(making *g, const char *to, const char *history, tra_err *e) {
     const tra_made_strings *m = g->m;
     int n = m->nkept + m->nmade;
-    tra_column *columns = tra_news(g->arena, tra_column, n + 1);
+    tra_column *columns = tra_news(g->arena, tra_column, n + m->nmade + 1);
     tra_schema *schema = tra_new(g->arena, tra_schema);
     int64_t rows = g->made;
-    *schema = (tra_schema){n, columns};
     for (int k = 0; k < m->nkept; k++) {
         columns[k] = *column_of(g, m->kept[k]);
         columns[k].file = NULL;
     }
     for (int k = 0; k < m->nmade; k++) TRA_TRY(make_dictionary(g, k, &columns[m->nkept + k], e));
+    for (int k = 0; k < m->nmade; k++)
+        if (g->words[k].failed)
+            columns[n++] =
+                (tra_column){.name = tra_arena_printf(g->arena, TRA_MADE_FAILED, m->name[k]), .type = TRA_COL_I64};
+    *schema = (tra_schema){n, columns};
     g->out = (tra_batch){.schema = schema, .v = tra_news(g->arena, tra_vector, n + 1)};
     for (int k = 0; k < n; k++) g->out.v[k] = room_of(g->arena, &columns[k], g->batch);
     tra_dims shape = {.n = 1, .v = {rows}}, block = {.n = 1, .v = {tra_rel_type(m->from)->cat->bound.v[0]}};
@@ -360,7 +370,7 @@ tra_status tra_made_strings_write(const tra_made_strings *m, const char *to, int
                                   tra_err *e) {
     const tra_schema *s = tra_rel_type(m->from)->columns;
     making g = {.m = m, .arena = tra_arena_new(), .memory = tra_buffer_bytes(memory), .fd = -1};
-    int64_t row = tra_schema_row_bytes(s) + 16 * (m->nkept + m->nmade);
+    int64_t row = tra_schema_row_bytes(s) + 16 * (m->nkept + 2 * m->nmade);
     g.rows = tra_rel_rows(m->from);
     g.rows_most = tra_max64(1, g.rows);
     g.batch = tra_max64(LEAST_ROWS, tra_min64(MOST_ROWS, g.memory / 8 / row));
@@ -373,7 +383,7 @@ tra_status tra_made_strings_write(const tra_made_strings *m, const char *to, int
     g.x = tra_made_new(g.arena, m->nmade, m->x);
     g.words = tra_news(g.arena, collector, m->nmade + 1);
     g.runs = tra_news(g.arena, tra_csv_text_runs, m->nmade + 1);
-    g.spooled = tra_news(g.arena, tra_spooled, m->nkept + m->nmade + 1);
+    g.spooled = tra_news(g.arena, tra_spooled, m->nkept + 2 * m->nmade + 1);
     g.codes = tra_arena_array(g.arena, (size_t)(m->nmade * g.batch), 4);
     g.text = tra_news(g.arena, tra_str, m->nmade + 1);
     g.any = tra_news(g.arena, bool, m->nmade + 1);

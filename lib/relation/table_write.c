@@ -428,15 +428,18 @@ static tra_status put_part(tra_writer *w, const tra_table_part *p, const tra_vec
 static tra_status check_states(const tra_writer *w, int64_t first, const tra_batch *b, int c, tra_err *e) {
     const tra_column *col = &w->type.columns->v[c];
     const uint8_t *state = b->v[c].state;
-    for (int64_t i = 0; state && i < b->rows; i++) {
-        if (state[i] == TRA_STATE_ERROR)
-            return tra_fail_kind(e, TRA_INPUT, TRA_KIND_OVERFLOW,
-                                 "row %" PRId64 ": column %s could not be computed: an integer does not fit %s",
-                                 first + i, col->name, tra_coltype_name(col->type));
-        if (state[i] == TRA_STATE_NULL && !col->nullable)
-            return tra_fail(e, TRA_INTERNAL, "%s: a NULL in column \"%s\", which has none by its type", w->path,
-                            col->name);
-    }
+    const uint8_t *error = state ? memchr(state, TRA_STATE_ERROR, (size_t)b->rows) : NULL;
+    if (error && tra_coltype_is_coded(col->type))
+        return tra_fail(e, TRA_INPUT,
+                        "row %" PRId64
+                        ": column %s could not be computed: an integer does not fit, or a string is too long",
+                        first + (error - state), col->name);
+    if (error)
+        return tra_fail_kind(e, TRA_INPUT, TRA_KIND_OVERFLOW,
+                             "row %" PRId64 ": column %s could not be computed: an integer does not fit %s",
+                             first + (error - state), col->name, tra_coltype_name(col->type));
+    if (state && !col->nullable && memchr(state, TRA_STATE_NULL, (size_t)b->rows))
+        return tra_fail(e, TRA_INTERNAL, "%s: a NULL in column \"%s\", which has none by its type", w->path, col->name);
     return TRA_OK;
 }
 

@@ -105,6 +105,7 @@ int tra_made_string(tra_made *m, int k, int i, const char **s, int64_t *len) {
     return v.state;
 }
 
+bool tra_made_took_long(const tra_made *m) { return m->steps; }
 const char *tra_made_why(const tra_made *m) { return m->steps ? "takes too many steps" : "could not be computed"; }
 
 static void free_part(part *p) {

@@ -27,6 +27,7 @@ void tra_made_strip(tra_made *m, const tra_vector *columns, int64_t first, int n
 int tra_made_string(tra_made *m, int k, int i, const char **s, int64_t *len);
 /* After TRA_STATE_ERROR: why, in words that follow the text of the expression. */
 const char *tra_made_why(const tra_made *m);
+bool tra_made_took_long(const tra_made *m); /* is it that a regular expression takes too many steps? */
 void tra_made_free(tra_made *m);
 
 /* A table with columns of strings that are made of the rows of another. */
@@ -37,6 +38,9 @@ typedef struct tra_made_strings {
     int nmade; /* and then columns of these names: expressions over its columns that are strings (made.h) */
     const char *const *name;
     const char *const *text; /* for messages: what makes them */
+    /* Without a separator: of a column of which some strings could not be computed, whose rows have NULLs there, the
+     * result has one more, which is 1 in these rows and 0 in others. It is named as TRA_MADE_FAILED says. */
+#define TRA_MADE_FAILED "%s failed"
     const tra_colexpr *const *x;
     /* Not NULL: neighbours that are equal in the kept columns become one row, with their strings put together, this
      * between two of them; those that are NULL are left out. Without kept columns there is one row. */

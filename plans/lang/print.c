@@ -22,7 +22,9 @@ static int level(const tra_ast *x) {
 }
 
 /* Words that stand for values, where they are not in backquotes. */
-static bool is_value(const char *s) { return strcmp(s, "true") == 0 || strcmp(s, "false") == 0 || strcmp(s, "null") == 0; }
+static bool is_value(const char *s) {
+    return strcmp(s, "true") == 0 || strcmp(s, "false") == 0 || strcmp(s, "null") == 0;
+}
 
 bool tra_is_plain_name(const char *s) {
     if (is_value(s)) return false;
@@ -78,7 +80,7 @@ static void add(const tra_ast *x, int least, tra_str *out) {
     bool brackets = level(x) < least;
     if (brackets) tra_str_add(out, "(");
     switch (x->kind) {
-    case TRA_AST_NAME: !x->quoted && is_value(x->text) ? tra_str_add(out, x->text) : tra_name_print(x->text, out); break;
+    case TRA_AST_NAME: !x->quoted &&is_value(x->text) ? tra_str_add(out, x->text) : tra_name_print(x->text, out); break;
     case TRA_AST_NUMBER: tra_str_add(out, x->text); break;
     case TRA_AST_STRING: add_string(x->text, out); break;
     case TRA_AST_CALL:

@@ -86,7 +86,8 @@ static tra_ast *resolve_name(const tra_table_scope *sc, const tra_ast *x) {
     bool column = tra_schema_find(sc->columns, x->text) >= 0;
     if (word && column) {
         tra_diag_error(sc->b->d, x->span,
-                       tra_arena_printf(sc->b->arena, "write `%s` in backquotes for the column; rename it to have the value",
+                       tra_arena_printf(sc->b->arena,
+                                        "write `%s` in backquotes for the column; rename it to have the value",
                                         x->text),
                        "'%s' is a column of this table, and a value", x->text);
         return NULL;

@@ -179,6 +179,45 @@ static bool find_calls(wanted *x) {
     return x->n > 0;
 }
 
+static tra_ast *ast_of(tra_arena *a, tra_ast_kind kind, const char *text, tra_span at, int n, tra_ast *const *kids) {
+    tra_ast *x = tra_new(a, tra_ast);
+    *x = (tra_ast){.kind = kind, .span = at, .name_span = at, .text = text, .nkids = n};
+    x->kids = tra_news(a, tra_ast *, n);
+    memcpy(x->kids, kids, (size_t)n * sizeof *kids);
+    return x;
+}
+
+/* A copy of the tree in which strings that could not be computed are errors: what adds their mark to the greatest
+ * integer, if(isnull(9223372036854775807 + mark), s, s). */
+static tra_ast *fail_where_marked(tra_build *b, const tra_ast *x, const tra_schema *s) {
+    tra_arena *a = b->arena;
+    const char *mark = x->kind == TRA_AST_NAME ? tra_arena_printf(a, TRA_MADE_FAILED, x->text) : NULL;
+    tra_ast *y = tra_new(a, tra_ast), *most = tra_new(a, tra_ast);
+    *y = *x;
+    y->kids = tra_news(a, tra_ast *, x->nkids + 1);
+    for (int i = 0; i < x->nkids; i++) y->kids[i] = fail_where_marked(b, x->kids[i], s);
+    if (!mark || tra_schema_find(s, mark) < 0) return y;
+    *most = (tra_ast){.kind = TRA_AST_NUMBER, .span = x->span, .text = "9223372036854775807", .integer = true};
+    tra_ast *sum =
+        ast_of(a, TRA_AST_BINARY, "+", x->span, 2, (tra_ast *[]){most, tra_table_name_ast(a, mark, x->span)});
+    tra_ast *test = ast_of(a, TRA_AST_CALL, "isnull", x->span, 1, &sum);
+    return ast_of(a, TRA_AST_CALL, "if", x->span, 3, (tra_ast *[]){test, y, y});
+}
+
+/* The call over the table that was made of it: strings of which some could not be computed, in rows that perhaps nobody
+ * reads, fail there. Adds their marks to the n names of what was made. */
+static void mark_failed(tra_table_builder *w, int *n, const char **name) {
+    const tra_schema *s = w->in->type.columns;
+    int made = *n, tables = w->right ? 2 : 1;
+    for (int k = 0; k < made; k++) {
+        const char *mark = tra_arena_printf(w->b->arena, TRA_MADE_FAILED, name[k]);
+        if (tra_schema_find(s, mark) >= 0) name[(*n)++] = mark;
+    }
+    tra_ast *call = *n > made ? fail_where_marked(w->b, w->call, s) : NULL;
+    for (int i = 0; call && i < tables; i++) call->kids[i] = w->call->kids[i];
+    if (call) w->call = call;
+}
+
 /* Replaces calls by columns of a table that is made now. *made: their number, *name: their names. */
 static bool make_strings(tra_table_builder *w, int *made, const char ***name) {
     tra_build *b = w->b;
@@ -219,7 +258,9 @@ static bool make_strings(tra_table_builder *w, int *made, const char ***name) {
     w->in = tra_build_made_input(b, call->span, path);
     w->own_columns = left;
     *made = x.n;
-    *name = x.name;
+    *name = tra_news(b->arena, const char *, 2 * x.n + 1);
+    memcpy(*name, x.name, (size_t)x.n * sizeof **name);
+    if (w->in) mark_failed(w, made, *name);
     return w->in != NULL;
 }
 

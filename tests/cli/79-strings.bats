@@ -43,6 +43,37 @@ on_ranks() {
     [ -z "$(ls -A "$TRA_SCRATCH")" ]
 }
 
+@test "a string that cannot be made is an error where it is read, as any value, on any number of ranks" {
+    python3 -c '
+print("s,i,n")
+for j in range(70000): print(f"w{j},{9223372036854775807 if j == 60000 else j},{j}")' | tra import -q --table - -o t.h5
+    cat >p.tra <<'END'
+input t from "t.h5"
+P = project(t, n, q = concat(s, string(i + 1)))
+A = project(P, n)
+B = group(select(P, n != 60000), [], m = max(q), c = count(q))
+C = select(project(P, z = if(n == 60000, "none", q)), z == "none" || z == "w34")
+D = select(t, n < 2 && concat(s, string(i + 1)) != "w01")
+output A to "A.csv"
+output B to "B.csv"
+output C to "C.csv"
+output D to "D.csv"
+END
+    for how in "--sites 1" "--sites 3"; do
+        # shellcheck disable=SC2086
+        tra run -q $how p.tra
+        [ "$(wc -l <A.csv)" = 70001 ]
+        [ "$(cat B.csv C.csv D.csv)" = $'m,c\nw999910000,69999\nz\nw34\nnone\ns,i,n\nw1,1,1' ]
+        rm ./*.csv
+    done
+    for read in 'O = project(P, q)' 'O = group(P, [q], c = count())' 'O = select(P, q != "w01")'; do
+        printf '%s\n' 'input t from "t.h5"' 'P = project(t, n, q = concat(s, string(i + 1)))' "$read" 'output O' >p.tra
+        status 3 tra run -q p.tra
+        has 'row 60000'
+        has 'could not be computed'
+    done
+}
+
 @test "strings of numbers, of several columns and of strings that are made themselves, on any number of ranks" {
     setup_data
     cat >p.tra <<'END'
@@ -154,7 +185,7 @@ END
     status 2 tra eval 'join(t, project(t, a = s, b = x), s == a && concat(x, b) != "1")' t.h5
     [[ $output == *"make a column of them first"* ]]
     status 3 tra eval 'project(t, a = repeat(concat(x, w), 99999999))' t.h5
-    [[ $output == *"row 1: repeat(concat(x, w), 99999999) could not be computed"* ]]
+    [[ $output == *"row 1: column a could not be computed: an integer does not fit, or a string is too long"* ]]
 }
 
 @test "labels of tables that only the run computes: of any size, in what is written, and checked where they meet" {
