@@ -22,6 +22,8 @@ typedef enum way {
     MOST_REAL,
     LEAST_WHOLE,
     MOST_WHOLE,
+    FIRST_ROW,
+    LAST_ROW,
     PARTS_COUNT, /* of states */
     PARTS_REAL,
     PARTS_WHOLE,
@@ -67,6 +69,8 @@ static const size_t sizes[] = {[ROWS] = 0,
                                [MOST_REAL] = sizeof(extreme),
                                [LEAST_WHOLE] = sizeof(extreme),
                                [MOST_WHOLE] = sizeof(extreme),
+                               [FIRST_ROW] = sizeof(extreme),
+                               [LAST_ROW] = sizeof(extreme),
                                [PARTS_COUNT] = sizeof(part),
                                [PARTS_REAL] = sizeof(part),
                                [PARTS_WHOLE] = sizeof(part),
@@ -179,9 +183,10 @@ static bool add_strip(adding *a, int64_t from, bool again) {
     const double *real = NULL, *second = NULL;
     const int64_t *whole = NULL;
     bool over = false;
+    extreme *place = a->to;
     if (a->way == WHOLES || a->way == LEAST_WHOLE || a->way == MOST_WHOLE)
         whole = wholes(&x->of, v, from, n, a->whole);
-    else
+    else if (a->way < FIRST_ROW)
         real = reals(&x->of, v, from, n, a->real[0]);
     if (a->way == REALS || a->way == WHOLES) r.state[0] = NULL; /* a NULL is 0 */
     if (a->way == PAIRS) second = reals(&x->by, &a->d->in->v[x->c.second], from, n, a->real[1]);
@@ -228,6 +233,8 @@ static bool add_strip(adding *a, int64_t from, bool again) {
         BEST(real, real[i] > e[k].best.real || (real[i] != real[i] && e[k].best.real == e[k].best.real)) break;
     case LEAST_WHOLE: BEST(whole, whole[i] < e[k].best.whole) break;
     case MOST_WHOLE: BEST(whole, whole[i] > e[k].best.whole) break;
+    case FIRST_ROW: EACH_ROW(if (place[k].row < 0) place[k].row = from + i) break;
+    case LAST_ROW: EACH_ROW(place[k].row = from + i) break;
     case ROWS:
     case PARTS_COUNT:
     case PARTS_REAL:
@@ -304,7 +311,7 @@ static way way_of(const tra_group_direct *d, const tra_group_aggregate *x) {
         if (dictionary && !(x->of.dict && x->of.dict->sorted)) return TOTALS;
         if (x->c.f == TRA_AGGREGATE_MAX || x->c.f == TRA_AGGREGATE_ANY) return whole ? MOST_WHOLE : MOST_REAL;
         return whole ? LEAST_WHOLE : LEAST_REAL;
-    case TRA_WAY_END:
+    case TRA_WAY_END: return x->c.f == TRA_AGGREGATE_FIRST ? FIRST_ROW : LAST_ROW;
     case TRA_WAY_DIFFERENT:
     case TRA_WAY_RANKED: break;
     }
@@ -382,7 +389,9 @@ static tra_group_total total_of(const adding *a, uint32_t k) {
     case LEAST_REAL:
     case MOST_REAL:
     case LEAST_WHOLE:
-    case MOST_WHOLE: t.row = ((const extreme *)a->to)[k].row; break;
+    case MOST_WHOLE:
+    case FIRST_ROW:
+    case LAST_ROW: t.row = ((const extreme *)a->to)[k].row; break;
     case PARTS_COUNT:
     case PARTS_REAL:
     case PARTS_WHOLE: {
