@@ -418,11 +418,12 @@ bool tra_kernel_needs_whole_last(const tra_kernel *k) {
     return false;
 }
 
-int tra_kernel_packers(const tra_kernel *k) {
+int tra_kernel_packers(const tra_kernel *k, bool entries) {
     const tra_kernel *const *steps;
     int n = tra_steps(k, &steps, &k), most = 0;
     for (int i = 0; i < n; i++) {
         tra_class c = steps[i]->cls;
+        if (c == TRA_K_EINSUM && i == 0 && entries) continue; /* lib/sparse multiplies */
         if (c == TRA_K_EINSUM || c == TRA_K_PACK || c == TRA_K_PROGRAM) return INT_MAX;
         if (c == TRA_K_LAPACK) most = 1;
     }

@@ -297,8 +297,8 @@ tra_dtype tra_kernel_dtype(const tra_kernel *k, tra_kernel_use use, tra_dtype a,
 bool tra_kernel_needs_whole_last(const tra_kernel *k);
 bool tra_kernel_needs_tensor(const tra_kernel *k); /* minindex, maxindex */
 /* How many workers may compute one result by routines that keep buffers of each thread for good (BLAS, LAPACK, programs
- * of the calculus): 0, 1, or as many as there are (INT_MAX). */
-int tra_kernel_packers(const tra_kernel *k);
+ * of the calculus): 0, 1, or as many as there are (INT_MAX). entries: an operand is held as rows of entries. */
+int tra_kernel_packers(const tra_kernel *k, bool entries);
 /* Is the result of sparse type (man tra-storage.5) for operands of which a (and b, of a join) are? Products with a
  * factor of sparse type and quotients with such a dividend are; so is any other function of nothing but operands of
  * sparse type that is 0 where all of them are, by parts; moves and folds of them are, minindex and maxindex are not. */

@@ -3,6 +3,7 @@
 #include "needs.h"
 
 #include "../relation/columns.h"
+#include "../relation/rows.h"
 #include "../relation/stored.h"
 #include "../relation/table_file.h"
 #include "repart.h"
@@ -131,8 +132,12 @@ static int64_t packers(const tra_plan *p, int threads) {
     int64_t n = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_kernel *k[] = {p->ops[i].what.join, p->ops[i].what.agg, p->ops[i].what.map};
+        bool entries = false;
+        for (int side = 0; side < 2; side++)
+            entries |= p->ops[i].in[side] >= 0 && p->ops[p->ops[i].in[side]].type.layout == &tra_rows;
         for (int j = 0; j < 3; j++)
-            n = tra_add_most(n, k[j] ? tra_mul_most(p->ops[i].type.cat->n, tra_kernel_packers(k[j])) : 0);
+            n = tra_add_most(
+                n, k[j] ? tra_mul_most(p->ops[i].type.cat->n, tra_kernel_packers(k[j], entries && j != 1)) : 0);
     }
     return tra_min64(n, threads);
 }

@@ -13,12 +13,11 @@ struct tra_pool {
     pthread_cond_t freed;
     void *mapped; /* what mmap gave, */
     char *region; /* and its part that begins with a page, in which blocks are */
-    int64_t mapped_bytes, region_bytes;
+    int64_t mapped_bytes;
     bool large_pages;
-    tra_space mem, file;                /* what is free in the region, and in the spill file */
-    bool *touched;                      /* of each page of the region: may it be resident? */
-    int64_t touched_end;                /* all pages from there on were never touched */
-    int64_t resident;                   /* bytes of the pages that were touched */
+    tra_space warm, cold; /* what is free in the region: resident, and not; cold extents are whole pages */
+    tra_space file;       /* what is free in the spill file */
+    int64_t resident;     /* bytes of the region that are not cold */
     int64_t outside_bytes;              /* of blocks that have mappings of their own */
     struct slab *slabs[TRA_SLOTS + 1];  /* pages of small blocks that have free slots, by the lines of a slot */
     tra_block oldest;                   /* sentinel: oldest.newer is the first to go */

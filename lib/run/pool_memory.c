@@ -1,8 +1,10 @@
 /* pool_memory.c - where the memory of blocks is: a region of address space, whose pages become resident when they are
  * touched; slots of pages for small blocks; mappings of their own where the region is in pieces.
  *
- * Memory that was given back stays resident for the next block to take, as far as there is room. When region and
- * mappings together come to more than the budget, free pages of the region go back to the system.
+ * What is free of the region is warm, resident from the block that had it before, or cold, not resident. A block takes
+ * warm memory where one piece of it is large enough; else what has the most warm memory, and as many other warm pages go
+ * back to the system, the smallest pieces first, as keep the pages of blocks and the warm ones within the budget. The
+ * region has more addresses than the budget has bytes, so that a large block finds its memory in one piece.
  */
 #include "pool_int.h"
 #include "tuning.h"
@@ -33,68 +35,109 @@ static int64_t page_of(const tra_pool *p) {
 }
 
 /* Address space only; pages come when they are touched. */
+static void *addresses(int64_t n) {
+    return mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
 static bool make_region(tra_pool *p) {
-    p->region_bytes = p->stats.budget / PAGE * PAGE;
-    p->mapped_bytes = p->region_bytes + page_of(p);
-    p->mapped =
-        mmap(NULL, (size_t)p->mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p->mapped == MAP_FAILED) return false;
-    p->region =
-        (char *)(((uintptr_t)p->mapped + (uintptr_t)page_of(p) - 1) / (uintptr_t)page_of(p) * (uintptr_t)page_of(p));
-    p->touched = tra_calloc((size_t)(p->mapped_bytes / PAGE), sizeof *p->touched);
-    if (p->large_pages) madvise(p->region, (size_t)p->region_bytes, MADV_HUGEPAGE);
-    tra_space_give(&p->mem, 0, p->region_bytes);
-    return true;
+    int64_t page = page_of(p), least = tra_ceil_div(p->stats.budget, page) * page;
+    for (int64_t n = 2 * least; n >= least && !p->region; n -= least) {
+        p->mapped_bytes = n + page;
+        p->mapped = addresses(p->mapped_bytes);
+        if (p->mapped == MAP_FAILED) continue;
+        p->region = (char *)(((uintptr_t)p->mapped + (uintptr_t)page - 1) / (uintptr_t)page * (uintptr_t)page);
+        tra_space_give(&p->cold, 0, n);
+    }
+    if (p->region && p->large_pages) madvise(p->region, (size_t)(p->mapped_bytes - page), MADV_HUGEPAGE);
+    return p->region;
 }
 
 void tra_pool_unmap(tra_pool *p) {
     if (p->region) munmap(p->mapped, (size_t)p->mapped_bytes);
-    free(p->touched);
-    free(p->mem.v);
+    free(p->warm.v);
+    free(p->cold.v);
 }
 
-/* Touching any of a large page makes all of it resident. */
-static void touch(tra_pool *p, int64_t at, int64_t n) {
-    int64_t page = page_of(p), from = at / page * page, to = tra_ceil_div(at + n, page) * page;
-    for (int64_t i = from / PAGE; i < tra_min64(to, p->region_bytes) / PAGE; i++) {
-        p->resident += p->touched[i] ? 0 : PAGE;
-        p->touched[i] = true;
-    }
-    p->touched_end = tra_max64(p->touched_end, tra_min64(to, p->region_bytes));
+/* The whole pages of a warm extent. */
+static tra_extent pages_within(const tra_pool *p, tra_extent x) {
+    int64_t page = page_of(p), from = tra_ceil_div(x.at, page) * page;
+    return (tra_extent){from, tra_max64(0, (x.at + x.n) / page * page - from)};
 }
 
-/* Gives whole pages of the region that are free back to the system. */
-static void release_free(tra_pool *p) {
-    int64_t page = page_of(p);
-    for (int i = 0; i < p->mem.n; i++) {
-        int64_t from = tra_ceil_div(p->mem.v[i].at, page) * page, end = p->mem.v[i].at + p->mem.v[i].n;
-        int64_t to = tra_min64(end, p->touched_end) / page * page; /* what lies beyond was never touched */
-        if (from >= to) continue;
-        if (madvise(p->region + from, (size_t)(to - from), MADV_DONTNEED) != 0) continue; /* it stays resident */
-        for (int64_t k = from / PAGE; k < to / PAGE; k++) {
-            p->resident -= p->touched[k] ? PAGE : 0;
-            p->touched[k] = false;
+/* Gives warm pages back to the system until so many bytes were given back, or none is left. */
+static void cool(tra_pool *p, int64_t bytes) {
+    while (bytes > 0) {
+        tra_extent least = {0};
+        for (int i = 0; i < p->warm.n; i++) {
+            tra_extent x = pages_within(p, p->warm.v[i]);
+            if (x.n > 0 && (least.n == 0 || x.n < least.n)) least = x;
         }
+        if (least.n > bytes) least.n = tra_ceil_div(bytes, page_of(p)) * page_of(p);
+        if (least.n == 0 || madvise(p->region + least.at, (size_t)least.n, MADV_DONTNEED) != 0) return;
+        tra_space_cut(&p->warm, least.at, least.n);
+        tra_space_give(&p->cold, least.at, least.n);
+        p->resident -= least.n;
+        bytes -= least.n;
     }
 }
 
 void tra_pool_give_back(tra_pool *p) {
     pthread_mutex_lock(&p->lock);
-    release_free(p);
+    cool(p, INT64_MAX);
     pthread_mutex_unlock(&p->lock);
 }
 
-static bool too_much(const tra_pool *p) { return p->resident + p->outside_bytes > p->stats.budget; }
+/* Makes room for so many bytes more to be resident. If that does not do, since large pages are only partly free, large
+ * pages are given up. */
+static void keep_resident_in_budget(tra_pool *p, int64_t more) {
+    cool(p, p->resident + p->outside_bytes + more - p->stats.budget);
+    if (!p->large_pages || p->resident + p->outside_bytes + more <= p->stats.budget) return;
+    madvise(p->region, (size_t)(p->mapped_bytes - LARGE_PAGE), MADV_NOHUGEPAGE);
+    p->large_pages = false;
+    cool(p, p->resident + p->outside_bytes + more - p->stats.budget);
+}
 
-/* Allocated blocks are always within the budget; with freed pages that are still resident the process may exceed it,
- * and then returns these. If that is not enough, since large pages are only partly free, it gives up large pages. */
-static void keep_resident_in_budget(tra_pool *p) {
-    if (too_much(p)) release_free(p);
-    if (too_much(p) && p->large_pages) {
-        madvise(p->region, (size_t)p->region_bytes, MADV_NOHUGEPAGE);
-        p->large_pages = false;
-        release_free(p);
+/* How many of n bytes are warm; -1: they are not all free. */
+static int64_t warm_bytes(const tra_pool *p, int64_t at, int64_t n) {
+    int64_t warm = 0;
+    for (int64_t left = n; left > 0;) {
+        int w = tra_space_find(&p->warm, at), c = tra_space_find(&p->cold, at);
+        bool is_warm = w < p->warm.n && p->warm.v[w].at <= at, is_cold = c < p->cold.n && p->cold.v[c].at <= at;
+        if (!is_warm && !is_cold) return -1;
+        const tra_extent *x = is_warm ? &p->warm.v[w] : &p->cold.v[c];
+        int64_t here = tra_min64(left, x->at + x->n - at);
+        warm += is_warm ? here : 0;
+        left -= here;
+        at += here;
     }
+    return warm;
+}
+
+/* Where n bytes are free, with the most warm ones: from where an extent begins; -1: nowhere. */
+static int64_t find_window(const tra_pool *p, int64_t n) {
+    const tra_space *side[2] = {&p->warm, &p->cold};
+    int64_t best = -1, most = -1;
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < side[k]->n; i++) {
+            int64_t at = side[k]->v[i].at, warm = warm_bytes(p, at, n);
+            if (warm > most) best = at, most = warm;
+        }
+    return best;
+}
+
+/* Takes these free bytes, and makes room for what of them is cold. */
+static void take_window(tra_pool *p, int64_t at, int64_t n) {
+    int64_t end = tra_ceil_div(at + n, page_of(p)) * page_of(p), more = 0;
+    for (int i; (i = tra_space_find(&p->cold, at)) < p->cold.n && p->cold.v[i].at < end;) {
+        tra_extent x = p->cold.v[i];
+        x.n = tra_min64(x.n, end - x.at);
+        tra_space_cut(&p->cold, x.at, x.n);
+        tra_space_give(&p->warm, x.at, x.n);
+        more += x.n;
+    }
+    tra_space_cut(&p->warm, at, n);
+    keep_resident_in_budget(p, more);
+    p->resident += more;
 }
 
 /* worker: the caller may use what is reserved for workers. */
@@ -102,17 +145,19 @@ static void *take_pages(tra_pool *p, int64_t n, bool worker, bool *mapped) {
     *mapped = false;
     if (p->stats.used + n + (worker ? 0 : tra_pool_reserved(p)) > p->stats.budget || (!p->region && !make_region(p)))
         return NULL;
-    int64_t at = tra_space_take(&p->mem, n);
+    int64_t at = tra_space_take(&p->warm, n);
+    bool is_warm = at >= 0;
+    if (!is_warm) at = find_window(p, n);
     void *ptr = p->region + at;
-    if (at >= 0) {
-        touch(p, at, n);
-    } else { /* there is room, but in pieces */
+    if (!is_warm && at >= 0) {
+        take_window(p, at, n);
+    } else if (at < 0) { /* there is room, but in pieces */
+        keep_resident_in_budget(p, n);
         ptr = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (ptr == MAP_FAILED) return NULL;
         *mapped = true;
         p->outside_bytes += n;
     }
-    keep_resident_in_budget(p);
     p->stats.used += n;
     p->stats.peak = tra_max64(p->stats.peak, p->stats.used);
     return ptr;
@@ -122,7 +167,7 @@ static void give_pages(tra_pool *p, void *ptr, int64_t n, bool mapped) {
     if (mapped)
         munmap(ptr, (size_t)n), p->outside_bytes -= n;
     else
-        tra_space_give(&p->mem, (char *)ptr - p->region, n);
+        tra_space_give(&p->warm, (char *)ptr - p->region, n);
     p->stats.used -= n;
 }
 

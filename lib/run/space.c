@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int space_find(const tra_space *s, int64_t at) { /* first extent at or after at */
+int tra_space_find(const tra_space *s, int64_t at) {
     int64_t lo = 0;
-    TRA_BISECT(lo, s->n, mid, s->v[mid].at < at);
+    TRA_BISECT(lo, s->n, mid, s->v[mid].at + s->v[mid].n <= at);
     return (int)lo;
 }
 
@@ -24,7 +24,7 @@ int64_t tra_space_take(tra_space *s, int64_t n) {
 }
 
 void tra_space_give(tra_space *s, int64_t at, int64_t n) {
-    int i = space_find(s, at);
+    int i = tra_space_find(s, at);
     bool left = i > 0 && s->v[i - 1].at + s->v[i - 1].n == at;
     bool right = i < s->n && at + n == s->v[i].at;
     if (left && right) {
@@ -40,4 +40,12 @@ void tra_space_give(tra_space *s, int64_t at, int64_t n) {
         memmove(s->v + i + 1, s->v + i, (size_t)(s->n++ - i) * sizeof *s->v);
         s->v[i] = (tra_extent){at, n};
     }
+}
+
+void tra_space_cut(tra_space *s, int64_t at, int64_t n) {
+    int i = tra_space_find(s, at);
+    int64_t before = at - s->v[i].at, after = s->v[i].n - before - n;
+    memmove(s->v + i, s->v + i + 1, (size_t)(--s->n - i) * sizeof *s->v);
+    if (before > 0) tra_space_give(s, at - before, before);
+    if (after > 0) tra_space_give(s, at + n, after);
 }

@@ -18,5 +18,9 @@ typedef struct tra_space {
 /* Takes n bytes from the smallest extent that has them; their offset, or -1: no extent has so many. */
 int64_t tra_space_take(tra_space *s, int64_t n);
 void tra_space_give(tra_space *s, int64_t at, int64_t n);
+/* The number of the first extent that ends after `at`; s->n: there is none. */
+int tra_space_find(const tra_space *s, int64_t at);
+/* Takes these bytes, which are free. */
+void tra_space_cut(tra_space *s, int64_t at, int64_t n);
 
 #endif

@@ -253,27 +253,63 @@ static bool is_scatter(const tra_contraction *x, const steps *w, const tra_nest 
     return x->sc[label[1]] != 0 && x->s[w->o][label[1]] == 0;
 }
 
+/* A row of entries, of those in the tile. */
+typedef struct tile_row {
+    int64_t r, k, end;
+} tile_row;
+
+/* The rows that come next, whose places in the result are asked for: about AHEAD entries of them. */
+typedef struct tile_rows {
+    tile_row v[AHEAD + 1];
+    int first, n;
+    int64_t entries, next; /* of these; the row after them */
+} tile_rows;
+
+/* The next row of up to `to` that has entries in the tile; its r is -1 after the last. to_c: where its entries are added
+ * in the result, of every row, or NULL where that stays in a cache. */
+static tile_row next_row(const tra_contraction *x, int s, const tra_rows_view *v, int64_t to, const char *to_c,
+                         tile_rows *q) {
+    size_t step = (size_t)x->sc[x->p.in[s][1]] * v->size;
+    while (q->next < to && q->n <= AHEAD && (q->n == 0 || q->entries < AHEAD)) {
+        tile_row row = {.r = q->next++};
+        tra_entries_at(x, s, v, row.r, NULL, &row.k, &row.end); /* no label is there twice */
+        if (row.k == row.end) continue;
+        for (int64_t k = row.k; to_c && k < tra_min64(row.end, row.k + AHEAD); k++)
+            __builtin_prefetch(to_c + (size_t)v->column[k] * step, 1);
+        q->v[(q->first + q->n++) % (AHEAD + 1)] = row;
+        q->entries += row.end - row.k;
+    }
+    if (q->n == 0) return (tile_row){.r = -1};
+    tile_row row = q->v[q->first];
+    q->first = (q->first + 1) % (AHEAD + 1);
+    q->n--;
+    q->entries -= row.end - row.k;
+    return row;
+}
+
 /* Computes these. A finite number times an entry of value 0 adds nothing, so only others need care; nor does a 0 of
  * sparse type, whatever it meets. */
 static void walk_scatters(const tra_contraction *x, const steps *w) {
     const tra_cell *in = x->in[w->s], *dense = x->in[w->o];
     tra_rows_view v = tra_rows_of(in);
     int l = x->p.in[w->s][0], last = x->p.in[w->s][1];
-    int64_t sd = x->s[w->o][l], sc = x->sc[l], step = x->sc[last], from, to;
-    tra_row_range(x, w->s, &v, &from, &to);
-    for (int64_t r = from; r < to && !tra_cancelled(); r++) {
-        int64_t d = v.row[r] * sd, c = v.row[r] * sc, k, end;
+    int64_t sd = x->s[w->o][l], sc = x->sc[l], step = x->sc[last], to;
+    bool far = sc == 0 && (int64_t)tra_array_bytes(x->out) > NEAR; /* a vector beyond a cache */
+    char *vector = (char *)x->out->data + (size_t)w->c[0] * v.size;
+    tile_rows q = {.n = 0};
+    tra_row_range(x, w->s, &v, &q.next, &to);
+    for (tile_row i; (i = next_row(x, w->s, &v, to, far ? vector : NULL, &q)).r >= 0 && !tra_cancelled();) {
+        int64_t d = v.row[i.r] * sd, c = v.row[i.r] * sc, k = i.k;
         const void *y = element(dense->array.data, x->t, d + w->d[0]);
         if (dense->sparse && !tra_not_zero(y, x->t, 0)) continue;
-        tra_entries_at(x, w->s, &v, r, NULL, &k, &end); /* no label is there twice */
         if (tra_finite(y, x->t, 1)) {
-            x->loops->scatter(v.value + (size_t)k * v.size, v.column + k, end - k, y,
-                              (char *)x->out->data + (size_t)(c + w->c[0]) * v.size, step);
+            x->loops->scatter(v.value + (size_t)k * v.size, v.column + k, i.end - k, y, vector + (size_t)c * v.size,
+                              step);
             continue;
         }
         tra_row_part part;
-        for (; k < end; k += TRA_STRIP) {
-            tra_row_values(v.value, x->t, v.column, k, tra_min64(TRA_STRIP, end - k), x->t, &part);
+        for (; k < i.end; k += TRA_STRIP) {
+            tra_row_values(v.value, x->t, v.column, k, tra_min64(TRA_STRIP, i.end - k), x->t, &part);
             meet(x, w, &part, d, c, last);
         }
     }
