@@ -163,6 +163,14 @@ static void predict_input(tra_plan *p, const tra_edges *e, int i) {
     }
 }
 
+/* The operator at which is counted what operator i reads of a file: what a state begins with is read in the first turn
+ * alone, so at the state. */
+static int counted_at(const tra_plan *p, int i, int side) {
+    for (int in = p->ops[i].in[side]; tra_op_shares_blocks(&p->ops[in]); in = p->ops[in].in[0])
+        if (p->ops[in].op == TRA_PLAN_STATE) return in;
+    return i;
+}
+
 /* Where blocks are evicted, operator i reads its inputs from their files again, as often as its block loop says. A
  * bound, since some blocks may still be in memory. */
 static void predict_rereads(tra_plan *p, const tra_edges *e, int i, int threads, int64_t budget) {
@@ -182,8 +190,9 @@ static void predict_rereads(tra_plan *p, const tra_edges *e, int i, int threads,
         bool again = side == 1 && op->in[0] == op->in[1];
         again |= tra_scan_reads(p, op, side) && op->orders.scan.first < i;
         if (again) bytes.expected = 0; /* most is in memory: the other side or another stage of the scan reads it */
-        add_read(p, i, f, bytes);
-        add_read_of_plan(p, f, tra_size_times(bytes, (int64_t)tra_op_times(p, op)));
+        int at = counted_at(p, i, side);
+        add_read(p, at, f, bytes);
+        add_read_of_plan(p, f, tra_size_times(bytes, (int64_t)tra_op_times(p, &p->ops[at])));
     }
 }
 

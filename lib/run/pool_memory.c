@@ -2,9 +2,9 @@
  * touched; slots of pages for small blocks; mappings of their own where the region is in pieces.
  *
  * What is free of the region is warm, resident from the block that had it before, or cold, not resident. A block takes
- * warm memory where one piece of it is large enough; else what has the most warm memory, and as many other warm pages go
- * back to the system, the smallest pieces first, as keep the pages of blocks and the warm ones within the budget. The
- * region has more addresses than the budget has bytes, so that a large block finds its memory in one piece.
+ * warm memory where one piece of it is large enough; else what has the most warm memory, and as many other warm pages
+ * go back to the system, the smallest pieces first, as keep the pages of blocks and the warm ones within the budget.
+ * The region has more addresses than the budget has bytes, so that a large block finds its memory in one piece.
  */
 #include "pool_int.h"
 #include "tuning.h"

@@ -265,8 +265,8 @@ typedef struct tile_rows {
     int64_t entries, next; /* of these; the row after them */
 } tile_rows;
 
-/* The next row of up to `to` that has entries in the tile; its r is -1 after the last. to_c: where its entries are added
- * in the result, of every row, or NULL where that stays in a cache. */
+/* The next row of up to `to` that has entries in the tile; its r is -1 after the last. to_c: where the entries of every
+ * row are added in the result, or NULL where that stays in a cache. */
 static tile_row next_row(const tra_contraction *x, int s, const tra_rows_view *v, int64_t to, const char *to_c,
                          tile_rows *q) {
     size_t step = (size_t)x->sc[x->p.in[s][1]] * v->size;
