@@ -9,8 +9,13 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <xxhash.h>
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22 /* of Linux 5.14; before that it fails */
+#endif
 
 tra_pool *tra_pool_new(int64_t budget, const char *scratch) {
     tra_pool *p = tra_calloc(1, sizeof *p);
@@ -130,6 +135,7 @@ static tra_status spill(tra_pool *p, tra_block *b, tra_err *e) {
         return s;
     }
     b->copy_at = at;
+    b->verified = false;
     p->stats.spilled += b->bytes;
     return TRA_OK;
 }
@@ -318,7 +324,7 @@ tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e) {
 static tra_status read_back(tra_pool *p, tra_block *b, tra_err *e) {
     TRA_TRY(
         tra_pread(b->copy_fd >= 0 ? b->copy_fd : p->fd, b->ptr, (size_t)b->bytes, b->copy_at, "the scratch file", e));
-    if (XXH64(b->ptr, (size_t)b->bytes, 0) == b->sum) return TRA_OK;
+    if (b->verified || XXH64(b->ptr, (size_t)b->bytes, 0) == b->sum) return b->verified = true, TRA_OK;
     return tra_fail(e, TRA_RESOURCE,
                     "the scratch file in %s is damaged: the %" PRId64 " bytes at %" PRId64 " are not those that "
                     "were written; use another --scratch",
@@ -340,6 +346,8 @@ static tra_status loaded(tra_pool *p, tra_block *b, tra_status s) {
 }
 
 tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e) {
+    bool there = b->mapped && madvise(b->ptr, (size_t)b->bytes, MADV_POPULATE_READ) == 0;
+    if (there) return loaded(p, b, TRA_OK); /* else it is copied over the mapping, which the file does not see */
     tra_status s =
         b->copy_at >= 0 ? read_back(p, b, e)
         : b->rel        ? tra_rel_read(b->rel, b->ordinal, b->ptr, scratch, e)
@@ -348,7 +356,8 @@ tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e) 
 }
 
 bool tra_block_direct(const tra_block *b) {
-    return b->copy_at < 0 && b->rel && tra_rel_can_read_direct(b->rel, b->ordinal) && (uintptr_t)b->ptr % TRA_PAGE == 0;
+    return b->copy_at < 0 && b->rel && !b->mapped && tra_rel_can_read_direct(b->rel, b->ordinal) &&
+           (uintptr_t)b->ptr % TRA_PAGE == 0;
 }
 
 tra_status tra_block_load_direct(tra_pool *p, tra_block *b, tra_err *e) {
@@ -375,6 +384,7 @@ tra_status tra_block_take_back(tra_pool *p, tra_block *b, tra_err *e) {
 }
 
 static void forget_copy(tra_pool *p, tra_block *b) {
+    if (b->ptr && b->copy_at >= 0) tra_pool_own_memory(b);
     if (b->copy_at >= 0 && b->copy_fd < 0) tra_space_give(&p->file, b->copy_at, tra_block_footprint(b->bytes));
     b->copy_at = b->copy_fd = -1;
 }
@@ -392,6 +402,7 @@ void tra_block_saved(tra_pool *p, tra_block *b, int fd, int64_t at, uint64_t sum
     b->copy_at = at;
     b->copy_fd = fd;
     b->sum = sum;
+    b->verified = false;
     pthread_mutex_unlock(&p->lock);
 }
 

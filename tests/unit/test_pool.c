@@ -4,6 +4,8 @@
 #include "../../lib/physical/needs.h"
 #include "../../lib/run/pool.h"
 
+#include <sys/resource.h>
+
 TEST(pool_spills_and_brings_back) {
     enum { N = 40, BYTES = 1 << 16 };
     tra_pool *p = tra_pool_new(8 * BYTES, check_folder());
@@ -219,5 +221,74 @@ TEST(what_nobody_reads_again_is_not_spilled) {
     CHECK_INT(b[1]->state, TRA_BLOCK_AWAY);
     CHECK_INT(tra_pool_stat(p).spilled, 0);
     for (int i = 0; i < 3; i++) tra_block_free(p, b[i]);
+    tra_pool_free(p);
+}
+
+static long faults(void) {
+    struct rusage r;
+    getrusage(RUSAGE_SELF, &r);
+    return r.ru_minflt;
+}
+
+/* A large block finds no hole among small ones, again and again, as in the turns of a loop. */
+TEST(large_blocks_take_pages_that_are_resident) {
+    enum { M = 1 << 20, SMALL = 16, ROUNDS = 20 };
+    tra_err e = {0};
+    tra_pool *p = tra_pool_new(20 * M, check_folder());
+    tra_block *b[SMALL], *big;
+    long before = 0;
+    for (int r = 0; r < ROUNDS; r++) {
+        if (r == ROUNDS / 2) before = faults();
+        for (int i = 0; i < SMALL; i++) {
+            CHECK_OK(tra_block_new(p, M, &b[i], &e), e);
+            memset(b[i]->ptr, i, M);
+        }
+        for (int i = 0; i < SMALL; i++)
+            if (i % 4 != 3) tra_block_free(p, b[i]);
+        CHECK_OK(tra_block_new(p, 12 * M, &big, &e), e);
+        memset(big->ptr, 1, 12 * M);
+        for (int i = 3; i < SMALL; i += 4) {
+            CHECK_INT(*(char *)b[i]->ptr, i);
+            tra_block_free(p, b[i]);
+        }
+        tra_block_free(p, big);
+    }
+    /* of 28 MiB that a round touches; 24 are new where the large block has a mapping of its own */
+    CHECK(faults() - before < ROUNDS / 2 * 10 * (M / 4096));
+    CHECK(tra_pool_stat(p).peak <= 20 * M);
+    tra_pool_free(p);
+}
+
+/* A copy in scratch is verified when it comes back first, and mapped from then on; what changes is not in the copy. */
+TEST(a_block_that_comes_back_again_is_mapped) {
+    enum { BYTES = 600 << 10 };
+    tra_err e = {0};
+    tra_pool *p = tra_pool_new(1 << 20, check_folder());
+    tra_block *a, *b;
+    bool load;
+    CHECK_INT(tra_block_new(p, BYTES, &a, &e), TRA_OK);
+    memset(a->ptr, 7, BYTES);
+    tra_block_unpin(p, a);
+    for (int round = 0; round < 3; round++) {
+        CHECK_INT(tra_block_new(p, BYTES, &b, &e), TRA_OK); /* drives a out */
+        tra_block_free(p, b);
+        CHECK_INT(tra_block_pin(p, a, &load, &e), TRA_OK);
+        CHECK(load);
+        CHECK_INT(tra_block_load(p, a, NULL, &e), TRA_OK);
+        CHECK_INT(a->mapped, round > 0);
+        CHECK(((char *)a->ptr)[0] == 7 && ((char *)a->ptr)[BYTES - 1] == 7);
+        if (round < 2) tra_block_unpin(p, a);
+    }
+    ((char *)a->ptr)[0] = 8;
+    tra_block_mark_dirty(p, a); /* another block may have its place in scratch */
+    CHECK_INT(tra_block_new(p, 300 << 10, &b, &e), TRA_OK);
+    memset(b->ptr, 9, 300 << 10);
+    tra_block_unpin(p, b);
+    CHECK_INT(tra_pool_reserve(p, 300 << 10, &e), TRA_OK); /* drives b out */
+    CHECK(((char *)a->ptr)[0] == 8 && ((char *)a->ptr)[1] == 7 && ((char *)a->ptr)[BYTES - 1] == 7);
+    tra_pool_release(p, 300 << 10);
+    tra_block_free(p, a);
+    tra_block_free(p, b);
+    CHECK_INT(tra_pool_stat(p).used, 0);
     tra_pool_free(p);
 }
