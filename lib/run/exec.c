@@ -246,7 +246,8 @@ static tra_status run_needed(tra_execution *x, int i, tra_err *e) {
     /* all ranks must begin an exchange, or none: it finds out about failures by itself */
     bool together = tra_op_is(x->plan->ops[i].op, TRA_EXCHANGES);
     tra_status s = together ? TRA_OK : check_site(&x->site, e);
-    tra_doing before = together ? tra_engine_do(x->site.engine, TRA_DO_EXCHANGE) : TRA_DO_COMPUTE;
+    tra_doing what = x->site.comm.size > 1 ? TRA_DO_EXCHANGE : TRA_DO_READ; /* one site cuts what it reads */
+    tra_doing before = together ? tra_engine_do(x->site.engine, what) : TRA_DO_COMPUTE;
     if (s == TRA_OK) s = run_op(x, i, e);
     if (together) (void)tra_engine_do(x->site.engine, before);
     tra_journal_flush(x->journal);

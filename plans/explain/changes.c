@@ -329,7 +329,7 @@ static void try_repartitions(changes *c) {
 static void try_inputs(changes *c) {
     const tra_graph *g = c->job->program.graph;
     const tra_plan_options *o = &c->job->options;
-    static const double LONG = 1; /* seconds from which it is worth to think of fewer digits */
+    static const double LONG = 1, MUCH = 0.4; /* seconds, and their share, for which one may think of fewer digits */
     const tra_node *largest = NULL;
     picture x;
     for (int i = 0; i < g->n && c->now.seconds >= LEAST_GAIN; i++) {
@@ -353,7 +353,8 @@ static void try_inputs(changes *c) {
         if (n->type.dtype == TRA_F64 && larger) largest = n;
     }
     const char *text = largest ? with_input(c, largest, TRA_F32, &largest->type.cat->bound) : NULL;
-    if (text && plan_text(c, text, largest->name, &x) && is_faster(c, &x) && c->now.seconds >= LONG)
+    if (text && plan_text(c, text, largest->name, &x) && c->now.seconds >= LONG &&
+        x.seconds <= (1 - MUCH) * c->now.seconds)
         add(c, tra_arena_printf(c->a, "%s in numbers of 7 digits (tra import --dtype f32) would %s", largest->name,
                                 reads_and_gain(c, &x)));
 }

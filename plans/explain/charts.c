@@ -179,6 +179,7 @@ static void add_axis(const chart *c) {
 
 /* Memory of a site, below the line of its ceiling. */
 static void add_memory(const chart *c, const tra_job *job, int site) {
+    enum { FAR = 8 };
     double below[TRA_TIME_BUCKETS] = {0}, above[TRA_TIME_BUCKETS], most = 0, last = 0;
     char a[32], b[32];
     for (int i = 0; i < c->t->buckets; i++) {
@@ -186,14 +187,17 @@ static void add_memory(const chart *c, const tra_job *job, int site) {
         above[i] = last = v > 0 ? v : last; /* not looked at in that bucket */
         most = fmax(most, v);
     }
-    double top = 1.05 * fmax(most, (double)job->options.memory), ceiling = (double)job->options.memory;
+    double ceiling = (double)job->options.memory;
+    bool far = ceiling > FAR * most; /* below its line there would be nothing to see */
+    double top = 1.05 * fmax(most, far ? 0 : ceiling);
     if (top <= 0) return;
     for (int i = 0; i < c->t->buckets; i++) above[i] = round_to(TALL * above[i] / top);
-    tra_str_printf(c->out, "<p class=\"cap\">memory: at most %s seen%s%s</p>", tra_human((int64_t)most, a),
-                   ceiling > 0 ? ", ceiling " : "", ceiling > 0 ? tra_human((int64_t)ceiling, b) : "");
+    tra_str_printf(c->out, "<p class=\"cap\">memory: at most %s seen%s%s%s</p>", tra_human((int64_t)most, a),
+                   ceiling > 0 ? ", ceiling " : "", ceiling > 0 ? tra_human((int64_t)ceiling, b) : "",
+                   far ? ", far above" : "");
     begin_svg(c, "area", "memory");
     add_area(c, "memory", below, above);
-    if (ceiling > 0)
+    if (ceiling > 0 && !far)
         tra_str_printf(c->out, "<path class=\"ceiling\" d=\"M0 %.4gH%d\"/>", TALL - TALL * ceiling / top,
                        c->t->buckets);
     tra_str_add(c->out, "</svg>\n");

@@ -143,15 +143,16 @@ static void find_places(drawing *d) {
     stand *row = tra_news(d->a, stand, p->nops + d->nlines);
     int *x = tra_news(d->a, int, p->nops + d->nlines), left = 0, right = 0;
     for (int l = 0; l < d->layers; l++) {
-        int n = list_layer(d, l, row), end = 0, shift = 0;
+        int n = list_layer(d, l, row), end = 0, shift = 0, boxes = 0;
+        for (int k = 0; k < n; k++) boxes += row[k].op >= 0;
         for (int k = 0; k < n; k++) { /* from the left, none over another */
             int wish = row[k].wish < 1e9 ? (int)row[k].wish - width_of(&row[k]) / 2 : end;
             x[k] = k == 0 ? wish : (int)tra_max64(wish, end);
             end = x[k] + width_of(&row[k]) + BESIDE;
-            shift += row[k].wish < 1e9 ? wish - x[k] : 0;
+            if (row[k].op >= 0 || boxes == 0) shift += row[k].wish < 1e9 ? wish - x[k] : 0; /* lines yield to boxes */
         }
         for (int k = 0; k < n; k++) { /* and all of them so that they are displaced alike to both sides */
-            x[k] += n ? shift / n : 0;
+            x[k] += n ? shift / (boxes ? boxes : n) : 0;
             if (row[k].op >= 0)
                 d->v[row[k].op].x = x[k];
             else
@@ -175,9 +176,9 @@ static void find_places(drawing *d) {
 static double measured_seconds(const drawing *d, int op) { return d->m ? tra_profile_sum(d->m, op).seconds : 0; }
 
 /* The class of a box. */
-static const char *class_of(const tra_op *o) {
+static const char *class_of(const tra_op *o, int sites) {
     if (tra_op_is(o->op, TRA_FILE)) return "file";
-    if (tra_op_is(o->op, TRA_EXCHANGES)) return "exchange";
+    if (tra_op_is(o->op, TRA_EXCHANGES) && sites > 1) return "exchange";
     if (o->loop >= 0) return o->orders.fused ? "loop fused" : "loop";
     return o->orders.fused ? "fused" : "plain";
 }
@@ -208,7 +209,7 @@ static void add_box(drawing *d, int i) {
     tra_str_add(d->out, ", ");
     tra_html_text(s->place, 0, d->out);
     tra_str_printf(d->out, "</title><rect class=\"box %s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"",
-                   class_of(o), x, y, BOX, HIGH);
+                   class_of(o, d->s->plan->sites), x, y, BOX, HIGH);
     if (bytes > 0) tra_str_printf(d->out, " fill-opacity=\"%.2f\"", 0.3 + 0.7 * (double)bytes / (double)d->most_moved);
     tra_str_add(d->out, "/>\n");
     tra_str_printf(&text, "#%d %s%s%s", i, tra_plan_op_text(o->op), s->relation ? " " : "",

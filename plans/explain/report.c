@@ -17,7 +17,7 @@ static const char HEAD[] =
     "@media (prefers-color-scheme:dark){:root{--bg:#141b22;--fg:#e6ebf0;--dim:#9fb0c0;--line:#33414f;--soft:#1d2732;"
     "--plan:#6ea8e8;--run:#f0855f}}\n"
     "@media print{:root{--bg:#fff;--fg:#000;--dim:#444;--line:#bbb;--soft:#f6f6f6;--plan:#3b74b9;--run:#d1572f;"
-    "color-scheme:light}section,.site,.track,tr,li,svg{break-inside:avoid}h2,h3,.key,.cap,h2+.dim{break-after:avoid}"
+    "color-scheme:light}.site,.track,tr,li,svg{break-inside:avoid}h2,h3,.key,.cap,h2+.dim{break-after:avoid}"
     ".scroll svg{max-width:100%;height:auto}.scroll.cut>svg{display:none}.scroll .pages{display:block}"
     ".wide td.n{white-space:normal}"
     "*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}\n"
