@@ -171,8 +171,8 @@ static tra_status find_kernels(const tra_job *job, tra_arena *a, tra_err *e) {
 static void find_changes(const tra_job *job, double planned, tra_arena *a) {
     enum { SECONDS = 1, TRIES = 4 };
     if (planned * TRIES < SECONDS)
-        opts.nchanges = tra_explain_changes(job, opts.measured, tra_common_opts.define.n, tra_common_opts.define.v,
-                                            SECONDS, a, &opts.changes);
+        opts.nchanges = tra_explain_changes(job, opts.measured, tra_planning_rates_here, tra_common_opts.define.n,
+                                            tra_common_opts.define.v, SECONDS, a, &opts.changes);
 }
 
 static tra_status run(int argc, char **argv, tra_err *e) {

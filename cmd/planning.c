@@ -71,6 +71,8 @@ tra_rates tra_planning_rates(const tra_machine *m, int here, int threads, int co
     return compiled ? r : tra_rates_interpreted(r, threads);
 }
 
+tra_rates tra_planning_rates_here(int here, int threads) { return tra_planning_rates(NULL, here, threads, 0); }
+
 tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e) {
     const tra_planning *p = &tra_planning_opts;
     tra_codec codec;

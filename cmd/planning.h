@@ -53,5 +53,6 @@ TRA_MUSTUSE tra_status tra_planning_request(int here, int cores, tra_request *r,
 /* The rates of one of `here` sites of a machine, with so many threads: its share of what they use together. m NULL:
  * this machine, as it was calibrated, or by built-in rates; cores: of the machine (0: those of this process). */
 tra_rates tra_planning_rates(const tra_machine *m, int here, int threads, int cores);
+tra_rates tra_planning_rates_here(int here, int threads); /* of this machine */
 
 #endif

@@ -7,6 +7,7 @@
 #include "cmd.h"
 #include "common.h"
 #include "launch.h"
+#include "planning.h"
 
 #include <errno.h>
 #include <math.h>
@@ -68,10 +69,9 @@ tra_status tra_run_files_check(tra_err *e) {
     if (opt.metrics) TRA_TRY(is_ours(opt.metrics, "--metrics", "file of metrics", METRICS, e));
     if (opt.metrics) TRA_TRY(is_writable(opt.metrics, "--metrics", e));
     if (!opt.profile || strcmp(opt.profile, "-") == 0) return TRA_OK;
-    FILE *f = fopen(opt.profile, "w");
-    if (!f) return tra_fail_errno(e, TRA_RESOURCE, "--profile %s", opt.profile);
-    fclose(f);
-    return TRA_OK;
+    if (access(opt.profile, F_OK) != 0) return is_writable(opt.profile, "--profile", e);
+    if (access(opt.profile, W_OK) == 0) return TRA_OK; /* the one before stays until this run has ended */
+    return tra_fail_errno(e, TRA_RESOURCE, "--profile %s", opt.profile);
 }
 
 /* ---- what is recorded ---------------------------------------------------------------------------------------- */
@@ -118,8 +118,8 @@ static tra_status write_report(const tra_job *job, const tra_profile *m, tra_err
     tra_arena *a = tra_arena_new();
     tra_status s = is_ours(opt.report, "--report", "report", TRA_REPORT_MARK, e); /* the run may have taken hours */
     if (s == TRA_OK) {
-        o.nchanges =
-            tra_explain_changes(job, m, tra_common_opts.define.n, tra_common_opts.define.v, TRIES, a, &o.changes);
+        o.nchanges = tra_explain_changes(job, m, tra_planning_rates_here, tra_common_opts.define.n,
+                                         tra_common_opts.define.v, TRIES, a, &o.changes);
         tra_explain_html(job, &o, &text);
     }
     tra_arena_free(a);

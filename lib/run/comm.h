@@ -24,7 +24,7 @@ int tra_comm_launched_rank(void);  /* this process's rank as its launcher tells,
  * sees (N singletons that would overwrite each other's output): each finds that, and the first is to say it. */
 TRA_MUSTUSE tra_status tra_comm_init(tra_comm *c, tra_err *e);
 bool tra_comm_is_unjoined(void); /* has it found that? */
-void tra_comm_finish(void); /* MPI_Finalize if initialised */
+void tra_comm_finish(void);      /* MPI_Finalize if initialised */
 /* Ends all ranks at once with this exit status; for what cannot wait for the others. Does not return under MPI. */
 void tra_comm_abort(int status);
 tra_comm tra_comm_self(void);

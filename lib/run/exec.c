@@ -455,6 +455,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     tra_record_op(o->record, tra_phase_op(TRA_PHASE_OPEN), opens, tra_now());
     if (s == TRA_OK) s = tra_exec_range(&x, -1, 0, n - 1, e);
     if (report->record) sample(&x);
+    report->resumed = tra_journal_has_reported(x.journal);
     double places = tra_now();
     tra_track *mine = tra_record_track(o->record, -1);
     (void)tra_track_do(mine, TRA_DO_WRITE);
@@ -489,5 +490,9 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     see_peak(report);
     tra_record_op(o->record, tra_phase_op(TRA_PHASE_PLACE), places, tra_now());
     t->seconds = tra_now() - t0;
+    struct rusage used;
+    if (getrusage(RUSAGE_SELF, &used) == 0)
+        t->cpu_seconds = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                         1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
     return s;
 }

@@ -32,6 +32,7 @@ typedef struct tra_exec_options {
 /* What this site measured while an operator ran, or a whole plan. */
 typedef struct tra_op_report {
     double seconds;                /* of an output also those of putting its file in place */
+    double cpu_seconds;            /* of a whole run: of the process, since it began; else 0 */
     double kernel_seconds;         /* those of them in which some worker computed, without reading inputs and writing */
     int64_t sent, received;        /* array bytes */
     int64_t disk_read, disk_write; /* whole uncompressed chunks of relations */
@@ -56,6 +57,7 @@ typedef struct tra_report {
     tra_loop_report *loops; /* plan->nloops, the same */
     tra_op_report total;    /* seconds: from the call until all outputs are in place */
     tra_record *record;     /* that of the options, for tra_profile_gather, which frees it */
+    bool resumed;           /* something of it had been saved by a run before */
     bool unconverged;       /* the condition of a loop was never met */
 } tra_report;
 

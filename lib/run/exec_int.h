@@ -16,9 +16,9 @@ typedef struct tra_traced {
 
 /* A loop while it runs, or as it has ended. */
 typedef struct tra_loop_run {
-    int64_t turns; /* that are done */
-    bool ends;     /* its condition is met */
-    bool nan;      /* it was said that a value is NaN */
+    int64_t turns;            /* that are done */
+    bool ends;                /* its condition is met */
+    bool nan;                 /* it was said that a value is NaN */
     bool converged, told_end; /* told_end: it was said that the condition was not met */
     tra_traced *trace;
     int nread;     /* numbers that the turn has read so far for its end: those of traces, of the condition, and of */

@@ -368,6 +368,7 @@ tra_status tra_journal_open(const tra_journal_request *r, const tra_plan *plan, 
 
 bool tra_journal_resumed(const tra_journal *j) { return j && j->resumed; }
 bool tra_journal_broken(const tra_journal *j) { return j && j->broken; }
+bool tra_journal_has_reported(const tra_journal *j) { return j && j->reported; }
 const char *tra_journal_lock(const tra_journal *j) { return j ? j->lock : NULL; }
 const char *tra_journal_path(const tra_journal *j) { return j ? j->dir : NULL; }
 

@@ -44,6 +44,8 @@ bool tra_journal_resumed(const tra_journal *j);                  /* goes on from
 const char *tra_journal_tag(const tra_journal *j, char buf[64]); /* for the temporary files of its outputs */
 const char *tra_journal_lock(const tra_journal *j);              /* what its lock is on, on rank 0 */
 const char *tra_journal_path(const tra_journal *j);              /* the entry; NULL without a journal */
+/* Was the user told of something that an earlier run had saved? */
+bool tra_journal_has_reported(const tra_journal *j);
 /* Tells the user that `there` of `all` blocks of `name` need not be computed; report_if_nothing tells, if that was
  * never said although the run was to resume, that it starts from the beginning. */
 void tra_journal_report(tra_journal *j, int64_t there, int64_t all, const char *name);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIGURES = 13 };
+enum { FIGURES = 14 };
 
 static void pack(const tra_op_report *r, int64_t *v) {
     v[0] = (int64_t)(r->seconds * 1e9);
@@ -23,6 +23,7 @@ static void pack(const tra_op_report *r, int64_t *v) {
     v[10] = r->counted[1];
     v[11] = r->by_zero;
     v[12] = r->scratch;
+    v[13] = (int64_t)(r->cpu_seconds * 1e9);
 }
 
 static tra_op_report unpack(const int64_t *v) {
@@ -37,7 +38,8 @@ static tra_op_report unpack(const int64_t *v) {
                            .kernel_seconds = (double)v[8] * 1e-9,
                            .counted = {v[9], v[10]},
                            .by_zero = v[11],
-                           .scratch = v[12]};
+                           .scratch = v[12],
+                           .cpu_seconds = (double)v[13] * 1e-9};
 }
 
 void tra_profile_gather(const tra_comm *comm, tra_report *r, const tra_plan *plan, tra_profile *out) {
@@ -46,7 +48,7 @@ void tra_profile_gather(const tra_comm *comm, tra_report *r, const tra_plan *pla
     int64_t n = (int64_t)(nops + 1) * FIGURES, each = n + NAME;
     int64_t *mine = tra_calloc((size_t)each, sizeof *mine),
             *all = tra_calloc((size_t)each * (size_t)comm->size, sizeof *all);
-    *out = (tra_profile){.sites = comm->size, .nops = nops, .nloops = plan->nloops};
+    *out = (tra_profile){.sites = comm->size, .nops = nops, .nloops = plan->nloops, .resumed = r->resumed};
     for (int i = 0; i < nops; i++) pack(&r->ops[i], mine + i * FIGURES);
     pack(&r->total, mine + nops * FIGURES);
     gethostname((char *)(mine + n), TRA_HOSTNAME - 1);
@@ -88,6 +90,7 @@ tra_op_report tra_profile_sum(const tra_profile *p, int op) {
         sum.spilled += r->spilled;
         sum.unspilled += r->unspilled;
         sum.by_zero += r->by_zero;
+        sum.cpu_seconds += r->cpu_seconds;
         for (int k = 0; k < 2; k++) sum.counted[k] += r->counted[k];
         sum.seconds = r->seconds > sum.seconds ? r->seconds : sum.seconds;
         sum.kernel_seconds = r->kernel_seconds > sum.kernel_seconds ? r->kernel_seconds : sum.kernel_seconds;

@@ -12,6 +12,7 @@ typedef struct tra_profile {
     char (*host)[TRA_HOSTNAME]; /* of each site */
     char kernel[32];            /* of BLAS, on site 0 */
     tra_loop_report *loops;     /* of each loop, on the first site */
+    bool resumed;               /* it went on from what a run before had saved */
     double seconds;             /* of the run, from before planning until all outputs are in place */
     double process_seconds;     /* since the command was started */
     tra_timeline timeline;      /* buckets 0: nothing was recorded */
@@ -22,8 +23,8 @@ typedef struct tra_profile {
 void tra_profile_gather(const tra_comm *comm, tra_report *r, const tra_plan *plan, tra_profile *out);
 void tra_profile_free(tra_profile *p);
 
-/* Of an operator, or of the whole run (op = nops): on one site; and over all sites, the bytes added up, of seconds,
- * memory and scratch the most. */
+/* Of an operator, or of the whole run (op = nops): on one site; and over all sites, bytes and cpu_seconds added up, of
+ * seconds, memory and scratch the most. */
 const tra_op_report *tra_profile_site(const tra_profile *p, int op, int site);
 tra_op_report tra_profile_sum(const tra_profile *p, int op);
 

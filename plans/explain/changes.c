@@ -2,6 +2,7 @@
  * numbers of its inputs, and with factors outside of sums and maxima. Each sentence is the difference of two plans. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../lib/base/crew.h"
 #include "../../lib/physical/memory.h"
@@ -32,6 +33,7 @@ typedef struct picture {
 typedef struct changes {
     const tra_job *job;
     const tra_profile *m; /* what was measured of the plan; NULL: nothing */
+    tra_rates_fn *rates;
     tra_arena *a;
     double until; /* by tra_now: no plan is begun after that */
     int ndefines;
@@ -186,18 +188,29 @@ static void try_memory(changes *c) {
 
 /* ---- other options -------------------------------------------------------------------------------------------- */
 
+/* Did, or will, all sites share this machine? */
+static bool is_here(const tra_profile *m) {
+    char host[TRA_HOSTNAME] = "";
+    if (gethostname(host, sizeof host - 1) != 0) return false;
+    for (int i = 0; m && i < m->sites; i++)
+        if (strcmp(m->host[i], host)) return false;
+    return true;
+}
+
 static void try_options(changes *c) {
     const tra_plan_options *given = &c->job->options;
     const tra_graph *g = c->job->program.graph;
     tra_plan_options o = *given;
     picture x;
-    int cores = tra_cores() / given->sites; /* where the sites share this machine */
-    o.threads = cores;
-    if (cores > given->threads && plan_so(c, g, o, &x) && is_faster(c, &x))
-        add(c, tra_arena_printf(c->a, "--threads %d would take %s", cores, gain_text(c, &x)));
-    o = *given, o.sites = 1;
-    if (given->sites > 1 && plan_so(c, g, o, &x) && is_faster(c, &x))
-        add(c, tra_arena_printf(c->a, "one site (--sites 1) would take %s: its threads share what sites send",
+    bool here = is_here(c->m);
+    int cores = tra_cores(), all = (int)tra_min64(cores, (int64_t)given->sites * given->threads);
+    o.threads = cores / given->sites;
+    o.rates = c->rates(given->sites, o.threads);
+    if (here && o.threads > given->threads && plan_so(c, g, o, &x) && is_faster(c, &x))
+        add(c, tra_arena_printf(c->a, "--threads %d would take %s", o.threads, gain_text(c, &x)));
+    o = *given, o.sites = 1, o.threads = all, o.rates = c->rates(1, all);
+    if (here && given->sites > 1 && plan_so(c, g, o, &x) && is_faster(c, &x))
+        add(c, tra_arena_printf(c->a, "--sites 1 --threads %d would take %s: nothing moves between threads", all,
                                 gain_text(c, &x)));
     o = *given, o.reproducible = false;
     if (given->reproducible && plan_so(c, g, o, &x) && is_faster(c, &x))
@@ -354,7 +367,7 @@ static void try_inputs(changes *c) {
     }
     const char *text = largest ? with_input(c, largest, TRA_F32, &largest->type.cat->bound) : NULL;
     if (text && plan_text(c, text, largest->name, &x) && c->now.seconds >= LONG &&
-        x.seconds <= (1 - MUCH) * c->now.seconds)
+        x.seconds <= (1 - MUCH) * c->now.seconds && x.fits >= c->now.fits)
         add(c, tra_arena_printf(c->a, "%s in numbers of 7 digits (tra import --dtype f32) would %s", largest->name,
                                 reads_and_gain(c, &x)));
 }
@@ -416,10 +429,11 @@ static void try_apart(changes *c) {
     }
 }
 
-int tra_explain_changes(const tra_job *job, const tra_profile *m, int ndefines, const char *const *defines,
-                        double seconds, tra_arena *a, const char *const **out) {
+int tra_explain_changes(const tra_job *job, const tra_profile *m, tra_rates_fn *rates, int ndefines,
+                        const char *const *defines, double seconds, tra_arena *a, const char *const **out) {
     changes c = {.job = job,
                  .m = m,
+                 .rates = rates,
                  .a = a,
                  .until = tra_now() + seconds,
                  .ndefines = ndefines,

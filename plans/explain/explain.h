@@ -101,11 +101,13 @@ tra_derivation tra_explain_derivation(const tra_job *job, tra_arena *a);
 /* The labelling that a plan follows; NULL: none. */
 const tra_labelling *tra_explain_labelling(const tra_job *job, const tra_plan *p);
 
+/* Rates of one of `here` sites of this machine with so many threads. */
+typedef tra_rates tra_rates_fn(int here, int threads);
 /* What other options, or other blocks of an input, would change, each in a sentence that was found by planning again:
  * by the first plan of the job and at most `seconds`. m: what was measured of it, or NULL. ndefines, defines: those of
  * the request. Returns how many, in the arena. */
-int tra_explain_changes(const tra_job *job, const tra_profile *m, int ndefines, const char *const *defines,
-                        double seconds, tra_arena *a, const char *const **out);
+int tra_explain_changes(const tra_job *job, const tra_profile *m, tra_rates_fn *rates, int ndefines,
+                        const char *const *defines, double seconds, tra_arena *a, const char *const **out);
 
 /* ---- rendering: each function appends to out ---------------------------------------------------------------- */
 

@@ -117,6 +117,27 @@ static void find_rows(findings *f) {
                          tra_text_number(rows, expected, sizeof expected)));
 }
 
+/* Did other processes have the processors while this one would have computed? */
+static bool find_busy_machine(findings *f) {
+    static const double BUSY = 0.6;
+    const tra_timeline *t = &f->m->timeline;
+    double wall = 0, cpu = tra_profile_sum(f->m, f->m->nops).cpu_seconds;
+    for (int s = 0; s < t->sites; s++)
+        for (int b = 0; b < t->buckets; b++)
+            for (int w = 1; w < t->threads; w++)
+                wall += 1e-9 * (double)*tra_timeline_at(t, s, b, tra_timeline_did(w, TRA_DO_COMPUTE));
+    if (cpu <= 0 || wall < SHORT || cpu > BUSY * wall) return false;
+    add(f, tra_arena_printf(f->a,
+                            "Workers would have computed %s, but had the processors for %s: other processes of the "
+                            "machine had them for the rest.",
+                            seconds_text(f, wall), seconds_text(f, cpu)));
+    return true;
+}
+
+static void find_resumed(findings *f) {
+    if (f->m->resumed) add(f, "The run went on from what a run before had saved: what was predicted is for all of it.");
+}
+
 /* ---- sites ---------------------------------------------------------------------------------------------------- */
 
 /* The site that computed longest in an operator; *mean: of all sites. */
@@ -223,7 +244,7 @@ static void find_spills(findings *f) {
 /* ---- threads -------------------------------------------------------------------------------------------------- */
 
 /* What workers of all sites did with their time. */
-static void find_waits(findings *f) {
+static void find_waits(findings *f, bool busy) {
     static const double MOSTLY = 0.75;
     static const struct {
         tra_doing what;
@@ -252,7 +273,7 @@ static void find_waits(findings *f) {
                              "%.0f %% of the time sites exchanged data, or waited for those that came later to it: the "
                              "network, or uneven sites, are the limit.",
                              100 * main[TRA_DO_EXCHANGE] / first));
-    if (did[TRA_DO_COMPUTE] > MOSTLY * all)
+    if (did[TRA_DO_COMPUTE] > MOSTLY * all && !busy)
         add(f, tra_arena_printf(f->a,
                                 "Workers computed %.0f %% of the time: the processors are the limit, so more of "
                                 "them would help.",
@@ -268,11 +289,13 @@ int tra_explain_findings(const tra_job *job, const tra_shown_plan *s, const tra_
     findings f = {.job = job, .s = s, .m = m, .a = a, .v = tra_news(a, const char *, MOST_FINDINGS)};
     f.lines = tra_explain_statements(job, s->plan, m, a);
     *out = f.v;
-    if (m->seconds < SHORT) return 0;
+    find_resumed(&f);
+    if (m->seconds < SHORT) return f.n;
+    bool busy = find_busy_machine(&f);
     find_conversions(&f);
     find_longest(&f);
     find_uneven(&f);
-    find_waits(&f);
+    find_waits(&f, busy);
     find_reads(&f);
     find_spills(&f);
     find_rows(&f);

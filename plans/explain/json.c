@@ -41,6 +41,7 @@ static void report_members(tra_json *j, const tra_op_report *r) {
     if (r->by_zero > 0) tra_json_int(j, "divided_by_zero", r->by_zero);
     tra_json_num(j, "seconds", r->seconds);
     tra_json_num(j, "kernel_seconds", r->kernel_seconds);
+    if (r->cpu_seconds > 0) tra_json_num(j, "cpu_seconds", r->cpu_seconds);
 }
 
 /* What was measured of an operator (m->nops: of the whole run) on all sites together and on each. t: the type of its
@@ -69,6 +70,7 @@ static void run(tra_json *j, const tra_profile *m) {
     tra_json_begin(j, "run", '{');
     tra_json_num(j, "seconds", m->seconds);
     tra_json_num(j, "process_seconds", m->process_seconds);
+    tra_json_bool(j, "resumed", m->resumed);
     tra_json_str(j, "blas_kernel", m->kernel);
     tra_json_begin(j, "hosts", '[');
     for (int s = 0; s < m->sites; s++) tra_json_str(j, NULL, m->host[s]);

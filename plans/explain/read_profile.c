@@ -50,7 +50,8 @@ static bool read_report(const char *json, tra_op_report *r) {
            read_int(json, "disk_read_bytes", &r->disk_read) && read_int(json, "disk_write_bytes", &r->disk_write) &&
            read_int(json, "spilled_bytes", &r->spilled) && read_int(json, "unspilled_bytes", &r->unspilled) &&
            read_int(json, "peak_memory_bytes", &r->peak_memory) && read_number(json, "seconds", &r->seconds) &&
-           read_number(json, "kernel_seconds", &r->kernel_seconds);
+           read_number(json, "kernel_seconds", &r->kernel_seconds) &&
+           (!tra_json_find(json, "cpu_seconds", &(size_t){0}) || read_number(json, "cpu_seconds", &r->cpu_seconds));
 }
 
 /* Reads what was measured on each site from the object of an operator, or of the plan (op: p->nops). */
@@ -143,6 +144,9 @@ static bool parse(const char *json, tra_profiled_plan *of, tra_profile *p) {
         snprintf(text, sizeof text, "run.hosts.%d", s);
         if (!read_string(json, text, p->host[s], TRA_HOSTNAME)) return false;
     }
+    size_t n;
+    const char *resumed = tra_json_find(json, "run.resumed", &n); /* an older tra did not say it */
+    p->resumed = resumed && n == 4 && strncmp(resumed, "true", n) == 0;
     return *end == 0 && read_number(json, "run.seconds", &p->seconds) &&
            read_number(json, "run.process_seconds", &p->process_seconds) &&
            read_string(json, "run.blas_kernel", p->kernel, sizeof p->kernel) && read_operators(json, p) &&
