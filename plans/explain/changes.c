@@ -203,15 +203,10 @@ static void try_options(changes *c) {
     tra_plan_options o = *given;
     picture x;
     bool here = is_here(c->m);
-    int cores = tra_cores(), all = (int)tra_min64(cores, (int64_t)given->sites * given->threads);
-    o.threads = cores / given->sites;
+    o.threads = tra_cores() / given->sites;
     o.rates = c->rates(given->sites, o.threads);
     if (here && o.threads > given->threads && plan_so(c, g, o, &x) && is_faster(c, &x))
         add(c, tra_arena_printf(c->a, "--threads %d would take %s", o.threads, gain_text(c, &x)));
-    o = *given, o.sites = 1, o.threads = all, o.rates = c->rates(1, all);
-    if (here && given->sites > 1 && plan_so(c, g, o, &x) && is_faster(c, &x))
-        add(c, tra_arena_printf(c->a, "--sites 1 --threads %d would take %s: nothing moves between threads", all,
-                                gain_text(c, &x)));
     o = *given, o.reproducible = false;
     if (given->reproducible && plan_so(c, g, o, &x) && is_faster(c, &x))
         add(c, tra_arena_printf(c->a, "without --reproducible it would take %s", gain_text(c, &x)));

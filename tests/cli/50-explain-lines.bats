@@ -91,6 +91,35 @@ END
     grep -Eq -- '--memory [0-9]+M would ' <<<"$output"
 }
 
+@test "hints of random programs and options: done as they say, they give what they say" {
+    status 0 "$PYTHON" "$BATS_TEST_DIRNAME/hints.py" "$TRA" 8 3
+    has would
+}
+
+@test "threads, and options that take time, are named; so are columns that nothing uses, and nothing is read that gen makes" {
+    printf '%s\n' 'input A : f64 [8000, 8000] by [1000, 1000]' 'C[i,j] = sum A[i,k] * A[k,j]' 'output C' >p.tra
+    TRA_THREADS=4 status 0 tra explain --threads 1 --memory 8G p.tra
+    has "--threads 4 would take "
+    TRA_THREADS=4 status 0 tra explain --threads 4 --memory 8G p.tra
+    lacks "--threads"
+    # what is given takes longer than what would be found
+    printf '%s\n' 'input A : f64 [40000, 4000] by [1000, 1000]' 'G[i,j] = sum A[n,i] * A[n,j]' 'output G' >q.tra
+    status 0 tra explain --sites 3 --threads 1 --memory 8G --reproducible q.tra
+    has "without --reproducible it would take "
+    py 'open("t.csv", "w").write("k,unused,v\n" + "".join(f"{i % 7},{i},{i / 3}\n" for i in range(5000)))'
+    tra import -q --table t.csv -o t.h5
+    printf '%s\n' 'input t from "t.h5"' 'g = group(t, [k], s = sum(v))' 'output g' >t.tra
+    status 0 tra explain t.tra
+    has "nothing uses the column unused of t, and nothing reads it: tra import --columns k,v would"
+    tra import -q --table --columns k,v t.csv -o t.h5
+    status 0 tra explain t.tra
+    lacks "nothing uses"
+    printf '%s\n' 'x = gen(uniform, [3000, 100], by = [300, 100], seed = 4)' 'y[j] = sum[i](x[i,j])' 'output y' >g.tra
+    status 0 tra run -q --profile m.json g.tra
+    py 'm = json.load(open("m.json"))["plans"][0]
+assert m["disk_read_bytes"] == 0 and m["measured"]["disk_read_bytes"] == 0, m["disk_read_bytes"]'
+}
+
 @test "factors and terms of maxima that do not depend on what is aggregated are named, with what they cost" {
     tra gen -q --shape 8000x70 --block 2000x70 -o X.h5
     tra gen -q --shape 8000x50 --block 2000x50 -o R.h5

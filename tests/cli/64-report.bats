@@ -171,9 +171,16 @@ for y, width, height in parts:
     assert all(b[1] <= y or b[0] >= y + height or (b[0] >= y and b[1] <= y + height) for b in boxes), (y, height)
 END
     browser
+    # who reads dark pages prints black on white
     HOME=$PWD timeout 60 "$chromium" --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/profile" \
-        --print-to-pdf=t.pdf "file://$PWD/t.html" >console 2>&1
+        --blink-settings=preferredColorScheme=0 --print-to-pdf=t.pdf "file://$PWD/t.html" >console 2>&1
     [ "$(head -c 5 t.pdf)" = "%PDF-" ]
+    py 'import collections, re, zlib
+fills = collections.Counter()
+for s in re.findall(rb"stream\r?\n(.*?)endstream", open("t.pdf", "rb").read(), re.S):
+    try: fills.update(re.findall(rb"[\d.]+ [\d.]+ [\d.]+ rg", zlib.decompress(s)))
+    except zlib.error: pass
+assert fills[b"0 0 0 rg"] > 20 and not fills[b".0784 .1059 .1333 rg"], fills'
 }
 
 @test "a report says where the time went: statements, sites, what was read again, spilled, waited for" {
@@ -215,6 +222,29 @@ json.dump(p, open("slow.json", "w"))'
     printf '%s\n' 'input t from "long.csv"' 'g = group(t, [k], s = sum(v))' 'output g' >c.tra
     tra run -q --report c.html c.tra
     grep -q 'The conversion of .*long.csv (csv) took ' c.html
+    rm long.csv
+    # what is exported is a part of the run, and has its bar; other processes had the processors; it was resumed
+    sed 's/^output g/output g to "g.csv"/' c.tra >d.tra
+    py 'open("long.csv", "w").write("k,v\n" + "".join(f"{i % 70000},{i}\n" for i in range(200000)))'
+    tra run -q --profile m.json d.tra
+    py 'p = json.load(open("m.json"))
+phases = p["timeline"]["phases"]
+assert phases["write outputs in other formats"] > 0 and phases["convert inputs"] > 0, phases
+assert p["run"]["resumed"] is False and p["plans"][0]["measured"]["cpu_seconds"] > 0
+m = p["plans"][0]["measured"]
+m["seconds"] = p["run"]["seconds"] = 10
+p["run"]["resumed"] = True
+for s in m["sites"]: s.update(seconds=10, cpu_seconds=0.01)
+t = p["timeline"]
+for s in t["sites"]:
+    for w in s["threads"][1:]: w.update(compute=[10**9] * t["buckets"])
+json.dump(p, open("slow.json", "w"))'
+    status 0 tra explain --analyze m.json d.tra
+    has "write outputs in other formats"
+    lacks "went on from"
+    status 0 tra explain --analyze slow.json d.tra
+    has "The run went on from what a run before had saved"
+    has "other processes of the"
     rm long.csv
     # a run that was not has nothing of the kind
     tra run -q --sites 1 --profile m.json p.tra

@@ -56,8 +56,6 @@ def follow(hint, text, o):
     """The program and the options that the hint asks for; None: it asks for neither."""
     if m := re.match(r"--memory (\d+M) would", hint): return text, without(o, "--memory") + ["--memory", m[1]]
     if m := re.match(r"--threads (\d+) would", hint): return text, without(o, "--threads") + ["--threads", m[1]]
-    if m := re.match(r"--sites 1 --threads (\d+) would", hint):
-        return text, without(without(o, "--sites"), "--threads") + ["--sites", "1", "--threads", m[1]]
     if hint.startswith("without --reproducible it"): return text, without(o, "--reproducible", 0)
     if hint.startswith("without --without it"): return text, without(o, "--without")
     if hint.startswith("--cost time --optimizer search"): return text, without(o, "--optimizer")
