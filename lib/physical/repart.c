@@ -89,10 +89,14 @@ int64_t tra_repart_reads(const tra_plan *p, const tra_op *op, int64_t budget) {
     int64_t *load = tra_malloc((size_t)op->place.sites * sizeof *load);
     int *work = tra_malloc((size_t)op->place.sites * sizeof *work);
     int64_t limit = tra_repart_limit(p, op, budget);
-    for (int64_t t = 0, end; t < op->type.cat->n; t = end) {
+    if (!listed) { /* nor is each of many tuples looked at: a batch ends when a site has its limit */
+        int64_t all = tra_mul_most(tra_type_bytes_all(&op->type).expected, tra_place_copies(&op->place));
+        batches = tra_min64(op->type.cat->n, 1 + all / tra_max64(1, tra_mul_most(limit, p->sites)));
+    }
+    for (int64_t t = 0, end; listed && t < op->type.cat->n; t = end) {
         end = tra_repart_batch(op, t, limit, work, load);
         batches++;
-        for (int64_t out = t; listed && out < end; out++) n += mark(&from->type, op, out, batches, marked);
+        for (int64_t out = t; out < end; out++) n += mark(&from->type, op, out, batches, marked);
     }
     free(marked);
     free(load);

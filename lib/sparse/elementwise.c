@@ -227,6 +227,11 @@ static void run_piece(void *ctx, int piece, void *scratch) {
     j.batch = &b;
     if (!x->count && !j.sink) to.v = x->rows.piece[piece], to.v.nrows = to.v.n = 0;
     for (int64_t row = x->at[piece]; (row = next_row(&j, row)) < j.rows && !tra_cancelled(); row++) {
+        int64_t end = tra_job_stretch(&j, row, x->count ? NULL : &to, &nrows, &n);
+        if (end > row) {
+            row = end - 1;
+            continue;
+        }
         tra_job_at_row(&j, row);
         int64_t here = tra_job_row(&j, row, x->count ? NULL : &to);
         nrows += here > 0;

@@ -41,7 +41,8 @@ typedef struct job {
     tra_dims ext;
     int64_t rows, columns;
     double (*regs)[TRA_STRIP];
-    batch *batch; /* of a result that is rows */
+    batch *batch;  /* of a result that is rows */
+    int64_t apart; /* rows before this one are taken one by one */
 } job;
 
 /* Puts the operands before row `number` of the result. */
@@ -57,6 +58,9 @@ void tra_job_compute(const job *j, double (*in)[TRA_STRIP], int64_t n, void *to)
 bool tra_job_is_merge(const job *j);
 /* Appends the row to the batch; to NULL: counts where it may be other than 0, or more than that. */
 int64_t tra_job_row(job *j, int64_t number, tra_rows_maker *to);
+/* Takes the rows from `row` on that one operand alone has, where they are several: appends them all at once, or to NULL
+ * counts their rows and entries. Returns the row after them; `row`: there are none such, or a value would be 0. */
+int64_t tra_job_stretch(job *j, int64_t row, tra_rows_maker *to, int64_t *nrows, int64_t *n);
 /* Computes what the batch has, and hands it to a result that is rows or to who takes it. */
 void tra_job_flush(job *j, tra_rows_maker *to);
 

@@ -257,3 +257,82 @@ int64_t tra_job_row(job *j, int64_t number, tra_rows_maker *to) {
     }
     return entries;
 }
+
+/* ---- rows that one operand alone has -------------------------------------------------------------------------- */
+
+static bool has_zero(const void *values, tra_dtype t, int64_t n) {
+    bool zero = false;
+#define ZERO(type)                                                                                                     \
+    for (int64_t i = 0; i < n; i++) zero |= ((const type *)values)[i] == 0;
+    switch (t) {
+#define X(name, text, type, ...)                                                                                       \
+    case TRA_##name: ZERO(type) break;
+        TRA_DTYPES(X)
+#undef X
+    }
+#undef ZERO
+    return zero;
+}
+
+/* Which operand alone has rows from `row` on, and before which row that ends; -1: none has. */
+static int alone(const job *j, int64_t row, int64_t *end) {
+    *end = j->rows;
+    if (j->sink || j->all || !j->candidate[0] || (j->nargs == 2 && (j->both || !tra_job_is_merge(j)))) return -1;
+    int which = -1;
+    for (int i = 0; i < j->nargs; i++) {
+        const operand *x = &j->arg[i];
+        const tra_rows_view *v = &x->in.v;
+        if (x->in.dense || x->wide || !x->leads || !is_plain(j, i)) return -1;
+        int64_t next = x->r < v->nrows ? v->row[x->r] : j->rows;
+        if (next == row && which >= 0) return -1;
+        if (next == row)
+            which = i;
+        else
+            *end = tra_min64(*end, next);
+    }
+    return which;
+}
+
+/* The values of n entries from `first` on, into the result from its next place on. False: one is 0. */
+static bool compute_stretch(job *j, int which, int64_t first, int64_t n, tra_rows_maker *to) {
+    batch *b = j->batch;
+    size_t size = tra_dtype_size(j->typed.load[which]), each = tra_dtype_size(j->type);
+    memset(b->in[1 - which], 0, sizeof b->in[0]);
+    for (int64_t k = 0, here; k < n; k += here) {
+        char *value = to->v.value + (size_t)(to->v.n + k) * each;
+        here = tra_min64(TRA_STRIP, n - k);
+        memcpy(b->in[which], j->arg[which].in.v.value + (size_t)(first + k) * size, (size_t)here * size);
+        tra_job_compute(j, b->in, here, value);
+        if (has_zero(value, j->type, here)) return false;
+    }
+    return true;
+}
+
+int64_t tra_job_stretch(job *j, int64_t row, tra_rows_maker *to, int64_t *nrows, int64_t *n) {
+    enum { SEVERAL = 8 };
+    int64_t end;
+    int which = row < j->apart ? -1 : alone(j, row, &end);
+    if (which < 0) return row;
+    operand *x = &j->arg[which];
+    const tra_rows_view *v = &x->in.v;
+    if (x->r + SEVERAL >= v->nrows || v->row[x->r + SEVERAL] >= end) return row;
+    int64_t from = x->r, last = tra_rows_from(v, end), first = v->begin[from], entries = v->begin[last] - first;
+    *nrows += last - from;
+    *n += entries;
+    if (to) {
+        tra_job_flush(j, to);
+        if (!compute_stretch(j, which, first, entries, to)) {
+            j->apart = end;
+            return row;
+        }
+        memcpy(to->v.column + to->v.n, v->column + first, (size_t)entries * sizeof *v->column);
+        for (int64_t r = from; r < last; r++) {
+            if (v->begin[r] == v->begin[r + 1]) continue;
+            to->v.row[to->v.nrows] = v->row[r];
+            to->v.begin[to->v.nrows++] = to->v.n + v->begin[r] - first;
+        }
+        to->v.n += entries;
+    }
+    x->r = last;
+    return end;
+}

@@ -119,8 +119,7 @@ def made(b, name):
     file = lambda what: os.path.join(b.DIR, f"sparse_{name}_{what}")
     if os.path.exists(file("made")): return n
     for x, seed in (("a", "1"), ("b", "2")):
-        values = ["--dist", "range"] if dtype == "i64" else []
-        b.sh(b.TRA, "gen", "-q", "--memory", "1G", "--shape", f"{n}x{n}", "--seed", seed, "--dtype", dtype, *values, *more, "-o", file(x + ".h5:A"))
+        b.sh(b.TRA, "gen", "-q", "--memory", "1G", "--shape", f"{n}x{n}", "--seed", seed, "--dtype", dtype, *more, "-o", file(x + ".h5:A"))
         b.sh(b.TRA, "export", "-q", file(x + ".h5:A"), "--to", "npz", "-o", file(x + ".npz"))
     for x, columns in (("x", ""), ("x16", "x16"), ("x64", "x64"), ("u", "x16"), ("v", "x16")) if name == base else ():
         b.sh(b.TRA, "gen", "-q", "--memory", "1G", "--shape", f"{n}{columns}", "--seed", str(len(x)), "-o", file(x + ".h5:A"))

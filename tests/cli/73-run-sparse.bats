@@ -489,3 +489,37 @@ END
 @test "random products of all transposes, masks, types, storages, blocks, ranks and plans are what scipy says" {
     status 0 "$PYTHON" "$BATS_TEST_DIRNAME/products-random.py" "$TRA" 20 5
 }
+
+@test "rows that one operand alone has are taken at once: zeros among them are no entries, values are numpy's" {
+    status 0 "$PYTHON" - <<'END'
+import numpy as np, scipy.sparse as sp
+g = np.random.default_rng(1)
+a, b = (sp.random(900, 40, 0.2, "csr", random_state=i, data_rvs=lambda n: g.integers(1, 9, n).astype(float)) for i in (1, 2))
+a.data[::97], a.data[5::301], a.data[7::500] = 0, np.nan, -0.0  # zeros that are stored
+a, b = a.tolil(), b.tolil()
+a[100:700], b[:60], b[80:110], b[400:405], b[800:] = 0, 0, 0, 0, 0
+for name, m in (("a", a), ("b", b)): sp.save_npz(name + ".npz", m.tocsr())
+END
+    tra import -q a.npz -o a.h5
+    tra import -q b.npz -o b.h5
+    printf 'input A from "a.h5"\ninput B from "b.h5"\nP[i,j] as csr = A[i,j] + B[i,j]\nM[i,j] as csr = A[i,j] - B[i,j]\nT[i,j] as csr = if(B[i,j] > 4, B[i,j], 0)\nS = store(stack(A, B, 0), csr)\nX[i,j] as csr = max(0, min(A[i,j], B[i,j]) + B[i,j])\n' >p.tra
+    printf 'output %s to "%s.npz"\n' P p M m T t S s X x >>p.tra
+    for threads in 1 2; do
+        status 0 tra run p.tra --threads "$threads"
+        status 0 "$PYTHON" - <<'END'
+import numpy as np, scipy.sparse as sp
+a, b = (sp.load_npz(f).toarray() for f in ("a.npz", "b.npz"))
+want = {"p": a + b, "m": a - b, "t": np.where(b > 4, b, 0), "s": np.concatenate([a, b]), "x": np.maximum(0, np.minimum(a, b) + b)}
+for name, w in want.items():
+    c = sp.load_npz(name + ".npz")
+    assert c.nnz == np.count_nonzero(w) and np.array_equal(c.toarray(), w, equal_nan=True), (name, c.nnz, np.count_nonzero(w))
+END
+    done
+}
+
+@test "a repartition into single elements of a large matrix is planned at once, and refused" {
+    tra gen -q --shape 100000x100000 --density 1e-7 --storage csr -o a.h5:A
+    printf 'input A from "a.h5:A"\nB = repart(A, [100000, 100000])\noutput B to "b.h5"\n' >p.tra
+    status 4 timeout 20 "$TRA" run p.tra
+    [[ $output == *"no plan fits"* ]]
+}
