@@ -79,7 +79,8 @@ static tra_node *sorted_parts(tra_table_builder *w, tra_node *in, const tra_wind
     sort.top = x->top; /* by rank, so that ties of what is kept are there, unless rows are numbered */
     sort.of_keys = x->nkeys;
     sort.dense = x->by == TRA_WINDOW_DENSE_RANK;
-    sort.numbered = x->by == TRA_WINDOW_ROW_NUMBER;
+    sort.numbered = true; /* nothing else of the window asks for ties */
+    for (int i = 0; i < x->n; i++) sort.numbered = sort.numbered && x->v[i].f == TRA_WINDOW_ROW_NUMBER;
     const char *by_what = sort.dense ? " dense" : sort.numbered ? " numbered" : "";
     if (x->top > 0) text = tra_arena_printf(a, "%s, %d keys%s, %" PRId64, text, x->nkeys, by_what, x->top);
     if (in->type.bounded || !in->type.cat->grid) { /* runs do not tell of which block a row is */
