@@ -358,7 +358,8 @@ static int64_t grant_dictionaries(const tra_plan *p, const tra_exec_options *o) 
 
 /* Large pages spare faults. They are not for results that take gigabytes and are computed long, since there getting
  * them may take longer than it spares (pool.h), nor for where they would be given up again, since memory is short. How
- * much a plan will hold is told by the least that it needs: what it could use is a bound, of joins many times as much. */
+ * much a plan will hold is told by the least that it needs: what it could use is a bound, of joins many times as
+ * much. */
 static bool wants_large_pages(const tra_plan *plan, int threads, int64_t budget) {
     int64_t base = tra_memory_base(plan, threads), least = plan->least_memory - base;
     bool little = plan->cost.peak_memory - base >= LITTLE_FROM && least <= LITTLE_TO && least <= budget / 4;
