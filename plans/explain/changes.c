@@ -438,10 +438,10 @@ int tra_explain_changes(const tra_job *job, const tra_profile *m, tra_rates_fn *
     if (job->plan->rank != 1) return 0;
     c.now = picture_of(job->plan, job->options.memory, a);
     try_memory(&c);
+    if (!job->compiled) try_apart(&c);
     try_options(&c);
     if (!job->compiled) try_repartitions(&c);
     if (!job->compiled) try_inputs(&c);
-    if (!job->compiled) try_apart(&c);
     try_columns(&c);
     return c.n;
 }
