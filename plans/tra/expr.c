@@ -115,9 +115,13 @@ static const tra_scalar *unknown_function(tra_build *b, const tra_ast *x, const 
         tra_str_printf(&all, " %s", name);
     }
     const char *near = tra_nearest(x->text, n, names), *here = tra_build_named_here(b->arena, x->text);
-    if (sc->ref && (tra_whole_find(x->text) >= 0 || (!here && tra_operator_help_find(x->text, 0))))
+    const tra_operator_help *whole = here ? NULL : tra_operator_help_find(x->text, 0);
+    if (sc->ref && tra_whole_find(x->text) >= 0)
         here = tra_arena_printf(
             b->arena, "it takes a whole relation: n = %s(X), and here n[i] with its labels, or n alone", x->text);
+    else if (sc->ref && whole)
+        here = tra_arena_printf(b->arena, "a statement of its own makes that, without labels: %s%s; here its name stands",
+                                strcspn(whole->form, "=") < strcspn(whole->form, "(") ? "" : "n = ", whole->form);
     tra_diag_error(b->d, x->name_span,
                    here   ? here
                    : near ? tra_arena_printf(b->arena, "did you mean %s?", near)

@@ -122,5 +122,8 @@ END
     has "'a' is used before its definition"
     printf 'A = gen(range, [4])\nstate T = table(A)\nrepeat 2 as t { next T = select(T, value != t) } until rows(T) < 3\noutput T\n' >p.tra
     status 2 tra check p.tra
-    has "it takes a whole relation: n = rows(X), and here"
+    has "a statement of its own makes that, without labels: n = rows(T); here its name stands"
+    printf 'state v[j] = gen([10])\nrepeat 2 { next v[j] = v[j] }\noutput v\n' >p.tra
+    status 2 tra check p.tra
+    has "without labels: n = gen(uniform, [3, 4], seed = 1)"
 }
