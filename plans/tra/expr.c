@@ -120,8 +120,9 @@ static const tra_scalar *unknown_function(tra_build *b, const tra_ast *x, const 
         here = tra_arena_printf(
             b->arena, "it takes a whole relation: n = %s(X), and here n[i] with its labels, or n alone", x->text);
     else if (sc->ref && whole)
-        here = tra_arena_printf(b->arena, "a statement of its own makes that, without labels: %s%s; here its name stands",
-                                strcspn(whole->form, "=") < strcspn(whole->form, "(") ? "" : "n = ", whole->form);
+        here = tra_arena_printf(
+            b->arena, "a statement of its own makes that, without labels: %s%s; here its name stands",
+            strcspn(whole->form, "=") < strcspn(whole->form, "(") ? "" : "n = ", whole->form);
     tra_diag_error(b->d, x->name_span,
                    here   ? here
                    : near ? tra_arena_printf(b->arena, "did you mean %s?", near)
