@@ -80,7 +80,14 @@ np.save("one.npy", X[:1])'
         done
     done
     status 0 tra run -q @propagation -D G=G.npy -D F=F.npy
-    status 0 tra run -q @cp -D T=T.npy -D turns=3
+    py 'T = np.load("T.npy"); np.save("Tf.npy", T.astype("f4")), np.save("Tb.npy", T > 4)
+np.save("flat.npy", np.ones((9, 3))), np.save("zero.npy", np.zeros(9))'
+    for t in T Tf Tb; do status 0 tra run -q @cp -D T=$t.npy -D turns=3 -D rank=2; done
+    status 0 tra run -q @gmm -D X=flat.npy -D k=2 # columns of one value have the least variance
+    is $'1,1,1\n1,1,1' tra head M.h5
+    status 0 tra run @ridge -D X=flat.npy -D y=zero.npy
+    lacks "NaN"
+    is $'turn,left\n0,0' tra head log.h5
     status 2 tra run @kmeans -D X=X.npy -D k=100
     has "@kmeans:3:7: error: 'k' is 100, but must be from 1 to 60"
     has "centres"
