@@ -24,17 +24,18 @@ static tra_status range(const char *name, int64_t v, int64_t min, int64_t max, t
 static double or_else(double measured, double builtin) { return measured >= 0 ? measured : builtin; }
 
 /* The same of one of `here` sites with so many threads on machine m. */
-static tra_rates share_of(const tra_machine *m, int here, int threads) {
+static tra_rates share_of(const tra_machine *m, int here, int threads, int cores) {
     tra_rates r = tra_rates_builtin();
-    double part = fmin((double)threads / (double)m->threads, 1.0 / here);
+    double all = (double)tra_max64(m->threads, cores), own = fmin(threads, all / here);
+    double part = own / (double)m->threads, most = fmin(part, 1);
     return (tra_rates){.network = m->rates.network > 0 ? m->rates.network / here : r.network,
                        .one_way = m->rates.one_way / here,
                        .disk_read = m->rates.disk_read / here,
                        .disk_write = m->rates.disk_write / here,
                        .flops_f64 = m->rates.flops_f64 * part,
                        .flops_f32 = m->rates.flops_f32 * part,
-                       .memory = m->rates.memory * part,
-                       .touch = m->rates.touch * part,
+                       .memory = m->rates.memory * most,
+                       .touch = m->rates.touch * most,
                        .entries = m->rates.entries * part,
                        .gathers = m->rates.gathers * part,
                        .inserts = m->rates.inserts * part,
@@ -57,14 +58,15 @@ static tra_rates share_of_builtin(int here, int threads, int cores) {
 }
 
 tra_rates tra_planning_rates(const tra_machine *m, int here, int threads, int cores) {
-    tra_rates r = share_of_builtin(here, threads, cores ? cores : tra_cores());
+    if (!cores) cores = tra_cores();
+    tra_rates r = share_of_builtin(here, threads, cores);
     tra_machine own;
     char *path = NULL;
     if (m) {
-        r = share_of(m, here, threads);
+        r = share_of(m, here, threads, cores);
     } else if (tra_machine_load(&own, &path)) {
         tra_info(1, "rates of %s", path);
-        r = share_of(&own, here, threads);
+        r = share_of(&own, here, threads, cores);
     }
     free(path);
     bool compiled = tra_planning_opts.codegen != TRA_CODEGEN_OFF && tra_codegen_has_compiler();
