@@ -23,10 +23,15 @@ static tra_status range(const char *name, int64_t v, int64_t min, int64_t max, t
 /* A share that was not measured is negative. */
 static double or_else(double measured, double builtin) { return measured >= 0 ? measured : builtin; }
 
-/* The same of one of `here` sites with so many threads on machine m. */
+/* The cores that one of `here` sites with so many threads has: no more than its share, unless --threads insists. */
+static double cores_of_site(int here, int threads, int cores) {
+    return tra_planning_opts.threads_given ? threads : fmin(threads, (double)cores / here);
+}
+
+/* The rates of one of `here` sites with so many threads on machine m. */
 static tra_rates share_of(const tra_machine *m, int here, int threads, int cores) {
     tra_rates r = tra_rates_builtin();
-    double all = (double)tra_max64(m->threads, cores), own = fmin(threads, all / here);
+    double own = cores_of_site(here, threads, (int)tra_max64(m->threads, cores));
     double part = own / (double)m->threads, most = fmin(part, 1);
     return (tra_rates){.network = m->rates.network > 0 ? m->rates.network / here : r.network,
                        .one_way = m->rates.one_way / here,
@@ -49,7 +54,7 @@ static tra_rates share_of(const tra_machine *m, int here, int threads, int cores
 /* The built-in ones of such a site; cores: those of the machine, of which two need its memory as a whole. */
 static tra_rates share_of_builtin(int here, int threads, int cores) {
     enum { SERVED = 2 };
-    double own = fmin(threads, (double)cores / here);
+    double own = cores_of_site(here, threads, cores);
     tra_rates r = tra_rates_builtin();
     r.flops_f64 *= own;
     r.flops_f32 *= own;

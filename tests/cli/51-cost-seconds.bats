@@ -88,3 +88,14 @@ json.dump(p, open("slow.json", "w"))'
     # in each turn 1.6 GB twice
     status 0 py 't = json.load(open("cost.json"))["plans"][0]["loops"][0]["turn"]; assert t["seconds"] > 0.1, t'
 }
+
+@test "ranks of this machine share its cores and memory: more of them than cores compute no faster, unless told" {
+    printf 'state w = gen(zero, [512])\ninput X : f64 [131072,512] by [1024,512]\nrepeat 30 {\n%s\n}\noutput w\n' \
+        'p[n] = sigmoid(sum[j](X[n,j] * w[j]))
+next w[j] = w[j] - mean[n](X[n,j] * p[n])' >p.tra
+    turn() { tra explain p.tra --format json "$@" | "$PYTHON" -c 'import json, sys
+print(json.load(sys.stdin)["plans"][0]["loops"][0]["turn"]["seconds"])'; }
+    local n=$((4 * $(nproc)))
+    py 'one, many, told = map(float, sys.argv[1:]); assert many > 0.9 * one > 1.5 * told, sys.argv' \
+        "$(turn)" "$(turn --sites $n)" "$(turn --sites $n --threads 1)"
+}
