@@ -8,6 +8,7 @@
 #include "../../lib/physical/memory.h"
 #include "../../lib/relation/block.h"
 #include "../../lib/relation/stand_in.h"
+#include "../search/cost.h"
 #include "apart.h"
 #include "explain_int.h"
 
@@ -282,6 +283,7 @@ static const char *with_input(const changes *c, const tra_node *n, tra_dtype typ
         add_shape(&all, &out);
         tra_str_add(&out, " by ");
         add_shape(block, &out);
+        if (tra_is_held(&n->type)) tra_str_printf(&out, " as csr nnz %" PRId64, tra_type_entries(&n->type).expected);
         const char *text = with_text(c, s->span, tra_str_get(&out));
         tra_str_free(&out);
         return text;
@@ -289,10 +291,11 @@ static const char *with_input(const changes *c, const tra_node *n, tra_dtype typ
     return NULL;
 }
 
-/* Is it a dense tensor in a file, or one that is declared, whose blocks a user may choose? */
+/* Is it a dense tensor, or a sparse matrix, in a file, or one that is declared, whose blocks a user may choose? */
 static bool has_free_blocks(const tra_node *n) {
-    return n->op == TRA_OP_INPUT && tra_type_is_blocked(&n->type, NULL) && n->name && tra_is_plain_name(n->name) &&
-           !n->type.layout && !n->type.columns && !n->type.sparse && !(n->rel && tra_rel_stand_in(n->rel));
+    if (n->op != TRA_OP_INPUT || n->leaf || !tra_type_is_blocked(&n->type, NULL) || n->type.columns) return false;
+    bool dense = !n->type.layout && !n->type.sparse, matrix = tra_is_held(&n->type) && n->type.cat->bound.n == 2;
+    return (dense || matrix) && n->name && tra_is_plain_name(n->name) && !(n->rel && tra_rel_stand_in(n->rel));
 }
 
 /* "read 2 MiB instead of 3 MiB, in 2 s instead of 3 s", or "take 2 s instead of 3 s" where as much is read. */
@@ -346,8 +349,9 @@ static void try_inputs(changes *c) {
         if (!has_free_blocks(n)) continue;
         tra_type_shape(&n->type, &all);
         tra_block_choose(&all, &block);
-        bool other = !tra_dims_eq(&block, &n->type.cat->bound);
-        if (other && !try_blocks(c, n, &block, false) && n->type.cat->n < (int64_t)o->sites * o->threads) {
+        bool sparse = tra_is_held(&n->type), other = !tra_dims_eq(&block, &n->type.cat->bound);
+        if ((sparse || (other && !try_blocks(c, n, &block, false))) &&
+            n->type.cat->n < (int64_t)o->sites * o->threads) {
             block = n->type.cat->bound;
             for (int64_t parts = n->type.cat->n; parts < 2 * (int64_t)o->sites * o->threads;) {
                 int d = 0;
@@ -358,7 +362,7 @@ static void try_inputs(changes *c) {
             try_blocks(c, n, &block, false);
         }
         bool larger = !largest || tra_type_bytes_all(&n->type).expected > tra_type_bytes_all(&largest->type).expected;
-        if (n->type.dtype == TRA_F64 && larger) largest = n;
+        if (n->type.dtype == TRA_F64 && larger && !sparse) largest = n;
     }
     const char *text = largest ? with_input(c, largest, TRA_F32, &largest->type.cat->bound) : NULL;
     if (text && plan_text(c, text, largest->name, &x) && c->now.seconds >= LONG &&

@@ -120,6 +120,17 @@ END
 assert m["disk_read_bytes"] == 0 and m["measured"]["disk_read_bytes"] == 0, m["disk_read_bytes"]'
 }
 
+@test "a sparse matrix in one block, with all of which each site computes, is told what smaller blocks would give" {
+    printf '%s\n' 'input V : f64 [100000,1000] by [100000,1000] as csr nnz 10000000' \
+        'state T = gen(uniform, [1000, 16], seed = 1)' 'repeat 20 {' 'W[i,r] as dense = sum V[i,j] * T[j,r]' \
+        'n[] = max abs(W[i,r])' 'next T[j,r] = T[j,r] / (1 + n)' '}' 'output T' >p.tra
+    status 0 tra explain --sites 2 p.tra
+    has "V in blocks of 25000x1000 (tra import --block 25000x1000) would"
+    sed 's/by \[[0-9,]*\]/by [25000,1000]/' p.tra >blocks.tra
+    status 0 tra explain --sites 2 blocks.tra
+    lacks "blocks of"
+}
+
 @test "factors and terms of maxima that do not depend on what is aggregated are named, with what they cost" {
     tra gen -q --shape 8000x70 --block 2000x70 -o X.h5
     tra gen -q --shape 8000x50 --block 2000x50 -o R.h5
