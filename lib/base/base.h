@@ -222,8 +222,8 @@ char *tra_exactly(double v, char *buf); /* the first, with a zero byte behind it
 /* Writes bytes as "1.5 KiB" into buf (at least 32 bytes). Returns buf. */
 char *tra_human(int64_t bytes, char *buf);
 
-/* Bytes that a command which only streams has for buffers under a ceiling of the process: 24 MiB less, for code,
- * libraries and stacks; negative if not even these fit. */
+/* Bytes that a command which only streams has for buffers under a ceiling of the process, or under the limit of its
+ * cgroup or scheduler where that is lower: 24 MiB less, for code, libraries, stacks; negative where these do not fit. */
 int64_t tra_buffer_bytes(int64_t ceiling);
 /* "145.3 MiB WHAT (--memory 146M)": a size, and the option that gives so much; -v adds the exact number of bytes.
  * Returns buf. */

@@ -1,5 +1,6 @@
 /* num.c - checked arithmetic, numbers from text and to text, time. */
 #include "base.h"
+#include "limits.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -156,11 +157,18 @@ char *tra_ceiling_text(int64_t bytes, const char *what, char buf[TRA_CEILINGTEXT
 
 enum { PROCESS = 24 << 20 }; /* measured: 17 to 18 MiB resident with tiny blocks */
 
-int64_t tra_buffer_bytes(int64_t ceiling) { return ceiling - PROCESS; }
+int64_t tra_buffer_bytes(int64_t ceiling) {
+    int64_t job = tra_job_memory(NULL);
+    return (job ? tra_min64(ceiling, job) : ceiling) - PROCESS;
+}
 
 tra_status tra_buffer_check(int64_t ceiling, int64_t need, tra_err *e) {
-    char have[32], least[TRA_CEILINGTEXT];
+    char have[32], least[TRA_CEILINGTEXT], what[TRA_LIMIT_TEXT];
     if (need <= tra_buffer_bytes(ceiling)) return TRA_OK;
+    if (need <= ceiling - PROCESS)
+        return tra_fail(e, TRA_RESOURCE, "with blocks of this size at least %s, but this job has %s (%s): ask for more",
+                        tra_ceiling_text(need + PROCESS, " of memory are needed", least),
+                        tra_human(tra_job_memory(what), have), what);
     return tra_fail(e, TRA_RESOURCE, "--memory %s is too little: with blocks of this size at least %s",
                     tra_human(ceiling, have), tra_ceiling_text(need + PROCESS, " are needed", least));
 }

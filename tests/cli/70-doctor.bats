@@ -103,6 +103,17 @@ for c in d["checks"]: assert (c["advice"] is None) == (c["state"] == "ok"), c' "
     done
     SLURM_MEM_PER_NODE=150 status 4 "$TRA" run -q big.tra --memory 3G
     has "150 MiB (SLURM_MEM_PER_NODE)"
+    echo 140M >"$memory/$file" # nor does what only streams take more, by itself or where it is told to
+    for command in "digest big.h5" "verify big.h5 --memory 3G" "diff big.h5 big.h5 --memory 3G" "head big.h5" \
+        "export big.h5 -o big.npy --memory 3G" "gen --shape 4000x4000 --block 4000x4000 -o g.h5 --memory 3G"; do
+        # shellcheck disable=SC2086
+        status 4 inside "$TRA" $command
+        has "but this job has 140 MiB ("
+        [ "${#lines[@]}" -eq 1 ]
+    done
+    [ ! -e g.h5 ]
+    [ ! -e big.npy ]
+    echo 160M >"$memory/$file"
     tra gen -q --shape 4000x5000 --block 250x5000 -o a.h5
     printf '%s\n' 'input A from "a.h5"' 'C = reblock(transform(A, exp), [4000, 250])' 'output C to "c.h5"' >p.tra
     for n in 1 2; do
