@@ -27,15 +27,24 @@ const char *tra_counter_text(tra_counter c) {
 
 const char *tra_phase_text(tra_phase p) {
     static const char *const text[] = {
-#define X(name, text) text,
+#define X(name, key, text) text,
         TRA_PHASES(X)
 #undef X
     };
     return text[p];
 }
 
+const char *tra_phase_key(tra_phase p) {
+    static const char *const key[] = {
+#define X(name, key, text) key,
+        TRA_PHASES(X)
+#undef X
+    };
+    return key[p];
+}
+
 struct tra_track {
-    double begun, width; /* of the record; of a bucket */
+    double begun, width;       /* of the record; of a bucket */
     double since, first, last; /* now began; the bucket `at` */
     int at;
     tra_doing now;

@@ -27,22 +27,23 @@ typedef enum tra_doing {
 } tra_doing;
 const char *tra_doing_text(tra_doing what);
 
-/* What a process does before the first operator of a plan and after the last: name in JSON and in pictures. */
+/* What a process does before the first operator of a plan and after the last: names in JSON and in pictures. */
 #define TRA_PHASES(X)                                                                                                  \
-    X(START, "start up")                                                                                               \
-    X(CONVERT, "convert inputs") /* of other formats */                                                                \
-    X(PLAN, "read the program, plan it")                                                                               \
-    X(COMPILE, "compile kernels")                                                                                      \
-    X(OPEN, "open files")                                                                                              \
-    X(PLACE, "put outputs in place")                                                                                   \
-    X(EXPORT, "write outputs in other formats")
+    X(START, "start", "start up")                                                                                      \
+    X(CONVERT, "convert", "convert inputs") /* of other formats */                                                     \
+    X(PLAN, "plan", "read the program, plan it")                                                                       \
+    X(COMPILE, "compile", "compile kernels")                                                                           \
+    X(OPEN, "open", "open files")                                                                                      \
+    X(PLACE, "place", "put outputs in place")                                                                          \
+    X(EXPORT, "export", "write outputs in other formats")
 typedef enum tra_phase {
-#define X(name, text) TRA_PHASE_##name,
+#define X(name, key, text) TRA_PHASE_##name,
     TRA_PHASES(X)
 #undef X
         TRA_PHASES_COUNT
 } tra_phase;
 const char *tra_phase_text(tra_phase p);
+const char *tra_phase_key(tra_phase p); /* its name in JSON */
 /* In place of an operator: phase p, and back. */
 static inline int tra_phase_op(tra_phase p) { return -2 - (int)p; }
 static inline bool tra_op_is_phase(int op, tra_phase *p) {

@@ -97,14 +97,13 @@ static int reader_of(const tra_plan *p, int i) {
     return i;
 }
 
-/* Adds what an operator costs in all turns of the loops that it stands in, but for what it writes. */
+/* Adds what an operator costs in all turns of the loops that it stands in, but for what it writes and moves. */
 static void add_costs(tra_shown_statement *x, const tra_plan *p, const tra_op *o) {
     const tra_cost *c = &o->predicted.cost;
     double times = tra_op_times(p, o);
     if (!tra_op_overlaps(o)) x->seconds += times * c->seconds; /* else they are also those of a stage */
     x->memory = tra_max64(x->memory, o->predicted.held);
     x->read = tra_size_add(x->read, tra_size_times(c->disk_read, (int64_t)times));
-    x->moved = tra_size_add(x->moved, tra_size_times(c->network_bytes, (int64_t)times));
 }
 
 /* The site that computed longest, so waited least for others: its seconds tell which statement was waited for. */
@@ -121,7 +120,6 @@ static void add_measured(tra_shown_statement *x, const tra_profile *m, int op, i
     if (!overlaps) x->measured.seconds += tra_profile_site(m, op, site)->seconds;
     x->measured.peak_memory = tra_max64(x->measured.peak_memory, r.peak_memory);
     x->measured.disk_read += r.disk_read;
-    x->measured.sent += r.sent;
 }
 
 /* What came before the statements and after them. */
@@ -158,6 +156,12 @@ tra_shown_statements tra_explain_statements(const tra_job *job, const tra_plan *
             tra_size bytes = tra_size_times(o->predicted.cost.disk_write, (int64_t)tra_op_times(p, o));
             l.v[writes].written = tra_size_add(l.v[writes].written, bytes);
             if (m) l.v[writes].measured.disk_write += tra_profile_sum(m, i).disk_write;
+        }
+        int moves = out.of[o->orders.ends]; /* an exchange that overlaps a stage takes the time of that */
+        if (moves >= 0) {
+            tra_size bytes = tra_size_times(o->predicted.cost.network_bytes, (int64_t)tra_op_times(p, o));
+            l.v[moves].moved = tra_size_add(l.v[moves].moved, bytes);
+            if (m) l.v[moves].measured.sent += tra_profile_sum(m, i).sent;
         }
         if (s < 0) continue;
         tra_shown_statement *x = &l.v[s];

@@ -27,7 +27,7 @@ void tra_json_timeline(tra_json *j, const tra_timeline *t) {
     tra_json_int(j, "buckets", t->buckets);
     tra_json_int(j, "threads", t->threads);
     tra_json_begin(j, "phases", '{');
-    for (int k = 0; k < TRA_PHASES_COUNT; k++) tra_json_num(j, tra_phase_text((tra_phase)k), t->phase[k]);
+    for (int k = 0; k < TRA_PHASES_COUNT; k++) tra_json_num(j, tra_phase_key((tra_phase)k), t->phase[k]);
     tra_json_end(j, '}');
     tra_json_begin(j, "sites", '[');
     for (int s = 0; s < t->sites; s++) {
@@ -113,7 +113,7 @@ bool tra_timeline_read(const char *json, int sites, int nops, tra_timeline *out)
               number(all, "bucket_seconds", &width) && width > 0;
     if (ok) *out = tra_timeline_new(sites, (int)threads, (int)buckets, width);
     for (int k = 0; k < TRA_PHASES_COUNT && ok; k++) { /* an older tra wrote none */
-        snprintf(path, sizeof path, "phases.%s", tra_phase_text((tra_phase)k));
+        snprintf(path, sizeof path, "phases.%s", tra_phase_key((tra_phase)k));
         if (!number(all, path, &out->phase[k])) out->phase[k] = 0;
     }
     for (int s = 0; s < sites && ok; s++) {
