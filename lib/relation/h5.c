@@ -43,11 +43,6 @@ static void on_crash(int sig) {
         tra_cleanup_all();
         _exit(tra_status_exit(TRA_INPUT));
     }
-    static const char cut[] = "tra: an input cannot be read any more; was the file cut short while the run read it?\n";
-    if (!is_our && sig == SIGBUS && write(STDERR_FILENO, cut, sizeof cut - 1) > 0) { /* a page of a mapped file */
-        tra_cleanup_all();
-        _exit(tra_status_exit(TRA_INPUT));
-    }
     for (int i = 0; i < CRASHES; i++) { /* not in HDF5: the signal comes again, to the earlier handler */
         if (crashes[i] == sig) sigaction(sig, &before[i], NULL);
     }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #define XXH_STATIC_LINKING_ONLY /* for the size of a state */
 #include <xxhash.h>
@@ -455,6 +456,24 @@ static tra_status read_turned(tra_rel *r, int64_t ordinal, void *buf, char *scra
 
 tra_status tra_rel_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e) {
     return r->turned ? read_turned(r, ordinal, buf, scratch, e) : read_array(r, ordinal, buf, scratch, false, e);
+}
+
+/* Has the page cache the beginning and the end of a chunk? */
+static bool is_cached(const tra_rel *r, const tra_chunkref *c) {
+    char byte;
+    struct iovec one = {&byte, 1};
+    return preadv2(r->vfd->fd, &one, 1, c->addr, RWF_NOWAIT) == 1 &&
+           preadv2(r->vfd->fd, &one, 1, c->addr + (int64_t)c->len - 1, RWF_NOWAIT) == 1;
+}
+
+bool tra_rel_can_read_direct(const tra_rel *r, int64_t ordinal) {
+    if (r->turned || !r->loaded || r->direct_fd < 0 || r->chunks[ordinal].addr < 0 ||
+        r->chunks[ordinal].addr % TRA_PAGE)
+        return false;
+    tra_dims ext;
+    int64_t n;
+    tra_catalog_ext(&r->cat, ordinal, &ext);
+    return tra_dims_product(&ext, &n) && n == r->geom.chunk_elements && !is_cached(r, &r->chunks[ordinal]);
 }
 
 tra_status tra_rel_read_direct(tra_rel *r, int64_t ordinal, void *buf, tra_err *e) {

@@ -148,10 +148,6 @@ TRA_MUSTUSE tra_status tra_rel_check(tra_rel *r, tra_err *e);
  * 4096 bytes, takes next to no processor time, but the full time of the disk. */
 bool tra_rel_can_read_direct(const tra_rel *r, int64_t ordinal);
 TRA_MUSTUSE tra_status tra_rel_read_direct(tra_rel *r, int64_t ordinal, void *buf, tra_err *e);
-/* Maps so many bytes of the file, of which the first are the array, where that was read and verified before, lies in
- * the file as in memory from a whole page on, and is in the page cache; else NULL. What is written there does not reach
- * the file. munmap() it. */
-void *tra_rel_map(const tra_rel *r, int64_t ordinal, size_t bytes);
 
 /* ---- writing ------------------------------------------------------------------------------------------------ */
 

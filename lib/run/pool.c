@@ -9,13 +9,8 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include <xxhash.h>
-
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22 /* of Linux 5.14; before that it fails */
-#endif
 
 tra_pool *tra_pool_new(int64_t budget, const char *scratch) {
     tra_pool *p = tra_calloc(1, sizeof *p);
@@ -324,7 +319,8 @@ tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e) {
 static tra_status read_back(tra_pool *p, tra_block *b, tra_err *e) {
     TRA_TRY(
         tra_pread(b->copy_fd >= 0 ? b->copy_fd : p->fd, b->ptr, (size_t)b->bytes, b->copy_at, "the scratch file", e));
-    if (b->verified || XXH64(b->ptr, (size_t)b->bytes, 0) == b->sum) return b->verified = true, TRA_OK;
+    b->verified = b->verified || XXH64(b->ptr, (size_t)b->bytes, 0) == b->sum;
+    if (b->verified) return TRA_OK;
     return tra_fail(e, TRA_RESOURCE,
                     "the scratch file in %s is damaged: the %" PRId64 " bytes at %" PRId64 " are not those that "
                     "were written; use another --scratch",
@@ -346,8 +342,6 @@ static tra_status loaded(tra_pool *p, tra_block *b, tra_status s) {
 }
 
 tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e) {
-    bool there = b->mapped && madvise(b->ptr, (size_t)b->bytes, MADV_POPULATE_READ) == 0;
-    if (there) return loaded(p, b, TRA_OK); /* else it is copied over the mapping, which the file does not see */
     tra_status s =
         b->copy_at >= 0 ? read_back(p, b, e)
         : b->rel        ? tra_rel_read(b->rel, b->ordinal, b->ptr, scratch, e)
@@ -356,8 +350,7 @@ tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e) 
 }
 
 bool tra_block_direct(const tra_block *b) {
-    return b->copy_at < 0 && b->rel && !b->mapped && tra_rel_can_read_direct(b->rel, b->ordinal) &&
-           (uintptr_t)b->ptr % TRA_PAGE == 0;
+    return b->copy_at < 0 && b->rel && tra_rel_can_read_direct(b->rel, b->ordinal) && (uintptr_t)b->ptr % TRA_PAGE == 0;
 }
 
 tra_status tra_block_load_direct(tra_pool *p, tra_block *b, tra_err *e) {
@@ -384,7 +377,6 @@ tra_status tra_block_take_back(tra_pool *p, tra_block *b, tra_err *e) {
 }
 
 static void forget_copy(tra_pool *p, tra_block *b) {
-    if (b->ptr && b->copy_at >= 0) tra_pool_own_memory(b);
     if (b->copy_at >= 0 && b->copy_fd < 0) tra_space_give(&p->file, b->copy_at, tra_block_footprint(b->bytes));
     b->copy_at = b->copy_fd = -1;
 }

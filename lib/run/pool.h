@@ -31,13 +31,12 @@ typedef struct tra_block {
     bool dirty;          /* the only copy of its contents is in memory */
     bool taken;          /* a worker allocated it, from what is reserved for workers */
     bool spilling;       /* it is being written to scratch, without the pool's lock: whoever wants to pin it waits */
-    bool outside;        /* its memory is a mapping of its own: of a file, or the pool's region was too fragmented */
-    bool mapped;         /* of its file, or of its copy in scratch: nothing is copied */
-    bool verified;       /* its copy was read once and had its sum */
+    bool outside;        /* its memory is a mapping of its own: the pool's region was too fragmented */
     int64_t allocated; /* bytes of memory that it has, or had last; more than `bytes` while a chunk is unpacked in it */
     int64_t copy_at;   /* offset of its copy in the file copy_fd; -1: it has no copy */
     int copy_fd;       /* -1: the pool's scratch file; else a file of a checkpoint, which others keep open */
-    uint64_t sum;      /* XXH64 of the copy */
+    uint64_t sum;      /* XXH64 of the copy, */
+    bool verified;     /* which it had when it was first read */
     tra_rel *rel;      /* the file it comes from, or NULL */
     int64_t ordinal;
     int64_t chunk_bytes;             /* that reading it from `rel` takes on disk */

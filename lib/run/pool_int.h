@@ -39,8 +39,6 @@ bool tra_pool_take_memory(tra_pool *p, tra_block *b, int64_t bytes);
 void tra_pool_give_memory(tra_pool *p, tra_block *b);
 /* Gives back the pages of a block beyond so many bytes. */
 void tra_pool_trim(tra_pool *p, tra_block *b, int64_t bytes);
-/* Copies the pages of a block that is mapped: what the file has there will change. */
-void tra_pool_own_memory(tra_block *b);
 void tra_pool_unmap(tra_pool *p); /* when the pool ends */
 /* Bytes that are left alone for workers. */
 int64_t tra_pool_reserved(const tra_pool *p);

@@ -140,18 +140,6 @@ static void take_window(tra_pool *p, int64_t at, int64_t n) {
     p->resident += more;
 }
 
-static void count_used(tra_pool *p, int64_t n) {
-    p->stats.used += n;
-    p->stats.peak = tra_max64(p->stats.peak, p->stats.used);
-}
-
-/* Counts a mapping of its own. */
-static void count_outside(tra_pool *p, int64_t n) {
-    keep_resident_in_budget(p, n);
-    p->outside_bytes += n;
-    count_used(p, n);
-}
-
 /* worker: the caller may use what is reserved for workers. */
 static void *take_pages(tra_pool *p, int64_t n, bool worker, bool *mapped) {
     *mapped = false;
@@ -164,13 +152,14 @@ static void *take_pages(tra_pool *p, int64_t n, bool worker, bool *mapped) {
     if (!is_warm && at >= 0) {
         take_window(p, at, n);
     } else if (at < 0) { /* there is room, but in pieces */
+        keep_resident_in_budget(p, n);
         ptr = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (ptr == MAP_FAILED) return NULL;
         *mapped = true;
-        count_outside(p, n);
-        return ptr;
+        p->outside_bytes += n;
     }
-    count_used(p, n);
+    p->stats.used += n;
+    p->stats.peak = tra_max64(p->stats.peak, p->stats.used);
     return ptr;
 }
 
@@ -227,46 +216,15 @@ static void give_slot(tra_pool *p, void *ptr) {
     give_pages(p, s, PAGE, false);
 }
 
-/* ---- blocks of files ------------------------------------------------------------------------------------------- */
-
-/* Maps an array of an input, or a copy in scratch, that was read and verified before, so that it need not be copied.
- * Its pages count like others. */
-static void *map_file(tra_pool *p, tra_block *b, int64_t bytes) {
-    enum { LEAST = 16 * PAGE }; /* what is worth a mapping */
-    int64_t n = tra_block_footprint(bytes);
-    void *ptr = NULL;
-    if (bytes != b->bytes || bytes < LEAST || b->taken || page_of(p) > PAGE) return NULL;
-    if (p->stats.used + n + tra_pool_reserved(p) > p->stats.budget) return NULL;
-    if (b->copy_at >= 0 && b->copy_fd < 0 && b->verified && b->copy_at % PAGE == 0) {
-        ptr = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, p->fd, (off_t)b->copy_at);
-        if (ptr == MAP_FAILED) return NULL;
-    } else if (b->copy_at < 0 && b->rel && b->chunk_bytes == bytes) {
-        ptr = tra_rel_map(b->rel, b->ordinal, (size_t)n);
-    }
-    if (!ptr) return NULL;
-    b->outside = b->mapped = true;
-    count_outside(p, n);
-    return ptr;
-}
-
-void tra_pool_own_memory(tra_block *b) {
-    for (int64_t at = 0; b->mapped && at < b->allocated; at += PAGE) {
-        volatile char *page = (char *)b->ptr + at;
-        *page = *page; /* copies it */
-    }
-    b->mapped = false;
-}
-
 /* ---- blocks ---------------------------------------------------------------------------------------------------- */
 
 bool tra_pool_take_memory(tra_pool *p, tra_block *b, int64_t bytes) {
-    b->mapped = false;
     if (bytes <= SMALL)
         b->ptr = take_slot(p, lines_of(bytes), b->taken);
-    else if (!(b->ptr = map_file(p, b, bytes)))
+    else
         b->ptr = take_pages(p, tra_block_footprint(bytes), b->taken, &b->outside);
     b->allocated = bytes;
-    if (b->ptr && !b->mapped && tra_tune.fill) memset(b->ptr, 0xff, (size_t)bytes);
+    if (b->ptr && tra_tune.fill) memset(b->ptr, 0xff, (size_t)bytes);
     if (b->ptr && b->taken) p->taken += tra_block_footprint(bytes);
     return b->ptr != NULL;
 }

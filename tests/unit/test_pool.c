@@ -258,37 +258,3 @@ TEST(large_blocks_take_pages_that_are_resident) {
     CHECK(tra_pool_stat(p).peak <= 20 * M);
     tra_pool_free(p);
 }
-
-/* A copy in scratch is verified when it comes back first, and mapped from then on; what changes is not in the copy. */
-TEST(a_block_that_comes_back_again_is_mapped) {
-    enum { BYTES = 600 << 10 };
-    tra_err e = {0};
-    tra_pool *p = tra_pool_new(1 << 20, check_folder());
-    tra_block *a, *b;
-    bool load;
-    CHECK_INT(tra_block_new(p, BYTES, &a, &e), TRA_OK);
-    memset(a->ptr, 7, BYTES);
-    tra_block_unpin(p, a);
-    for (int round = 0; round < 3; round++) {
-        CHECK_INT(tra_block_new(p, BYTES, &b, &e), TRA_OK); /* drives a out */
-        tra_block_free(p, b);
-        CHECK_INT(tra_block_pin(p, a, &load, &e), TRA_OK);
-        CHECK(load);
-        CHECK_INT(tra_block_load(p, a, NULL, &e), TRA_OK);
-        CHECK_INT(a->mapped, round > 0);
-        CHECK(((char *)a->ptr)[0] == 7 && ((char *)a->ptr)[BYTES - 1] == 7);
-        if (round < 2) tra_block_unpin(p, a);
-    }
-    ((char *)a->ptr)[0] = 8;
-    tra_block_mark_dirty(p, a); /* another block may have its place in scratch */
-    CHECK_INT(tra_block_new(p, 300 << 10, &b, &e), TRA_OK);
-    memset(b->ptr, 9, 300 << 10);
-    tra_block_unpin(p, b);
-    CHECK_INT(tra_pool_reserve(p, 300 << 10, &e), TRA_OK); /* drives b out */
-    CHECK(((char *)a->ptr)[0] == 8 && ((char *)a->ptr)[1] == 7 && ((char *)a->ptr)[BYTES - 1] == 7);
-    tra_pool_release(p, 300 << 10);
-    tra_block_free(p, a);
-    tra_block_free(p, b);
-    CHECK_INT(tra_pool_stat(p).used, 0);
-    tra_pool_free(p);
-}
