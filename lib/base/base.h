@@ -223,7 +223,7 @@ char *tra_exactly(double v, char *buf); /* the first, with a zero byte behind it
 char *tra_human(int64_t bytes, char *buf);
 
 /* Bytes that a command which only streams has for buffers under a ceiling of the process, or under the limit of its
- * cgroup or scheduler where that is lower: 24 MiB less, for code, libraries, stacks; negative where these do not fit. */
+ * cgroup or scheduler where that is lower: 24 MiB less, for code, libraries, stacks; negative where they do not fit. */
 int64_t tra_buffer_bytes(int64_t ceiling);
 /* "145.3 MiB WHAT (--memory 146M)": a size, and the option that gives so much; -v adds the exact number of bytes.
  * Returns buf. */

@@ -90,10 +90,10 @@ writer() {
 @test "clean and doctor leave alone what a process of another container writes, for an hour" {
     unshare -pf --mount-proc true 2>/dev/null || skip "needs the right to make namespaces"
     "$TRA" gen -q --shape 800x800 --block 100x100 -o s.h5
-    slow 150 unshare -pf --mount-proc "$TRA" export -q s.h5 -o s.csv &
+    slow 150 unshare -pf --mount-proc "$TRA" export -q s.h5 -o t.h5 &
     run=$!
-    meet $run compgen -G '.s.csv.tra-*.tmp'
-    temp=$(compgen -G '.s.csv.tra-*.tmp')
+    meet $run compgen -G '.t.h5.tra-*.tmp'
+    temp=$(compgen -G '.t.h5.tra-*.tmp')
     kill -STOP "$(pgrep -P "$run")"
     status 0 tra clean .
     [ -e "$temp" ]
@@ -107,10 +107,11 @@ writer() {
     run=
     status 0 tra clean .
     [ ! -e "$temp" ]
-    "$TRA" export -q s.h5 -o s.csv # and such a file of this host's own namespace goes at once
-    : >.s.csv.tra-99999999.tmp
+    rm -f .t.h5.tra-lock # which is the other container's
+    "$TRA" export -q s.h5 -o t.h5 # and such a file of this host's own namespace goes at once
+    : >.t.h5.tra-99999999.tmp
     status 0 tra clean .
-    [ ! -e .s.csv.tra-99999999.tmp ]
+    [ ! -e .t.h5.tra-99999999.tmp ]
 }
 
 @test "--resume after the renames: inputs that were made anew are computed again" {

@@ -21,7 +21,7 @@ ways() {
 }
 
 @test "as-of joins of one block are what their definition says, and pandas; the reference evaluator agrees" {
-    for seed in {0..23}; do
+    for seed in {0..11}; do
         drawn "$seed" 90 1000
         ways "" "--engine reference"
         for python in "$PYTHON" /usr/bin/python3; do
@@ -33,7 +33,7 @@ ways() {
 }
 
 @test "as-of joins of many blocks are the same on every number of sites, by both transports, under a small ceiling" {
-    for seed in 1 3 5 8 14; do
+    for seed in 1 5 14; do
         drawn "$seed" 700 30
         tra explain --operators --without J-1 p.tra >plan
         grep -q "rows in range" plan
