@@ -17,6 +17,7 @@ typedef struct rows_product {
     bool vector;                 /* these lie side by side, in the dense operand too */
     int cut;                     /* the label that is cut; -1: none */
     double pieces;               /* into so many */
+    double near;                 /* bytes of the dense operand that entries of one row look for */
 } rows_product;
 
 static bool is_among(const int8_t *label, int n, int l) { return memchr(label, l, (size_t)n) != NULL; }
@@ -30,7 +31,10 @@ static bool look(const tra_kernel *join, const tra_type *a, const tra_type *b, r
     const tra_dims *ext = &in[o]->cat->bound, *other = &in[!o]->cat->bound;
     const int8_t *label = join->in[o], *dense = join->in[!o];
     if (ext->n < 2 || ext->n != join->rank[o] || other->n != join->rank[!o]) return false;
-    *x = (rows_product){.entries = (double)tra_type_entries(in[o]).expected / (double)tra_max64(1, in[o]->cat->n),
+    double near = (double)tra_dtype_size(in[!o]->dtype);
+    for (int d = 0; d < other->n; d++) near *= dense[d] == label[0] ? 1 : (double)other->v[d];
+    *x = (rows_product){.near = near,
+                        .entries = (double)tra_type_entries(in[o]).expected / (double)tra_max64(1, in[o]->cat->n),
                         .rows = 1,
                         .width = 1,
                         .cut = -1};
@@ -79,28 +83,38 @@ static double entries_of(const tra_type *t) {
     return (double)tra_type_entries(t).expected / (double)tra_max64(1, t->cat->n);
 }
 
+/* How far from the caches so many bytes are: 0: the nearest has them, 1: none has. */
+static double farness(double bytes) {
+    static const double NEAR = 1 << 20, FAR = 1 << 27;
+    return fmax(0, fmin(1, log2(fmax(2, bytes / NEAR) / 2) / log2(FAR / NEAR / 2)));
+}
+
 double tra_kernel_rows_finding(const tra_kernel *join, const tra_type *a, const tra_type *b) {
     enum { LOOKUP = 48, ORDER = 32, ENTRY = 12 }; /* where no cache has them; bytes */
-    static const double NEAR = 1 << 20, FAR = 1 << 27;
     if (!both_rows(join, a, b)) return 0;
     const tra_type *in[2] = {a, b};
     int o = join->nout > 0 && !is_among(join->in[0], join->rank[0], join->out[0]);
     bool natural[2] = {join->nout == 0 || join->in[o][0] == join->out[0],
                        join->nout == 0 || join->in[!o][join->rank[!o] - 1] == join->out[join->nout - 1]};
-    double far = log2(fmax(2, ENTRY * entries_of(in[!o]) / NEAR)) / log2(FAR / NEAR);
+    double far = farness(ENTRY * entries_of(in[!o]));
     double each = LOOKUP * entries_of(in[o]);
     for (int i = 0; i < 2; i++)
         if (!natural[i]) each += ORDER * entries_of(in[i ? !o : o]);
-    return fmin(1, far) * each;
+    return far * each;
 }
 
 double tra_kernel_rows_share(const tra_kernel *join, const tra_type *a, const tra_type *b, int64_t results) {
     static const double ONE = 0.5;   /* of the memory's rate */
     static const double BOTH = 0.25; /* of products of entries with entries: what they come to is counted besides */
+    static const double MERGED = 6;  /* rows are merged, and results put in rows of their own */
+    static const double COLD = 40;   /* a row of the dense operand, where no cache has it, beside an entry by itself */
     rows_product x;
     if (both_rows(join, a, b) && join->nout > 1) return BOTH;
+    bool each_entry = join && (join->cls == TRA_K_ALIGNED || join->cls == TRA_K_SCALAR);
+    if (each_entry && b && a->layout == &tra_rows && b->layout == &tra_rows) return MERGED;
     if (!look(join, a, b, &x)) return 1;
-    double each = x.vector ? 1 / x.width + OF_VECTOR : 1;
+    double entry = 1 + COLD * farness(x.near);
+    double each = x.vector ? entry / x.width + OF_VECTOR : entry;
     double busy = fmin(THREADS, x.pieces * (double)tra_max64(1, results));
     return ONE * each * THREADS / fmax(1, busy);
 }

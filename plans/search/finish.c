@@ -406,6 +406,7 @@ static tra_plan *make_plan(search *s, const entry *x, reading reading, tra_arena
             if (!is_output(s, g, j) || seen++ != written[g]) continue;
             p->ops[i].what.name = s->m->g->outputs[j].name;
             p->ops[i].what.path = s->m->g->outputs[j].path;
+            p->ops[i].what.target = s->m->g->outputs[j].target;
             p->ops[i].what.levels = s->m->g->outputs[j].stored.levels;
             p->ops[i].what.labels = s->m->g->outputs[j].labels;
             p->ops[i].what.units = s->m->g->outputs[j].units;

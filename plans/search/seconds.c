@@ -84,6 +84,8 @@ static double narrowness(const tra_kernel *k, const tra_dims *a, const tra_dims 
 
 double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *r, tra_dtype t, double busiest,
                         const tra_rates *rates) {
+    /* that take as long as an operation on entries, which more threads make faster than memory is */
+    static const double GATHERS = 5;
     size_t size = tra_dtype_size(t);
     double pace = k ? tra_kernel_pace(k) : 0;
     if (pace > 0) return busiest * pace * 1e-9 * (rates->entries > 0 ? 1 : tra_rates_builtin().memory / rates->memory);
@@ -91,13 +93,15 @@ double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *
     double share = k ? tra_kernel_lapack_share(k, &l->cat->bound) : 0; /* in f64, whatever the operands are */
     if (share > 0) return busiest / (share * rates->flops_f64);
     if (k && !held && (tra_kernel_props(k) & TRA_P_CONTRACTION)) {
-        enum { SLOWER = 4 }; /* than BLAS: integers, which run by loops or are converted for BLAS */
+        enum { SLOWER = 3 }; /* than BLAS: integers, which run by loops or are converted for BLAS */
         bool blas = tra_dtype_rows[t].blas;
         double rate = !blas ? rates->flops_f64 / SLOWER : size == 4 ? rates->flops_f32 : rates->flops_f64;
         double times = r ? narrowness(k, &l->cat->bound, &r->cat->bound, rate, rates->memory / (double)size) : 1;
         return times * busiest / rate;
     }
-    return busiest * (double)size / rates->memory * (k ? tra_kernel_passes(k, held) : 1);
+    double each = (double)size / rates->memory;
+    if (held && k && !tra_kernel_rows(k) && rates->gathers > 0) each = fmax(each, GATHERS / rates->gathers);
+    return busiest * each * (k ? tra_kernel_passes(k, held) : 1);
 }
 
 /* Elements, or rows, that are expected. */
@@ -134,14 +138,57 @@ static double growth_seconds(const tra_plan *p, const tra_op *op, const tra_rate
     return PASSES * fmax(0, terms - 1) / 2 * bytes / p->sites / rates->memory;
 }
 
-/* Seconds for the entries of a product of two operands held by their entries, besides its flops: each is found among
- * the places of its row, put in order and written. BYTES: what memory moves meanwhile; a uniform matrix with 1e8
- * entries in its product with itself took 40 ns for each. */
+/* Seconds for the entries that a product makes, besides its flops: each is found among the places of its row, put in
+ * order and written. BYTES: what memory moves meanwhile; a uniform matrix with 1e8 entries in its product with itself
+ * took 40 ns for each. An operand that is dense makes a result that has entries of its own only where it adds a label.
+ */
 static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
-    enum { BYTES = 200 };
-    if (!op->what.join || !tra_kernel_meets_entries(op->what.join) || !tra_is_held(&op->type)) return 0;
-    if (!tra_is_held(&p->ops[op->in[0]].type) || !tra_is_held(&p->ops[op->in[1]].type)) return 0;
-    return BYTES * (double)tra_type_entries(&op->type).expected / p->sites / rates->memory;
+    enum { BYTES = 200, ADDED = 300 }; /* ADDED: labels, for each of which an entry gets longer */
+    if (!op->what.join || op->type.columns || !tra_is_held(&op->type)) return 0;
+    double made = (double)tra_type_entries(&op->type).expected;
+    const tra_type *in[2] = {&p->ops[op->in[0]].type, &p->ops[op->in[1]].type};
+    bool both = tra_is_held(in[0]) && tra_is_held(in[1]);
+    if (both ? !tra_kernel_meets_entries(op->what.join) : tra_kernel_pace(op->what.join) > 0) return 0;
+    if (!both) made -= (double)tra_type_entries(in[tra_is_held(in[0]) ? 0 : 1]).expected;
+    return (both ? BYTES : ADDED) * fmax(0, made) / p->sites / rates->memory;
+}
+
+/* Seconds for blocks, however small: those of a stage are planned, queued, and found by a worker; those of files are
+ * looked up, checked and noted besides. */
+static double blocks_seconds(const tra_plan *p, const tra_op *op) {
+    static const double READ = 4e-6, MADE = 4e-6, WRITTEN = 1.5e-5;
+    double n = (double)op->type.cat->n / p->sites;
+    if (op->op == TRA_PLAN_OUTPUT) return WRITTEN * n;
+    if (op->predicted.cost.disk_read.expected > 0) return READ * n;
+    return tra_op_is_stage(op) && !op->orders.fused ? MADE * fmax(0, n - 1) : 0; /* one runs at once */
+}
+
+/* Seconds for a result that is exported to a file of another format, as text unless its suffix says else. One thread
+ * of one site does that. */
+static double export_seconds(const tra_op *op, const tra_rates *rates) {
+    static const char *const binary[] = {".npy", ".npz", ".raw", ".h5ad", ".h5"};
+    static const double VALUE = 4e-8, REAL = 8e-8; /* digits of real numbers are many */
+    const char *to = op->op == TRA_PLAN_OUTPUT ? op->what.target : NULL;
+    double rows = expected_of(&op->type), bytes = (double)tra_type_bytes_all(&op->type).expected, seconds = 0;
+    size_t n = to ? strlen(to) : 0;
+    if (!to) return 0;
+    for (size_t i = 0; i < sizeof binary / sizeof *binary; i++) {
+        size_t m = strlen(binary[i]);
+        if (n >= m && strcmp(to + n - m, binary[i]) == 0) return bytes / rates->disk_read + bytes / rates->disk_write;
+    }
+    const tra_schema *s = op->type.columns;
+    for (int c = 0; s && c < s->n; c++)
+        seconds += VALUE + (s->v[c].type == TRA_COL_F64 || s->v[c].type == TRA_COL_F32 ? REAL : 0);
+    if (!s) seconds = VALUE + (tra_dtype_rows[op->type.dtype].blas ? REAL : 0);
+    return rows * seconds;
+}
+
+/* Seconds for what a stage spills to scratch beyond what the stage before it had there, and reads again. */
+static double spill_seconds(const tra_op *op, int64_t *before, const tra_rates *rates) {
+    if (!tra_op_is_stage(op)) return 0;
+    double more = (double)tra_max64(0, op->predicted.spill - *before);
+    *before = op->predicted.spill;
+    return more / rates->disk_write + more / rates->disk_read;
 }
 
 int *tra_plan_runs_in(const tra_plan *p) {
@@ -165,7 +212,7 @@ int *tra_plan_runs_in(const tra_plan *p) {
 
 /* Seconds for a table that is written: statistics of each value, and the dictionaries, one string after the other. */
 static double table_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
-    static const double STRING = 5e-7, VALUE = 240; /* bytes of results that are made in the same time */
+    static const double STRING = 3e-7, VALUE = 240; /* bytes of results that are made in the same time */
     double strings = 0;
     if (op->op != TRA_PLAN_OUTPUT || !op->type.columns) return 0;
     for (int c = 0; c < op->type.columns->n; c++) {
@@ -184,7 +231,7 @@ static double kernel_seconds(const tra_plan *p, const tra_op *o, const tra_rates
     const tra_kernel *k = o->what.join ? o->what.join : o->op == TRA_PLAN_MAP ? o->what.map : NULL;
     if (o->op == TRA_PLAN_MAP && tra_kernel_lapack_share(k, &l->cat->bound) == 0)
         work *= tra_map_passes(l, &o->type) * tra_kernel_order_share(k, l, &o->type);
-    if (o->op == TRA_PLAN_JOINAGG) work *= tra_kernel_rows_share(k, l, r, tra_ceil_div(o->type.cat->n, p->sites));
+    if (o->what.join) work *= tra_kernel_rows_share(k, l, r, tra_ceil_div(o->type.cat->n, p->sites));
     return tra_work_seconds(k, l, r, o->type.dtype, work, rates);
 }
 
@@ -199,6 +246,7 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
     enum { NETWORK, DISK, WORK, PARTS };
     double(*spent)[PARTS] = tra_calloc((size_t)p->nops, sizeof *spent); /* of the stage that ends here */
     int *at = tra_plan_runs_in(p);
+    int64_t spilled = 0;
     p->cost.seconds = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
@@ -208,8 +256,10 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         s[DISK] += (((double)c->disk_read.expected + c->made) / rates->disk_read +
                     (double)c->disk_write.expected / rates->disk_write) /
                    p->sites;
+        s[DISK] += spill_seconds(o, &spilled, rates);
         s[WORK] += kernel_seconds(p, o, rates) + tree_seconds(p, o, rates) + growth_seconds(p, o, rates) +
-                   entries_seconds(p, o, rates) + table_seconds(p, o, rates) + turn_seconds(p, o);
+                   entries_seconds(p, o, rates) + table_seconds(p, o, rates) + blocks_seconds(p, o) +
+                   export_seconds(o, rates) + turn_seconds(p, o);
         /* memory is touched for the first time when more is held than ever before */
         if (rates->touch > 0 && i > 0)
             s[WORK] += (double)(c->peak_memory - p->ops[i - 1].predicted.cost.peak_memory) / rates->touch;

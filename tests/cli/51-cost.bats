@@ -61,7 +61,7 @@ END
     py 'a, b = (json.load(open(f"{n}.json"))["plans"][0] for n in (1200, 2400))
 times = (600 * 600 - 600) / (300 * 300 - 300) # tuples
 assert abs(b["flops"] - times * a["flops"]) < 1 and a["strategy"] == b["strategy"], (a["flops"], b["flops"])
-assert abs(b["seconds"] / a["seconds"] / times - 1) < .05, (a["seconds"], b["seconds"])'
+assert .7 < b["seconds"] / a["seconds"] / times < 1.05, (a["seconds"], b["seconds"]) # results are twice as many only'
 }
 
 @test "cost, explain, compile and run take the same options of plans; a plan file keeps the codec of its outputs" {
