@@ -140,7 +140,7 @@ typedef struct tra_op_what {
     int64_t norigins;
     int64_t size;     /* TILE: extent of a tile along `dim` */
     const char *path; /* INPUT, READALL, OUTPUT: file[:name] */
-    const char *target; /* OUTPUT: the file of another format that this one is exported to; NULL: none, or a plan of a file */
+    const char *target; /* OUTPUT: what it is exported to; NULL: nothing, or the plan was read from a file */
     /* OUTPUT: the storage format of the arrays in the file. levels: by levels (stored.h); mapping: by a mapping that is
      * not one of levels (mapped.h); both NULL: dense arrays, or a table. */
     const struct tra_levels *levels;
