@@ -169,9 +169,9 @@ static const char *why_busy(const findings *f, int op, int site) {
     if (o->type.columns && o->type.bounded && all > 0 && rows * f->m->sites > all * 5 / 4)
         return tra_arena_printf(
             f->a,
-            "It made %.0f %% of the rows: rows with one value of a key are all made by one site. A key "
+            "It made %.0f %% of the rows of%.60s: rows with one value of its key are all made by one site. A key "
             "with more values, or values that repeat less, would spread them; more sites would not.",
-            100 * (double)rows / (double)all);
+            100 * (double)rows / (double)all, f->s->ops[op].label + strlen(tra_plan_op_text(o->op)));
     if (does_linear_algebra(f->s->plan, op))
         return "Linear algebra on a matrix is done by one site: more threads (--threads) make it faster, more sites do "
                "not.";
