@@ -60,9 +60,10 @@ typedef struct building {
     const char *const *defines;
 } building;
 
-/* J-1: the bytes up to which right tables of joins are not divided. A plan that the ceiling has no room for is made
- * anew with divided ones; and if it has none for that either, with whole ones, however large. */
-static int64_t whole_of(const tra_plan_options *o) { return o->without_rules & TRA_WHOLE_BIT ? 0 : o->memory / 4; }
+/* J-1: the bytes up to which right tables of joins are not divided: what a whole one takes is spared many times over,
+ * since parts of both tables are written and read. A plan that the ceiling has no room for is made anew with divided
+ * ones; and if it has none for that either, with whole ones, however large. */
+static int64_t whole_of(const tra_plan_options *o) { return o->without_rules & TRA_WHOLE_BIT ? 0 : o->memory; }
 
 /* Plans anew with right tables up to so many bytes whole. *least: the ceiling that would do. */
 static tra_status plan_whole(tra_job *job, const building *b, int64_t whole, int64_t *least, tra_err *e) {
