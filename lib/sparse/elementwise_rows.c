@@ -282,7 +282,7 @@ static int alone(const job *j, int64_t row, int64_t *end) {
     for (int i = 0; i < j->nargs; i++) {
         const operand *x = &j->arg[i];
         const tra_rows_view *v = &x->in.v;
-        if (x->in.dense || x->wide || !x->leads || !is_plain(j, i)) return -1;
+        if (x->in.dense || x->wide || !x->leads) return -1;
         int64_t next = x->r < v->nrows ? v->row[x->r] : j->rows;
         if (next == row && which >= 0) return -1;
         if (next == row)
@@ -296,12 +296,14 @@ static int alone(const job *j, int64_t row, int64_t *end) {
 /* The values of n entries from `first` on, into the result from its next place on. False: one is 0. */
 static bool compute_stretch(job *j, int which, int64_t first, int64_t n, tra_rows_maker *to) {
     batch *b = j->batch;
-    size_t size = tra_dtype_size(j->typed.load[which]), each = tra_dtype_size(j->type);
+    const operand *x = &j->arg[which];
+    tra_dtype from = x->in.cell->array.dtype;
+    size_t size = tra_dtype_size(from), each = tra_dtype_size(j->type);
     memset(b->in[1 - which], 0, sizeof b->in[0]);
     for (int64_t k = 0, here; k < n; k += here) {
         char *value = to->v.value + (size_t)(to->v.n + k) * each;
         here = tra_min64(TRA_STRIP, n - k);
-        memcpy(b->in[which], j->arg[which].in.v.value + (size_t)(first + k) * size, (size_t)here * size);
+        tra_convert(b->in[which], j->typed.load[which], x->in.v.value + (size_t)(first + k) * size, from, here);
         tra_job_compute(j, b->in, here, value);
         if (has_zero(value, j->type, here)) return false;
     }
