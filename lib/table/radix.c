@@ -30,13 +30,13 @@ static bool is_ascending(const words *w) {
 }
 
 /* Scatters n words by the digit from `shift` on; end[d] becomes the end of those of digit d. */
-static void scatter(const uint64_t *v, uint64_t *to, int64_t n, int shift, int width, int32_t *end) {
+static void scatter(const uint64_t *v, uint64_t *to, int64_t n, int shift, int width, uint32_t *end) {
     uint64_t mask = low_bits(width);
-    int32_t sum = 0;
+    uint32_t sum = 0;
     memset(end, 0, sizeof *end << width);
     for (int64_t i = 0; i < n; i++) end[v[i] >> shift & mask]++;
     for (uint64_t d = 0; d <= mask; d++) {
-        int32_t count = end[d];
+        uint32_t count = end[d];
         end[d] = sum;
         sum += count;
     }
@@ -57,7 +57,7 @@ static void insert_words(uint64_t *v, int64_t n) {
 static void sort_from_top(uint64_t *v, uint64_t *other, int64_t n, int lowest, bool away) {
     enum { FEW = 24 };
     uint64_t all = UINT64_MAX, any = 0;
-    int32_t end[MOST_DIGITS];
+    uint32_t end[MOST_DIGITS];
     for (int64_t i = 0; i < n && n > FEW; i++) all &= v[i], any |= v[i];
     int top = bits_of(all ^ any), log = 63 - __builtin_clzll((uint64_t)n | 1);
     if (n <= FEW || top <= lowest) {
@@ -77,7 +77,7 @@ static void sort_words(words *w) {
     uint64_t mask = low_bits(w->row_bits);
     if (w->used == 0 || is_ascending(w)) return;
     if (w->used <= 2 * WIDEST && w->n <= 1 << 20) {
-        int32_t end[MOST_DIGITS];
+        uint32_t end[MOST_DIGITS];
         int width = (w->used + 1) / 2;
         for (int shift = 64 - w->used; shift < 64; shift += width) {
             scatter(w->word, w->other, w->n, shift, (int)tra_min64(width, 64 - shift), end);
@@ -176,7 +176,7 @@ static bool is_plain(const int64_t *at, int64_t n) {
 }
 
 static void order_rows(const tra_batch *b, int ncolumns, const int *column, const bool *desc, words w) {
-    if (w.n <= TRA_ORDER_FEW) {
+    if (w.n <= TRA_ORDER_FEW || w.n > UINT32_MAX) {
         tra_order_by_merging(b, ncolumns, column, desc, w.at, w.n, (int64_t *)w.word);
         return;
     }

@@ -262,10 +262,12 @@ static void find_waits(findings *f, bool busy) {
     const tra_timeline *t = &f->m->timeline;
     double did[TRA_DOINGS_COUNT] = {0}, main[TRA_DOINGS_COUNT] = {0}, all = 0, first = 0;
     for (int s = 0; s < t->sites; s++)
-        for (int b = 0; b < t->buckets; b++)
-            for (int w = 0; w<t->threads && * tra_timeline_at(t, s, b, TRA_TL_OP)> 0; w++) /* while operators ran */
+        for (int b = 0; b < t->buckets; b++) {
+            if (*tra_timeline_at(t, s, b, TRA_TL_OP) <= 0) continue; /* no operator ran */
+            for (int w = 0; w < t->threads; w++)
                 for (int k = 0; k < TRA_DOINGS_COUNT; k++)
                     (w ? did : main)[k] += (double)*tra_timeline_at(t, s, b, tra_timeline_did(w, (tra_doing)k));
+        }
     for (int k = 0; k < TRA_DOINGS_COUNT; k++) all += did[k], first += main[k];
     if (t->sites > 1 && main[TRA_DO_EXCHANGE] > 0.2 * first)
         add(f,

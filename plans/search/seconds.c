@@ -84,8 +84,7 @@ static double narrowness(const tra_kernel *k, const tra_dims *a, const tra_dims 
 
 double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *r, tra_dtype t, double busiest,
                         const tra_rates *rates) {
-    /* that take as long as an operation on entries, which more threads make faster than memory is */
-    static const double GATHERS = 5;
+    static const double GATHERS = 5; /* gathers take as long as an operation on an entry; threads share them out */
     size_t size = tra_dtype_size(t);
     double pace = k ? tra_kernel_pace(k) : 0;
     if (pace > 0) return busiest * pace * 1e-9 * (rates->entries > 0 ? 1 : tra_rates_builtin().memory / rates->memory);
@@ -140,10 +139,10 @@ static double growth_seconds(const tra_plan *p, const tra_op *op, const tra_rate
 
 /* Seconds for the entries that a product makes, besides its flops: each is found among the places of its row, put in
  * order and written. BYTES: what memory moves meanwhile; a uniform matrix with 1e8 entries in its product with itself
- * took 40 ns for each. An operand that is dense makes a result that has entries of its own only where it adds a label.
- */
+ * took 40 ns for each. Where one operand is dense, the result has more entries than the other one only where the dense
+ * one adds a label; ADDED: the bytes for each of these. */
 static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
-    enum { BYTES = 200, ADDED = 300 }; /* ADDED: labels, for each of which an entry gets longer */
+    enum { BYTES = 200, ADDED = 300 };
     if (!op->what.join || op->type.columns || !tra_is_held(&op->type)) return 0;
     double made = (double)tra_type_entries(&op->type).expected;
     const tra_type *in[2] = {&p->ops[op->in[0]].type, &p->ops[op->in[1]].type};

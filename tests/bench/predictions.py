@@ -3,8 +3,8 @@
 
 usage: tests/bench/predictions.py [--fitted | --neighbours | NAME...]
 
-The cost model was fitted to the first set of programs; the neighbours, of other types, shapes, storages, operators and
-sizes, were not looked at for that. It calibrates first. On a machine that is busy with other things wall seconds tell
+The cost model was fitted to the first set of programs, then by the worst of the neighbours, which are of other types,
+shapes, storages, operators and sizes: neither set is a test of it by programs that it has not seen. It calibrates first. On a machine that is busy with other things wall seconds tell
 nothing: TRA_BENCH_CPU=1 takes the least processor time of TRA_BENCH_REPEATS runs of one thread, puts the clock of it in
 the place of the wall clock of calibrate, and takes for the disk what copies from the page cache take. Inputs that
 tests/bench/h2o and evals.py made are used where TRA_BENCH_DIR has them."""

@@ -304,8 +304,8 @@ TEST(errors) {
                                   "2:5: note: the other one\n3:5: error: a relation is expected here\n");
     ERRORS("output C\noutput p\noutput A to \"x.h5\"\noutput B to \"./x.h5:data\"\noutput B to \"x.h5:b\"",
            "2:8: error: there is no relation 'C'\n3:8: error: 'p' is a param; a relation is expected here\n"
-           "1:72: note: defined here\n5:13: error: dir/./x.h5:data is the file of another output already\n"
-           "4:1: note: the other output\n6:13: error: dir/x.h5:b is the file of another output already\n"
+           "1:72: note: defined here\n5:13: error: ./x.h5:data is the file of another output already\n"
+           "4:1: note: the other output\n6:13: error: x.h5:b is the file of another output already\n"
            "4:1: note: the other output\n");
     ERRORS("input C : f16 [2]\ninput D : f64 [-1, 3]\ninput E : f64 [2, 3] by [1]\ninput F : f64 [2] by [0]\n"
            "input G : f64 [2] at part(1)\ninput H : f64 [2] at home\ninput I : f64 [4] at part(0)",
