@@ -127,9 +127,15 @@ static const char *table_difference(tra_build *b, const tra_type *state, const t
         if (strcmp(name, y->name) != 0)
             return tra_arena_printf(b->arena, "column %d is %s in the state, %s in its next value", i + 1, name,
                                     y->name);
-        if (x->type != y->type)
-            return tra_arena_printf(b->arena, "%s is %s in the state, %s in its next value", name,
-                                    tra_coltype_name(x->type), tra_coltype_name(y->type));
+        if (x->type != y->type) {
+            const char *is = tra_coltype_name(x->type), *becomes = tra_coltype_name(y->type);
+            bool numbers = tra_coltype_is_number(x->type) && tra_coltype_is_number(y->type);
+            return tra_arena_printf(b->arena,
+                                    numbers ? "%s is %s in the state, %s in its next value; before the loop, "
+                                              "project(T, %s = %s(%s), *) begins with %s"
+                                            : "%s is %s in the state, %s in its next value",
+                                    name, is, becomes, name, becomes, name, becomes);
+        }
         if (tra_column_has_states(x) != tra_column_has_states(y))
             return tra_arena_printf(b->arena, "%s may be NULL in the %s only", name,
                                     tra_column_has_states(x) ? "state" : "next value");

@@ -126,4 +126,11 @@ END
     printf 'state v[j] = gen([10])\nrepeat 2 { next v[j] = v[j] }\noutput v\n' >p.tra
     status 2 tra check p.tra
     has "without labels: n = gen(uniform, [3, 4], seed = 1)"
+    printf 'a,b\n1,2\n,3\n' >s.csv
+    printf 'input s from "s.csv"\nstate T = s\nrepeat 3 as t { next T = project(T, a = if(isnull(a), t, a), b) }\noutput T to "T.csv"\n' >p.tra
+    status 2 tra run p.tra
+    has "a is i32 in the state, i64 in its next value; before the loop, project(T, a = i64(a), *) begins with i64"
+    sed -i 's/T = s$/T = project(s, a = i64(a), *)/' p.tra
+    status 0 tra run -q p.tra
+    [ "$(cat T.csv)" = "$(printf 'a,b\n1,2\n0,3')" ]
 }
