@@ -152,14 +152,14 @@ static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rat
     return (both ? BYTES : ADDED) * fmax(0, made) / p->sites / rates->memory;
 }
 
-/* Seconds for blocks, however small: those of a stage are planned, queued, and found by a worker; those of files are
- * looked up, checked and noted besides. */
+/* Seconds for blocks beyond the first, however small: those of a stage are planned, queued, and found by a worker; those
+ * of files are looked up, checked and noted besides. */
 static double blocks_seconds(const tra_plan *p, const tra_op *op) {
-    static const double READ = 4e-6, MADE = 4e-6, WRITTEN = 1.5e-5;
-    double n = (double)op->type.cat->n / p->sites;
-    if (op->op == TRA_PLAN_OUTPUT) return WRITTEN * n;
-    if (op->predicted.cost.disk_read.expected > 0) return READ * n;
-    return tra_op_is_stage(op) && !op->orders.fused ? MADE * fmax(0, n - 1) : 0; /* one runs at once */
+    static const double READ = 4e-6, MADE = 2e-6, WRITTEN = 1.5e-5;
+    double more = fmax(0, (double)op->type.cat->n / p->sites - 1);
+    if (op->op == TRA_PLAN_OUTPUT) return WRITTEN * more;
+    if (op->predicted.cost.disk_read.expected > 0) return READ * more;
+    return tra_op_is_stage(op) && !op->orders.fused ? MADE * more : 0;
 }
 
 /* Seconds for a result that is exported to a file of another format, as text unless its suffix says else. One thread

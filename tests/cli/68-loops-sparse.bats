@@ -49,10 +49,11 @@ output A
 output B
 output C
 END
-        status 0 tra run -q --threads 1 products.tra
+        status 0 tra compile products.tra --threads 1 -o products.plan # what is chosen depends on threads
+        status 0 tra run -q --threads 1 products.plan
         for x in A B C; do mv $x.h5 one$x.h5; done
         for threads in 2 5; do
-            status 0 tra run -q --threads $threads products.tra
+            status 0 tra run -q --threads $threads products.plan
             for x in A B C; do status 0 tra diff $x.h5 one$x.h5; done
         done
     done

@@ -206,7 +206,7 @@ advised() {
     [ "$(json plans.0.scratch_bytes)" -lt "$scratch" ]
     is "$scratch" bash -c "'$TRA' cost --memory 44M --threads 2 p.tra | tail -1 | cut -f 11"
     # what of the bound of the result has no room in memory, and all of it for what waits for its place in the file
-    [ "$scratch" -ge $((3 * 1500 * 1500 * 12 / 2)) ] || { echo "$scratch"; false; }
+    [ "$scratch" -ge $((7 * 1500 * 1500 * 12 / 5)) ] || { echo "$scratch"; false; }
     status 4 tra run -q p.tra --memory 44M --threads 2 --scratch-limit $((scratch - 1))
     has "of scratch, over --scratch-limit"
     [ ! -e c.h5 ]
