@@ -51,15 +51,16 @@ static tra_rates share_of(const tra_machine *m, int here, int threads, int cores
                        .disk_unhidden = or_else(m->rates.disk_unhidden, r.disk_unhidden)};
 }
 
-/* The built-in ones of such a site; cores: those of the machine. Its sites share the memory, of which a core alone does
- * not use more than a part. */
+/* The built-in ones of such a site; cores: those of the machine. Its sites share the memory, unless --threads insists;
+ * a core alone does not use more than a part of it. */
 static tra_rates share_of_builtin(int here, int threads, int cores) {
     static const double PART = 0.75;
     double own = cores_of_site(here, threads, cores);
     tra_rates r = tra_rates_builtin();
     r.flops_f64 *= own;
     r.flops_f32 *= own;
-    r.memory *= fmin(1, here * own * PART) / here;
+    int sharers = tra_planning_opts.threads_given ? 1 : here;
+    r.memory *= fmin(1, sharers * own * PART) / sharers;
     return r;
 }
 

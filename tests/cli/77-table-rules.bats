@@ -386,7 +386,7 @@ for i in range(60000): print(f"{i * 7 % 13 - 2},{i},{i % 90}")' | tra import -q 
 }
 
 @test "Q-15: of groups that are joined by their keys those are made whose keys the other table has" {
-    trips 30000 3000 9 4 4 7
+    trips 3000 1000 9 4 4 7
     local few='F = select(station, lat > 20)
 ' how
     for how in inner left semi anti 'left, nulls = match'; do
