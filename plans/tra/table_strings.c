@@ -268,7 +268,7 @@ tra_node *tra_table_without(const tra_table_builder *w, tra_node *n, int count, 
     tra_table_builder one = {.b = w->b, .call = w->call, .in = n, .op.op = TRA_TABLE_PROJECT};
     const tra_schema *s = n ? n->type.columns : NULL;
     bool any = false;
-    for (int c = 0; s && c < s->n; c++) {
+    for (int c = 0; count > 0 && s && c < s->n; c++) {
         int i = 0;
         while (i < count && strcmp(name[i], s->v[c].name) != 0) i++;
         any = any || i < count;
