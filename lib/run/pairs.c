@@ -208,10 +208,19 @@ int64_t tra_side_lines(const tra_side *s, int64_t from, int64_t to) {
     return n;
 }
 
-static int64_t run_end(const tra_side *s, int64_t at, int64_t end) { /* of the entries with at's (k, contracted) */
-    int64_t i = at;
-    while (i < end && s->v[i].k == s->v[at].k && s->v[i].contracted == s->v[at].contracted) i++;
-    return i;
+/* Where the entries with (k, contracted) of entry `at` end, which lie side by side: each superblock of many asks. */
+static int64_t run_end(const tra_side *s, int64_t at, int64_t end) {
+    const tra_pairs_entry *v = s->v, *of = &v[at];
+    int64_t last = at, step = 1;
+    for (; last + step < end && v[last + step].k == of->k && v[last + step].contracted == of->contracted; step *= 2)
+        last += step;
+    for (end = tra_min64(end, last + step); last + 1 < end;) {
+        int64_t middle = last + (end - last) / 2;
+        bool same = v[middle].k == of->k && v[middle].contracted == of->contracted;
+        last = same ? middle : last;
+        end = same ? end : middle;
+    }
+    return end;
 }
 
 tra_walk tra_walk_begin(const tra_pairs *x, const tra_pairs_range *b) {
