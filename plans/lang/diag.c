@@ -1,6 +1,7 @@
 /* diag.c - diagnostics: collected, and shown with their line and a caret. */
 #include "lang.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,17 @@ void tra_diag_also(tra_diags *d, tra_span at, const char *note) {
 }
 
 static bool starts_char(char c) { return ((unsigned char)c & 0xC0) != 0x80; }
+
+static bool is_of_name(char c) { return isalnum((unsigned char)c) || c == '_' || (c & 0x80); }
+
+bool tra_script_has_name(const tra_script *s, int from, int end, const char *name) {
+    size_t len = strlen(name);
+    const char *text = s->text + from, *to = s->text + end;
+    for (const char *p = text; p + len <= to; p++)
+        if (strncmp(p, name, len) == 0 && (p == text || !is_of_name(p[-1])) && (p + len == to || !is_of_name(p[len])))
+            return true;
+    return false;
+}
 
 void tra_script_place(const tra_script *s, int at, int *line, int *column) {
     *line = *column = 1;

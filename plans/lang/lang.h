@@ -49,6 +49,8 @@ void tra_diag_also(tra_diags *d, tra_span at, const char *note);
 /* FILE:LINE:COLUMN: error: text, the line, a caret under the span, advice. Sorted by place. colour: ANSI. */
 void tra_diags_print(const tra_diags *d, bool colour, tra_str *out);
 void tra_script_place(const tra_script *s, int at, int *line, int *column); /* from 1; columns count code points */
+/* Does the source from `from` to `end` (bytes) have a name, as a whole word? */
+bool tra_script_has_name(const tra_script *s, int from, int end, const char *name);
 
 /* ---- syntax tree -------------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,6 @@
 
 #include "../../lib/relation/stand_in.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,18 +22,6 @@ const char *tra_program_dir(tra_arena *a, const char *path) {
     return !slash ? "." : slash == path ? "/" : tra_arena_strndup(a, path, (size_t)(slash - path));
 }
 
-static bool in_name(char c) { return isalnum((unsigned char)c) || c == '_' || (c & 0x80); }
-
-/* Does a span of the source hold a word? */
-static bool span_has(const tra_script *src, tra_span at, const char *word) {
-    size_t len = strlen(word);
-    const char *text = src->text + at.at, *end = text + at.len;
-    for (const char *p = text; p + len <= end; p++)
-        if (strncmp(p, word, len) == 0 && (p == text || !in_name(p[-1])) && (p + len == end || !in_name(p[len])))
-            return true;
-    return false;
-}
-
 /* A column of a text file where no row has a value is a string, which most statements refuse. Errors whose place names
  * such a column say so. */
 static void advise_types(const tra_graph *g, tra_diags *d) {
@@ -49,7 +36,7 @@ static void advise_types(const tra_graph *g, tra_diags *d) {
                                                   "--types %s=f64 (or another type) says what it is",
                                                   column->name, column->name);
             for (tra_diag *v = d->v; v < d->v + d->n; v++)
-                if (!v->warning && span_has(d->src, v->span, column->name)) v->advice = advice;
+                if (!v->warning && tra_script_has_name(d->src, v->span.at, v->span.at + v->span.len, column->name)) v->advice = advice;
         }
     }
 }

@@ -3,7 +3,6 @@
 #include "storage.h"
 #include "table_build.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /* A loop that is being built. */
@@ -187,14 +186,9 @@ static void build_until(tra_build *b, building *w) {
     if (!w->loop->until) w->ok = false;
 }
 
-static bool is_of_name(char c) { return isalnum((unsigned char)c) || c == '_'; }
-
 /* Does the program name it after the loop? */
 static bool is_named_after(const tra_build *b, const tra_stmt *loop, const char *name) {
-    size_t n = strlen(name);
-    for (const char *s = b->g->src->text + loop->span.at + loop->span.len; (s = strstr(s, name)); s += n)
-        if (!is_of_name(s[-1]) && !is_of_name(s[n])) return true;
-    return false;
+    return tra_script_has_name(b->g->src, loop->span.at + loop->span.len, b->g->src->n, name);
 }
 
 /* The trace of a loop in this one that is read after it: a state, which each turn gives what that traced. */
