@@ -29,7 +29,11 @@ static tra_status find_measured(tra_job *job, const tra_profiled_plan *of, const
 /* What the command line leaves open is as in the run that was measured; the optimizer only if that run is analyzed. */
 static void as_measured(const tra_profiled_plan *of, tra_request *r) {
     if (!r->memory_given) r->options.memory = of->memory, r->memory_given = true;
-    if (!r->threads_given) r->options.threads = of->threads;
+    if (!r->threads_given) {
+        tra_planning_opts.threads_given = r->options.threads_given = of->threads_given;
+        r->options.threads = of->threads;
+        r->options.rates = tra_planning_rates_here(r->options.sites, r->options.threads);
+    }
     if (!r->cost_given) r->options.cost = of->cost;
     if (!r->optimizer_given && analyze) r->options.optimizer = of->optimizer;
     r->options.reproducible |= of->reproducible;
@@ -53,15 +57,7 @@ static tra_status load(const char *path, tra_job *job, tra_profile *m, tra_err *
     TRA_TRY(tra_made_planning(&r, as != NULL, e));
     TRA_TRY(tra_job_load(path, &r, job, e));
     tra_status s = analyze ? find_measured(job, &of, m, e) : TRA_OK;
-    if (s == TRA_OK) return s;
-    tra_job_free(job);
-    if (r.threads_given) return s;
-    tra_planning_opts.threads_given = true; /* the run may have been given its threads, and so other rates */
-    r.options.rates = tra_planning_rates_here(r.options.sites, r.options.threads);
-    TRA_TRY(tra_job_load(path, &r, job, e));
-    tra_err again = {0};
-    if (find_measured(job, &of, m, &again) == TRA_OK) return *e = (tra_err){0}, TRA_OK;
-    tra_job_free(job);
+    if (s != TRA_OK) tra_job_free(job);
     return s;
 }
 

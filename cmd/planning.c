@@ -103,6 +103,7 @@ tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e)
                     .cost = (tra_cost_model)p->cost,
                     .optimizer = (tra_optimizer)p->optimizer,
                     .threads = threads,
+                    .threads_given = p->threads_given,
                     .reproducible = p->reproducible,
                     .first = 1,
                     .compress = codec.zstd ? codec.level : 0,

@@ -24,7 +24,7 @@ typedef struct tra_profiled_plan {
     int64_t memory;
     tra_cost_model cost;
     tra_optimizer optimizer;
-    bool reproducible;
+    bool reproducible, threads_given;
     uint64_t digest; /* of the plan */
 } tra_profiled_plan;
 /* A file of run --profile. */

@@ -255,6 +255,7 @@ static void render(const tra_job *job, int k, bool operators, const tra_profile 
     tra_json_str(&j, "optimizer", tra_optimizer_text(job->options.optimizer));
     tra_json_int(&j, "memory_bytes", job->options.memory);
     tra_json_int(&j, "threads", job->options.threads);
+    if (job->options.threads_given) tra_json_bool(&j, "threads_given", true);
     tra_json_bool(&j, "reproducible", job->options.reproducible);
     if (job->options.reproducible) tra_json_num(&j, "cost_without", job->free_cost);
     tra_json_int(&j, "chosen", job->plan->rank);

@@ -124,6 +124,13 @@ static bool read_loops(const char *json, tra_profile *p) {
     return true;
 }
 
+/* Is the member true? An older tra may have left it out. */
+static bool is_true(const char *json, const char *path) {
+    size_t n;
+    const char *v = tra_json_find(json, path, &n);
+    return v && n == 4 && strncmp(v, "true", n) == 0;
+}
+
 static bool parse(const char *json, tra_profiled_plan *of, tra_profile *p) {
     char text[64], *end;
     int64_t sites, threads;
@@ -133,9 +140,8 @@ static bool parse(const char *json, tra_profiled_plan *of, tra_profile *p) {
         !read_string(json, "optimizer", text, sizeof text) || !tra_optimizer_parse(text, &of->optimizer) ||
         !read_string(json, "plans.0.digest", text, sizeof text))
         return false;
-    char *reproducible = value_at(json, "reproducible");
-    of->reproducible = reproducible && strcmp(reproducible, "true") == 0;
-    free(reproducible);
+    of->reproducible = is_true(json, "reproducible");
+    of->threads_given = is_true(json, "threads_given");
     of->digest = strtoull(text, &end, 16);
     of->sites = p->sites = (int)sites;
     of->threads = (int)threads;
@@ -144,9 +150,7 @@ static bool parse(const char *json, tra_profiled_plan *of, tra_profile *p) {
         snprintf(text, sizeof text, "run.hosts.%d", s);
         if (!read_string(json, text, p->host[s], TRA_HOSTNAME)) return false;
     }
-    size_t n;
-    const char *resumed = tra_json_find(json, "run.resumed", &n); /* an older tra did not say it */
-    p->resumed = resumed && n == 4 && strncmp(resumed, "true", n) == 0;
+    p->resumed = is_true(json, "run.resumed");
     return *end == 0 && read_number(json, "run.seconds", &p->seconds) &&
            read_number(json, "run.process_seconds", &p->process_seconds) &&
            read_string(json, "run.blas_kernel", p->kernel, sizeof p->kernel) && read_operators(json, p) &&

@@ -82,13 +82,14 @@ typedef struct tra_plan_options {
     bool by_eindecomp; /* of tra_search: `cost` says which plan of a strategy is kept, the eindecomp model in which
                         * order they come */
     tra_optimizer optimizer;
-    int threads;       /* workers per site */
-    int compress;      /* zstd level of the outputs, 0: none */
-    bool reproducible; /* plans whose results' bits do not depend on the number of sites (lib/physical/tree.h); not
-                        * rewritten */
-    bool over;         /* when no plan fits the memory: return all of them instead of an error (explain) */
-    int first, also;   /* make only the first so many plans (0: all), and the one of rank `also` */
-    int64_t planned;   /* peak bytes of another search before this one, which it gave back */
+    int threads;        /* workers per site */
+    bool threads_given; /* the user says how many: the rates are of as many cores */
+    int compress;       /* zstd level of the outputs, 0: none */
+    bool reproducible;  /* plans whose results' bits do not depend on the number of sites (lib/physical/tree.h); not
+                         * rewritten */
+    bool over;          /* when no plan fits the memory: return all of them instead of an error (explain) */
+    int first, also;    /* make only the first so many plans (0: all), and the one of rank `also` */
+    int64_t planned;    /* peak bytes of another search before this one, which it gave back */
     tra_rates rates;
     uint64_t without;       /* rules of the optimizer of kernels (plans/storel) that are left out, as bits, */
     uint64_t without_rules; /* and of those that rewrite expressions (plans/rules) */

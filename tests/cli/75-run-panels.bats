@@ -245,7 +245,7 @@ advised() {
     printf 'input A from "A.h5"\ninput B from "B.h5"\nS[i,j] = A[i,j] + B[j,i]\n' >p.tra
     printf 'C[i,k] as csr = sum S[i,j] * B[j,k]\noutput S\noutput C\n' >>p.tra
     local ended=0
-    for mib in 33 36 38 40 42; do # of estimates: where it ends, and whether it does, differs from run to run
+    for mib in 30 33 36 38 40 42; do # of estimates: where it ends, and whether it does, differs from run to run
         code=0
         tra run -q --threads 1 --memory ${mib}M p.tra 2>said || code=$?
         [ "$code" = 0 ] && continue
