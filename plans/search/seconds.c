@@ -152,8 +152,8 @@ static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rat
     return (both ? BYTES : ADDED) * fmax(0, made) / p->sites / rates->memory;
 }
 
-/* Seconds for blocks beyond the first, however small: those of a stage are planned, queued, and found by a worker; those
- * of files are looked up, checked and noted besides. */
+/* Seconds for blocks beyond the first, however small: those of a stage are planned, queued, and found by a worker;
+ * those of files are looked up, checked and noted besides. */
 static double blocks_seconds(const tra_plan *p, const tra_op *op) {
     static const double READ = 4e-6, MADE = 2e-6, WRITTEN = 1.5e-5;
     double more = fmax(0, (double)op->type.cat->n / p->sites - 1);

@@ -36,7 +36,8 @@ static void advise_types(const tra_graph *g, tra_diags *d) {
                                                   "--types %s=f64 (or another type) says what it is",
                                                   column->name, column->name);
             for (tra_diag *v = d->v; v < d->v + d->n; v++)
-                if (!v->warning && tra_script_has_name(d->src, v->span.at, v->span.at + v->span.len, column->name)) v->advice = advice;
+                if (!v->warning && tra_script_has_name(d->src, v->span.at, v->span.at + v->span.len, column->name))
+                    v->advice = advice;
         }
     }
 }
