@@ -99,7 +99,7 @@ double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *
         return times * busiest / rate;
     }
     double each = (double)size / rates->memory;
-    if (held && k && !tra_kernel_rows(k) && rates->gathers > 0) each = fmax(each, GATHERS / rates->gathers);
+    if (held && r && k && !tra_kernel_rows(k) && rates->gathers > 0) each = fmax(each, GATHERS / rates->gathers);
     return busiest * each * (k ? tra_kernel_passes(k, held) : 1);
 }
 
