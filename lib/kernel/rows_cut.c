@@ -113,8 +113,7 @@ double tra_kernel_rows_share(const tra_kernel *join, const tra_type *a, const tr
     bool each_entry = join && (join->cls == TRA_K_ALIGNED || join->cls == TRA_K_SCALAR);
     if (each_entry && b && a->layout == &tra_rows && b->layout == &tra_rows) return MERGED;
     if (!look(join, a, b, &x)) return 1;
-    double entry = 1 + COLD * farness(x.near);
-    double each = x.vector ? entry / x.width + OF_VECTOR : entry;
+    double each = x.vector ? (1 + COLD * farness(x.near)) / x.width + OF_VECTOR : 1;
     double busy = fmin(THREADS, x.pieces * (double)tra_max64(1, results));
     return ONE * each * THREADS / fmax(1, busy);
 }
