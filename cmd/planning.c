@@ -51,8 +51,8 @@ static tra_rates share_of(const tra_machine *m, int here, int threads, int cores
                        .disk_unhidden = or_else(m->rates.disk_unhidden, r.disk_unhidden)};
 }
 
-/* The built-in ones of such a site; cores: those of the machine. Its sites share the memory, unless --threads insists;
- * a core alone does not use more than a part of it. */
+/* The built-in rates of such a site; cores: those of the machine. One core draws PART of the bandwidth of memory. Sites
+ * of a machine share that bandwidth, unless --threads says how many cores each has. */
 static tra_rates share_of_builtin(int here, int threads, int cores) {
     static const double PART = 0.75;
     double own = cores_of_site(here, threads, cores);

@@ -137,8 +137,8 @@ static tra_status put_run(making *g, int k, int64_t end, tra_err *e) {
     return TRA_OK;
 }
 
-/* The string of row `row` of the result in column k; s NULL: it is NULL, and if n is less than 0 it could not be
- * computed. *number: what the row has for now. */
+/* Takes the string of row `row` of the result in column k. s NULL: the row has none: a NULL, or, if n is less than 0, a
+ * string that could not be computed. Sets *number to what the row stores until all strings have codes. */
 static tra_status collect(making *g, int k, int64_t row, const char *s, int64_t n, int32_t *number, tra_err *e) {
     collector *w = &g->words[k];
     bool fresh;

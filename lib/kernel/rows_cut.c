@@ -107,7 +107,7 @@ double tra_kernel_rows_share(const tra_kernel *join, const tra_type *a, const tr
     static const double ONE = 0.5;   /* of the memory's rate */
     static const double BOTH = 0.25; /* of products of entries with entries: what they come to is counted besides */
     static const double MERGED = 6;  /* rows are merged, and results put in rows of their own */
-    static const double COLD = 40;   /* a row of the dense operand, where no cache has it, beside an entry by itself */
+    static const double COLD = 40;   /* reading a row of the dense operand that no cache has, in times of an entry */
     rows_product x;
     if (both_rows(join, a, b) && join->nout > 1) return BOTH;
     bool each_entry = join && (join->cls == TRA_K_ALIGNED || join->cls == TRA_K_SCALAR);

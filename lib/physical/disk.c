@@ -163,8 +163,8 @@ static void predict_input(tra_plan *p, const tra_edges *e, int i) {
     }
 }
 
-/* The operator at which is counted what operator i reads of a file: what a state begins with is read in the first turn
- * alone, so at the state. */
+/* The operator at which bytes are counted that operator i reads of a file. The first value of a state is read in the
+ * first turn alone, so its bytes count at the state, which runs once. */
 static int counted_at(const tra_plan *p, int i, int side) {
     for (int in = p->ops[i].in[side]; tra_op_shares_blocks(&p->ops[in]); in = p->ops[in].in[0])
         if (p->ops[in].op == TRA_PLAN_STATE) return in;

@@ -208,7 +208,8 @@ int64_t tra_side_lines(const tra_side *s, int64_t from, int64_t to) {
     return n;
 }
 
-/* Where the entries with (k, contracted) of entry `at` end, which lie side by side: each superblock of many asks. */
+/* Where the entries with the (k, contracted) of entry `at` end: they lie side by side, since a span is sorted by these.
+ * Steps double, then halve, since each superblock asks. */
 static int64_t run_end(const tra_side *s, int64_t at, int64_t end) {
     const tra_pairs_entry *v = s->v, *of = &v[at];
     int64_t last = at, step = 1;

@@ -113,7 +113,8 @@ static int64_t warm_bytes(const tra_pool *p, int64_t at, int64_t n) {
     return warm;
 }
 
-/* Where n bytes are free, with the most warm ones: from where an extent begins; -1: nowhere. */
+/* The beginning of the free extent from which n bytes are free, with the most warm ones among them; -1: there is none.
+ * Looks at each free extent once. */
 static int64_t find_window(const tra_pool *p, int64_t n) {
     const tra_space *side[2] = {&p->warm, &p->cold};
     int64_t best = -1, most = -1;
@@ -125,7 +126,7 @@ static int64_t find_window(const tra_pool *p, int64_t n) {
     return best;
 }
 
-/* Takes these free bytes, and makes room for what of them is cold. */
+/* Takes these free bytes. Their cold pages become resident, and as many warm ones elsewhere go back to the system. */
 static void take_window(tra_pool *p, int64_t at, int64_t n) {
     int64_t end = tra_ceil_div(at + n, page_of(p)) * page_of(p), more = 0;
     for (int i; (i = tra_space_find(&p->cold, at)) < p->cold.n && p->cold.v[i].at < end;) {

@@ -80,7 +80,7 @@ static void widen_track(tra_track *t) {
         }
     }
     t->width *= 2;
-    t->last = 0; /* no bucket */
+    t->last = 0; /* so that the next span looks for its bucket */
 }
 
 static void add_span(tra_track *t, tra_doing what, double from, double to) {
@@ -152,7 +152,7 @@ static void widen(tra_record *r) {
     for (int i = 0; i < TRA_TIME_BUCKETS / 2; i++) merge(&r->v[i], &r->v[2 * i], &r->v[2 * i + 1]);
     memset(&r->v[TRA_TIME_BUCKETS / 2], 0, TRA_TIME_BUCKETS / 2 * sizeof *r->v);
     r->width *= 2;
-    r->last = 0; /* no bucket */
+    r->last = 0; /* so that the next operator looks for its bucket */
 }
 
 /* The bucket of a time since the record began. */

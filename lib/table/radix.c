@@ -65,7 +65,8 @@ static void sort_from_top(uint64_t *v, uint64_t *other, int64_t n, int lowest, b
         if (away) memcpy(other, v, (size_t)n * sizeof *v);
         return;
     }
-    int width = n > 1 << 20 ? 8 : (int)tra_min64(WIDEST, log - 2); /* what caches hold of places, and of pages */
+    /* as many places to write to as the caches hold; of many words as the table of pages (TLB) holds */
+    int width = n > 1 << 20 ? 8 : (int)tra_min64(WIDEST, log - 2);
     width = (int)tra_min64(width, top - lowest);
     scatter(v, other, n, top - width, width, end);
     for (int64_t d = 0, from = 0; d < INT64_C(1) << width; from = end[d++])
@@ -152,7 +153,7 @@ static bool add_column(words *w, const tra_column *c, const tra_vector *v, bool 
     if (missing == w->n) return true;
     if (missing > 0 && !add_bits(w, 1, 0, false)) return false;
     take_codes(w, c->type, v);
-    if (missing > 0) { /* those without a value become the least one, or the greatest */
+    if (missing > 0) { /* a row without a value takes the least value of the others: its own bit orders it already */
         least = UINT64_MAX, most = 0;
         for (int64_t i = 0; i < w->n; i++) {
             if (v->state[w->at[i]]) continue;
