@@ -1,5 +1,6 @@
 /* eval_convert.c - operators on strips of rows that make values of another kind: other types, codes of dictionaries,
  * parts of dates, dates, hashes. */
+#include "../base/simd.h"
 #include "eval_int.h"
 
 #include <assert.h>
@@ -129,20 +130,41 @@ void tra_colstep_call(tra_colstep *s) {
 
 /* ---- dates ------------------------------------------------------------------------------------------------------- */
 
+/* Of days that are less than FAR from 1970 the years, or months or days of a month: what tra_civil_of says, in 32 bits
+ * without a sign, which vectors have. */
+enum { FAR = 1000000000 };
+TRA_ANY_TARGET __attribute__((optimize("O3"))) static void civil_parts(tra_colop op, const int32_t *days, int n,
+                                                                       int64_t *to) {
+    const uint32_t eras = FAR / 146097 + 1, begin = 719468 + eras * 146097;
+    for (int i = 0; i < n; i++) {
+        uint32_t z = (uint32_t)days[i] + begin, era = z / 146097, of_era = z - era * 146097;
+        uint32_t y = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+        uint32_t of_year = of_era - (365 * y + y / 4 - y / 100), m = (5 * of_year + 2) / 153;
+        int32_t day = (int32_t)(of_year - (153 * m + 2) / 5 + 1), month = (int32_t)(m < 10 ? m + 3 : m - 9);
+        int32_t year = (int32_t)(y + era * 400 + (month <= 2)) - (int32_t)eras * 400;
+        to[i] = op == TRA_C_YEAR ? year : op == TRA_C_MONTH ? month : day;
+    }
+}
+
+static bool is_far(const int32_t *days, int n) {
+    bool far = false;
+    for (int i = 0; i < n; i++) far |= days[i] >= FAR || days[i] <= -FAR;
+    return far;
+}
+
 void tra_colstep_calendar(tra_colstep *s) {
     const int64_t day = 86400000000;
     int64_t *d = s->out->values;
-    for (int i = 0; i < s->n; i++) {
-        int64_t days, rest = 0;
-        if (s->x->kids[0]->type == TRA_COL_DATE)
-            days = ((int32_t *)s->kid[0]->values)[i];
-        else {
-            int64_t micros = ((int64_t *)s->kid[0]->values)[i];
-            days = tra_floor_div(micros, day);
-            rest = micros - days * day;
-        }
-        d[i] = tra_date_part(s->x->op, days, rest);
-    }
+    int32_t strip[TRA_COLSTRIP], *days = strip;
+    bool date = s->x->kids[0]->type == TRA_COL_DATE;
+    const int64_t *micros = date ? NULL : s->kid[0]->values;
+    if (date) days = s->kid[0]->values;
+    for (int i = 0; i < s->n && !date; i++) strip[i] = (int32_t)tra_floor_div(micros[i], day);
+    bool civil = s->x->op == TRA_C_YEAR || s->x->op == TRA_C_MONTH || s->x->op == TRA_C_DAY;
+    if (civil && !is_far(days, s->n))
+        civil_parts(s->x->op, days, s->n, d);
+    else
+        for (int i = 0; i < s->n; i++) d[i] = tra_date_part(s->x->op, days[i], date ? 0 : micros[i] - days[i] * day);
 }
 
 static void moment_of_parts(tra_colstep *s) {

@@ -18,7 +18,7 @@ enum { NAGGREGATES = sizeof table / sizeof *table };
 const char *tra_aggregate_text(tra_aggregate f) { return table[f].text; }
 tra_aggregate_way tra_aggregate_way_of(tra_aggregate f) { return table[f].way; }
 bool tra_aggregate_has_states(tra_aggregate f) { return table[f].way < TRA_WAY_DIFFERENT; }
-bool tra_aggregate_is_pair(tra_aggregate f) { return table[f].way == TRA_WAY_PAIR; }
+bool tra_aggregate_has_two(tra_aggregate f) { return table[f].way == TRA_WAY_PAIR || table[f].way == TRA_WAY_BY; }
 int tra_aggregate_find(const char *name) {
     for (int i = 0; i < NAGGREGATES; i++)
         if (strcmp(table[i].text, name) == 0) return i;
@@ -83,6 +83,11 @@ static int states_of(const tra_group_aggregate *g, tra_column *to) {
         to[0].nullable = true;
         to[0].fails = false;
         break;
+    case TRA_WAY_BY:
+        to[0] = g->of;
+        to[1] = g->by;
+        for (count = 0; count < 2; count++) to[count].nullable = true, to[count].fails = false;
+        break;
     case TRA_WAY_DIFFERENT:
     case TRA_WAY_RANKED: return 0;
     }
@@ -92,9 +97,10 @@ static int states_of(const tra_group_aggregate *g, tra_column *to) {
 
 /* Are totals of x those of y too? */
 static bool same_totals(const tra_group_aggregate *x, const tra_group_aggregate *y) {
-    bool own = x->way == TRA_WAY_EXTREME || x->way == TRA_WAY_END || !tra_aggregate_has_states(x->c.f);
+    bool own =
+        x->way == TRA_WAY_EXTREME || x->way == TRA_WAY_END || x->way == TRA_WAY_BY || !tra_aggregate_has_states(x->c.f);
     return x->way == y->way && x->c.column == y->c.column && (own ? x->c.f == y->c.f && x->c.q == y->c.q : true) &&
-           (x->way != TRA_WAY_PAIR || x->c.second == y->c.second);
+           (!tra_aggregate_has_two(x->c.f) || x->c.second == y->c.second);
 }
 
 tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, const tra_group_column *v,
@@ -118,11 +124,11 @@ tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, c
         *x = (tra_group_aggregate){.c = v[i], .state = at, .way = tra_aggregate_way_of(v[i].f)};
         own[i] = v[i];
         if (v[i].column >= 0) x->of = in->v[v[i].column];
-        x->whole = !tra_coltype_is_float(x->of.type);
-        if (x->way == TRA_WAY_PAIR) x->by = in->v[v[i].second];
-        const tra_column *bad = v[i].column >= 0 && !takes(v[i].f, x->of.type)         ? &x->of
-                                : x->way == TRA_WAY_PAIR && !takes(v[i].f, x->by.type) ? &x->by
-                                                                                       : NULL;
+        if (tra_aggregate_has_two(v[i].f)) x->by = in->v[v[i].second];
+        x->whole = !tra_coltype_is_float(tra_group_compared(x)->type);
+        const tra_column *bad = v[i].column >= 0 && !takes(v[i].f, x->of.type)                ? &x->of
+                                : tra_aggregate_has_two(v[i].f) && !takes(v[i].f, x->by.type) ? &x->by
+                                                                                              : NULL;
         if (bad)
             return tra_fail(e, TRA_PROGRAM, "%s does not take values of type %s", table[v[i].f].text,
                             tra_coltype_name(bad->type));

@@ -21,15 +21,16 @@ typedef enum tra_aggregate_gives {
     TRA_GIVES_REAL
 } tra_aggregate_gives;
 /* How it is found: by states, which are how many values there are; that and their sum; that, mean and squares; the
- * value so far, whatever the order of rows, or by that order; that, mean, and sums of powers of what differs from it;
- * of two columns, in rows that have both, that, means, squares and products of what differs from these. Or by all
- * values of a group: those that differ, or all in their order. */
+ * value so far, whatever the order of rows, or by that order, or by another column; that, mean, and sums of powers of
+ * what differs from it; of two columns, in rows that have both, that, means, squares and products of what differs from
+ * these. Or by all values of a group: those that differ, or all in their order. */
 typedef enum tra_aggregate_way {
     TRA_WAY_COUNT,
     TRA_WAY_SUM,
     TRA_WAY_MOMENTS,
     TRA_WAY_EXTREME,
     TRA_WAY_END,
+    TRA_WAY_BY,
     TRA_WAY_POWERS,
     TRA_WAY_PAIR,
     TRA_WAY_DIFFERENT,
@@ -48,6 +49,8 @@ typedef enum tra_aggregate_way {
     X(STD, "std", NUMBERS, REAL, MOMENTS)                                                                              \
     X(FIRST, "first", ANY, VALUE, END)                                                                                 \
     X(LAST, "last", ANY, VALUE, END)                                                                                   \
+    X(ARG_MIN, "arg_min", ANY, VALUE, BY) /* of rows that have both: the first with the least, or greatest, second */  \
+    X(ARG_MAX, "arg_max", ANY, VALUE, BY)                                                                              \
     X(ANY, "any", BOOLS, VALUE, EXTREME)                                                                               \
     X(ALL, "all", BOOLS, VALUE, EXTREME)                                                                               \
     X(SKEWNESS, "skewness", NUMBERS, REAL, POWERS)   /* of a sample; NULL of less than three */                        \
@@ -69,13 +72,13 @@ const char *tra_aggregate_text(tra_aggregate f);
 int tra_aggregate_find(const char *name); /* -1: none */
 tra_aggregate_way tra_aggregate_way_of(tra_aggregate f);
 bool tra_aggregate_has_states(tra_aggregate f);
-bool tra_aggregate_is_pair(tra_aggregate f); /* of two columns */
+bool tra_aggregate_has_two(tra_aggregate f); /* columns: PAIR and BY */
 
 typedef struct tra_group_column {
     const char *name; /* of the result */
     tra_aggregate f;
     int column; /* of the table, that is aggregated; -1: count() */
-    int second; /* PAIR: the other one */
+    int second; /* PAIR, BY: the other one */
     double q;   /* QUANTILE */
 } tra_group_column;
 

@@ -1,14 +1,8 @@
 /* group_add.c - rows added up to the totals of groups that were found (group_direct.c): of each aggregate what it needs
  * of a group, and no more, lies close together. */
-#include "group_direct.h"
-
-#include "../base/simd.h"
+#include "group_strips.h"
 
 #include <string.h>
-
-enum { STRIP = 1024 };
-
-#define VECTORS TRA_ANY_TARGET __attribute__((optimize("O3")))
 
 /* How rows are added up. TOTALS: each to a tra_group_total, for what is not as follows. */
 typedef enum way {
@@ -18,12 +12,6 @@ typedef enum way {
     MOMENTS,
     POWERS,
     PAIRS,
-    LEAST_REAL,
-    MOST_REAL,
-    LEAST_WHOLE,
-    MOST_WHOLE,
-    FIRST_ROW,
-    LAST_ROW,
     PARTS_COUNT, /* of states */
     PARTS_REAL,
     PARTS_WHOLE,
@@ -54,10 +42,6 @@ typedef struct moments_part {
     int64_t n;
     double mean, square;
 } moments_part;
-typedef struct extreme {
-    held best;
-    int64_t row; /* -1: there is none yet */
-} extreme;
 
 static const size_t sizes[] = {[ROWS] = 0,
                                [REALS] = sizeof(double),
@@ -65,12 +49,6 @@ static const size_t sizes[] = {[ROWS] = 0,
                                [MOMENTS] = sizeof(moments),
                                [POWERS] = sizeof(powers),
                                [PAIRS] = sizeof(pair),
-                               [LEAST_REAL] = sizeof(extreme),
-                               [MOST_REAL] = sizeof(extreme),
-                               [LEAST_WHOLE] = sizeof(extreme),
-                               [MOST_WHOLE] = sizeof(extreme),
-                               [FIRST_ROW] = sizeof(extreme),
-                               [LAST_ROW] = sizeof(extreme),
                                [PARTS_COUNT] = sizeof(part),
                                [PARTS_REAL] = sizeof(part),
                                [PARTS_WHOLE] = sizeof(part),
@@ -87,86 +65,26 @@ typedef struct adding {
     const int32_t *count; /* of each group: its values */
     int32_t *own_count;
     void *to;
-    double real[2][STRIP];
-    int64_t whole[STRIP];
+    double real[2][TRA_GROUP_STRIP];
+    int64_t whole[TRA_GROUP_STRIP];
 } adding;
-
-/* ---- strips ------------------------------------------------------------------------------------------------------ */
-
-#define X(name, T)                                                                                                     \
-    VECTORS static void reals_of_##name(const T *restrict v, int n, double *restrict to) {                             \
-        for (int i = 0; i < n; i++) to[i] = (double)v[i];                                                              \
-    }                                                                                                                  \
-    VECTORS static void wholes_of_##name(const T *restrict v, int n, int64_t *restrict to) {                           \
-        for (int i = 0; i < n; i++) to[i] = (int64_t)v[i];                                                             \
-    }
-TRA_CTYPES(X)
-#undef X
-
-/* Rows from .. from + n - 1 of a column of numbers, as f64, and as i64. */
-static const double *reals(const tra_column *c, const tra_vector *v, int64_t from, int n, double *room) {
-    if (tra_coltype_held(c->type) == TRA_F64) return (const double *)v->values + from;
-    switch (tra_coltype_held(c->type)) {
-#define X(name, T)                                                                                                     \
-    case TRA_##name: reals_of_##name((const T *)v->values + from, n, room); break;
-        TRA_CTYPES(X)
-#undef X
-    }
-    return room;
-}
-
-static const int64_t *wholes(const tra_column *c, const tra_vector *v, int64_t from, int n, int64_t *room) {
-    if (tra_coltype_held(c->type) == TRA_I64) return (const int64_t *)v->values + from;
-    switch (tra_coltype_held(c->type)) {
-#define X(name, T)                                                                                                     \
-    case TRA_##name: wholes_of_##name((const T *)v->values + from, n, room); break;
-        TRA_CTYPES(X)
-#undef X
-    }
-    return room;
-}
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* For each row i of a strip that has a value in one of these groups, k less the first one: what is said. */
-#define EACH_ROW(...)                                                                                                  \
-    for (int i = 0; i < r.n; i++) {                                                                                    \
-        uint32_t k = (uint32_t)r.of[i] - r.from;                                                                       \
-        if (k >= r.groups || (r.state[0] && r.state[0][i]) || (r.state[1] && r.state[1][i])) continue;                 \
-        __VA_ARGS__;                                                                                                   \
-    }
-
-/* A strip of rows. */
-typedef struct strip {
-    int n;
-    uint32_t from, groups;
-    const int32_t *of;
-    const uint8_t *state[2];
-} strip;
-
-static strip strip_of(const adding *a, int64_t from) {
-    strip r = {(int)tra_min64(STRIP, a->d->n - from), a->from, a->n, a->d->of + from, {NULL, NULL}};
-    for (int i = 0; i < 2; i++) r.state[i] = a->state[i] ? a->state[i] + from : NULL;
-    return r;
+static tra_group_strip strip_of(const adding *a, int64_t from) {
+    return tra_group_strip_of(a->d, a->state, a->from, a->n, from);
 }
 
 static void count_values(adding *a) {
     memset(a->own_count, 0, a->n * sizeof *a->own_count);
-    for (int64_t from = 0; from < a->d->n; from += STRIP) {
-        strip r = strip_of(a, from);
+    for (int64_t from = 0; from < a->d->n; from += TRA_GROUP_STRIP) {
+        tra_group_strip r = strip_of(a, from);
         const uint8_t *x = r.state[0] ? r.state[0] : r.state[1], *y = r.state[1] ? r.state[1] : x;
         r.state[0] = r.state[1] = NULL; /* every row is added, NULLs as 0: a branch would be mispredicted */
         EACH_ROW(a->own_count[k] += !(x[i] | y[i]))
     }
     a->count = a->own_count;
 }
-
-/* The best values so far; of equal ones the first. A NaN beats all reals. */
-#define BEST(v, beats)                                                                                                 \
-    {                                                                                                                  \
-        extreme *e = a->to;                                                                                            \
-        EACH_ROW(if (e[k].row < 0 || (beats)) e[k] = (extreme){.best.v = v[i], .row = from + i})                       \
-    }
 
 #define DIFFER(mean, first, value)                                                                                     \
     do {                                                                                                               \
@@ -176,20 +94,19 @@ static void count_values(adding *a) {
 
 /* False: a sum of whole numbers does not fit. */
 static bool add_strip(adding *a, int64_t from, bool again) {
-    strip r = strip_of(a, from);
+    tra_group_strip r = strip_of(a, from);
     int n = r.n;
     const tra_group_aggregate *x = a->x;
     const tra_vector *v = &a->d->in->v[x->c.column];
     const double *real = NULL, *second = NULL;
     const int64_t *whole = NULL;
     bool over = false;
-    extreme *place = a->to;
-    if (a->way == WHOLES || a->way == LEAST_WHOLE || a->way == MOST_WHOLE)
-        whole = wholes(&x->of, v, from, n, a->whole);
-    else if (a->way < FIRST_ROW)
-        real = reals(&x->of, v, from, n, a->real[0]);
+    if (a->way == WHOLES)
+        whole = tra_group_wholes(&x->of, v, from, n, a->whole);
+    else
+        real = tra_group_reals(&x->of, v, from, n, a->real[0]);
     if (a->way == REALS || a->way == WHOLES) r.state[0] = NULL; /* a NULL is 0 */
-    if (a->way == PAIRS) second = reals(&x->by, &a->d->in->v[x->c.second], from, n, a->real[1]);
+    if (a->way == PAIRS) second = tra_group_reals(&x->by, &a->d->in->v[x->c.second], from, n, a->real[1]);
     switch (a->way) {
     case REALS: {
         double *sum = a->to;
@@ -227,14 +144,6 @@ static bool add_strip(adding *a, int64_t from, bool again) {
                      (m[k].xx += d * d, m[k].yy += e * e, m[k].xy += d * e))
         break;
     }
-    case LEAST_REAL:
-        BEST(real, real[i] < e[k].best.real || (real[i] != real[i] && e[k].best.real == e[k].best.real)) break;
-    case MOST_REAL:
-        BEST(real, real[i] > e[k].best.real || (real[i] != real[i] && e[k].best.real == e[k].best.real)) break;
-    case LEAST_WHOLE: BEST(whole, whole[i] < e[k].best.whole) break;
-    case MOST_WHOLE: BEST(whole, whole[i] > e[k].best.whole) break;
-    case FIRST_ROW: EACH_ROW(if (place[k].row < 0) place[k].row = from + i) break;
-    case LAST_ROW: EACH_ROW(place[k].row = from + i) break;
     case ROWS:
     case PARTS_COUNT:
     case PARTS_REAL:
@@ -247,7 +156,7 @@ static bool add_strip(adding *a, int64_t from, bool again) {
 
 static bool add_rows(adding *a, bool again) {
     bool fits = true;
-    for (int64_t from = 0; from < a->d->n; from += STRIP) fits &= add_strip(a, from, again);
+    for (int64_t from = 0; from < a->d->n; from += TRA_GROUP_STRIP) fits &= add_strip(a, from, again);
     return fits;
 }
 
@@ -258,8 +167,8 @@ static bool add_parts(adding *a) {
     bool over = false;
     part *p = a->to;
     moments_part *m = a->to;
-    for (int64_t from = 0; from < a->d->n; from += STRIP) {
-        const strip r = strip_of(a, from);
+    for (int64_t from = 0; from < a->d->n; from += TRA_GROUP_STRIP) {
+        const tra_group_strip r = strip_of(a, from);
         const int64_t *n = count + from;
         const double *real = a->way == PARTS_REAL || a->way == PARTS_MOMENTS ? (double *)v[1].values + from : NULL;
         const double *square = a->way == PARTS_MOMENTS ? (double *)v[2].values + from : NULL;
@@ -294,7 +203,7 @@ static void add_totals(adding *a) {
 /* ---- aggregates -------------------------------------------------------------------------------------------------- */
 
 static way way_of(const tra_group_direct *d, const tra_group_aggregate *x) {
-    bool whole = x->whole, dictionary = tra_coltype_is_coded(x->of.type);
+    bool whole = x->whole;
     if (tra_group_takes_states(d->g)) {
         if (x->way == TRA_WAY_COUNT) return PARTS_COUNT;
         if (x->way == TRA_WAY_SUM) return whole ? PARTS_WHOLE : PARTS_REAL;
@@ -308,10 +217,8 @@ static way way_of(const tra_group_direct *d, const tra_group_aggregate *x) {
     case TRA_WAY_POWERS: return POWERS;
     case TRA_WAY_PAIR: return PAIRS;
     case TRA_WAY_EXTREME:
-        if (dictionary && !(x->of.dict && x->of.dict->sorted)) return TOTALS;
-        if (x->c.f == TRA_AGGREGATE_MAX || x->c.f == TRA_AGGREGATE_ANY) return whole ? MOST_WHOLE : MOST_REAL;
-        return whole ? LEAST_WHOLE : LEAST_REAL;
-    case TRA_WAY_END: return x->c.f == TRA_AGGREGATE_FIRST ? FIRST_ROW : LAST_ROW;
+    case TRA_WAY_END:
+    case TRA_WAY_BY:
     case TRA_WAY_DIFFERENT:
     case TRA_WAY_RANKED: break;
     }
@@ -360,7 +267,6 @@ static bool total(adding *a) {
     if (a->way == ROWS) return true;
     memset(a->to, 0, sizes[a->way] * a->n);
     if (a->way >= PARTS_COUNT) return add_parts(a);
-    for (uint32_t k = 0; a->way >= LEAST_REAL && k < a->n; k++) ((extreme *)a->to)[k].row = -1;
     bool means = a->way >= MOMENTS && a->way <= PAIRS;
     if (means) clear_first(a);
     return add_rows(a, false) && (!means || (set_means(a) && add_rows(a, true)));
@@ -386,12 +292,6 @@ static tra_group_total total_of(const adding *a, uint32_t k) {
         t.mean = p->x, t.square = p->xx, t.more[0] = p->y, t.more[1] = p->yy, t.more[2] = p->xy;
         break;
     }
-    case LEAST_REAL:
-    case MOST_REAL:
-    case LEAST_WHOLE:
-    case MOST_WHOLE:
-    case FIRST_ROW:
-    case LAST_ROW: t.row = ((const extreme *)a->to)[k].row; break;
     case PARTS_COUNT:
     case PARTS_REAL:
     case PARTS_WHOLE: {
@@ -414,16 +314,6 @@ static tra_group_total total_of(const adding *a, uint32_t k) {
     return t;
 }
 
-/* In the order of keys, of each of these groups k: what it is. */
-#define EACH_GROUP(T, column, what)                                                                                    \
-    do {                                                                                                               \
-        T *to = (column)->values;                                                                                      \
-        for (int64_t i = 0; i < a->d->groups; i++) {                                                                   \
-            uint32_t k = (uint32_t)a->d->order[i] - a->from;                                                           \
-            if (k < a->n) to[i] = what;                                                                                \
-        }                                                                                                              \
-    } while (0)
-
 /* States, column by column. False: each is made of a total. */
 static bool put_states(const adding *a, tra_batch *out) {
     tra_vector *v = &out->v[a->x->state];
@@ -433,23 +323,23 @@ static bool put_states(const adding *a, tra_batch *out) {
     const moments *m = a->to;
     switch (a->way) {
     case WHOLES:
-        EACH_GROUP(int64_t, &v[1], whole[k]);
-        EACH_GROUP(int64_t, &v[2], whole[k] >> 63);
+        EACH_GROUP(a, int64_t, v[1].values, whole[k]);
+        EACH_GROUP(a, int64_t, v[2].values, whole[k] >> 63);
         break;
-    case REALS: EACH_GROUP(double, &v[1], real[k]); break;
+    case REALS: EACH_GROUP(a, double, v[1].values, real[k]); break;
     case MOMENTS:
-        EACH_GROUP(double, &v[1], m[k].mean);
-        EACH_GROUP(double, &v[2], m[k].square);
+        EACH_GROUP(a, double, v[1].values, m[k].mean);
+        EACH_GROUP(a, double, v[2].values, m[k].square);
         break;
     case PARTS_WHOLE:
-        EACH_GROUP(int64_t, &v[0], p[k].n);
-        EACH_GROUP(int64_t, &v[1], p[k].sum.whole);
-        EACH_GROUP(int64_t, &v[2], p[k].sum.whole >> 63);
+        EACH_GROUP(a, int64_t, v[0].values, p[k].n);
+        EACH_GROUP(a, int64_t, v[1].values, p[k].sum.whole);
+        EACH_GROUP(a, int64_t, v[2].values, p[k].sum.whole >> 63);
         return true;
     case ROWS: break;
     default: return false;
     }
-    EACH_GROUP(int64_t, &v[0], a->count[k]);
+    EACH_GROUP(a, int64_t, v[0].values, a->count[k]);
     return true;
 }
 
@@ -491,7 +381,7 @@ void tra_group_run_direct(const tra_group_direct *d, tra_batch *out) {
     adding a = {.d = d, .to = d->room};
     for (int i = 0; i < d->g->n; i++) {
         const tra_group_aggregate *x = a.x = &d->g->v[i];
-        if (x->same != i) continue;
+        if (x->same != i || tra_group_run_places(d, i, out)) continue;
         bool values = !tra_group_takes_states(d->g) && x->c.column >= 0;
         a.state[0] = values ? d->in->v[x->c.column].state : NULL;
         a.state[1] = values && x->way == TRA_WAY_PAIR ? d->in->v[x->c.second].state : NULL;

@@ -25,5 +25,8 @@ enum { TRA_DIRECT_HALVES = 7, TRA_DIRECT_MORE = 64 };
 bool tra_group_find_direct(const tra_group *g, const tra_batch *in, int64_t *words, tra_group_direct *d);
 /* Aggregates them, as rows 0 .. groups - 1 of out (group_add.c). */
 void tra_group_run_direct(const tra_group_direct *d, tra_batch *out);
+/* Makes aggregate i, and those with the same totals, where a row stands for each group (group_place.c). False: it is
+ * another one, or compares strings whose codes do not stand in their order. */
+bool tra_group_run_places(const tra_group_direct *d, int i, tra_batch *out);
 
 #endif

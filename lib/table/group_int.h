@@ -9,12 +9,17 @@ enum { TRA_GROUP_STATES = 6 };
 /* An aggregate, with the columns of its states in what PARTIAL makes. */
 typedef struct tra_group_aggregate {
     tra_group_column c;
-    tra_column of, by; /* what is aggregated, of count() nothing; the second column of a PAIR */
+    tra_column of, by; /* what is aggregated, of count() nothing; the second column of PAIR and BY */
     int state, nstates;
     int same; /* the first aggregate with the same totals, which has the states of both */
     tra_aggregate_way way;
     bool whole; /* of integers: sums are exact */
 } tra_group_aggregate;
+
+/* EXTREME, END, BY: the column that decides which row stands for a group. */
+static inline const tra_column *tra_group_compared(const tra_group_aggregate *g) {
+    return g->way == TRA_WAY_BY ? &g->by : &g->of;
+}
 
 struct tra_group {
     const tra_schema *in, *states, *result;

@@ -6,12 +6,15 @@
 #include <string.h>
 
 bool tra_group_replaces(const tra_group_aggregate *g, const tra_vector *v, int64_t row, int64_t i) {
-    bool nan = tra_coltype_is_float(g->of.type) && isnan(tra_value_real(&g->of, v, i));
+    const tra_column *c = tra_group_compared(g);
+    bool real = tra_coltype_is_float(c->type), nan = real && isnan(tra_value_real(c, v, i));
     switch (g->c.f) {
-    case TRA_AGGREGATE_MAX: return tra_value_compare(&g->of, v, i, row, false) > 0;
+    case TRA_AGGREGATE_MAX:
+    case TRA_AGGREGATE_ARG_MAX: return tra_value_compare(c, v, i, row, false) > 0;
     case TRA_AGGREGATE_MIN:
-        if (tra_coltype_is_float(g->of.type) && isnan(tra_value_real(&g->of, v, row))) return false;
-        return nan || tra_value_compare(&g->of, v, i, row, false) < 0;
+    case TRA_AGGREGATE_ARG_MIN:
+        if (real && isnan(tra_value_real(c, v, row))) return false;
+        return nan || tra_value_compare(c, v, i, row, false) < 0;
     case TRA_AGGREGATE_LAST: return true;
     case TRA_AGGREGATE_ANY: return tra_value_whole(&g->of, v, i) != 0;
     case TRA_AGGREGATE_ALL: return tra_value_whole(&g->of, v, i) == 0;
@@ -55,7 +58,8 @@ static void put_state(const tra_group *g, const tra_group_aggregate *x, const tr
                       tra_batch *out, int64_t to) {
     tra_vector *v = &out->v[x->state];
     if (tra_group_has_place(x)) {
-        put_copy(v, &g->states->v[x->state], to, &in->v[tra_group_takes_states(g) ? x->state : x->c.column], t->row);
+        for (int k = 0; k < x->nstates; k++)
+            put_copy(v + k, &g->states->v[x->state + k], to, &in->v[tra_group_place(g, x, k)], t->row);
         return;
     }
     ((int64_t *)v[0].values)[to] = t->n;
@@ -177,10 +181,10 @@ static void put_result(const tra_group *g, int i, const tra_batch *in, const tra
     case TRA_AGGREGATE_MAX:
     case TRA_AGGREGATE_FIRST:
     case TRA_AGGREGATE_LAST:
+    case TRA_AGGREGATE_ARG_MIN:
+    case TRA_AGGREGATE_ARG_MAX:
     case TRA_AGGREGATE_ANY:
-    case TRA_AGGREGATE_ALL:
-        put_copy(v, c, to, &in->v[g->pass == TRA_GROUP_FINAL ? x->state : x->c.column], t->row);
-        return;
+    case TRA_AGGREGATE_ALL: put_copy(v, c, to, &in->v[tra_group_place(g, x, 0)], t->row); return;
     case TRA_AGGREGATE_DISTINCT: ((int64_t *)v->values)[to] = count_distinct(x, in, m); return;
     case TRA_AGGREGATE_MEDIAN: put_quantile(x, in, m, 0.5, v, c, to); return;
     case TRA_AGGREGATE_QUANTILE: put_quantile(x, in, m, x->c.q, v, c, to); return;

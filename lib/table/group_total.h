@@ -25,7 +25,7 @@ typedef struct tra_group_total {
             double mean, square; /* square: the sum of squares of what differs from the mean */
             double more[3];      /* POWERS: of cubes and fourth powers. PAIR: mean and square of the second, products */
         };
-        int64_t row; /* of min, max, first, last, any, all: where the value is; -1: none yet */
+        int64_t row; /* EXTREME, END, BY: where the value is; -1: none yet */
     };
 } tra_group_total;
 
@@ -33,7 +33,7 @@ static inline bool tra_group_present(const tra_vector *v, int64_t i) {
     return !v->state || v->state[i] == TRA_STATE_VALUE;
 }
 
-/* Is the value of row i to stand for those before it? */
+/* Is the value of row i to stand for those before it? v: the column that decides (tra_group_compared). */
 bool tra_group_replaces(const tra_group_aggregate *g, const tra_vector *v, int64_t row, int64_t i);
 
 /* The mean and the squares of both parts together. What differs from an infinite mean is not a number. Of what is so
@@ -84,7 +84,13 @@ static inline double tra_group_apart(double mean) { return mean - mean; }
 static inline bool tra_group_has_way(const tra_group_aggregate *g, tra_aggregate_way way) { return g->way == way; }
 
 static inline bool tra_group_has_place(const tra_group_aggregate *g) {
-    return tra_group_has_way(g, TRA_WAY_EXTREME) || tra_group_has_way(g, TRA_WAY_END);
+    return tra_group_has_way(g, TRA_WAY_EXTREME) || tra_group_has_way(g, TRA_WAY_END) ||
+           tra_group_has_way(g, TRA_WAY_BY);
+}
+
+/* The operand's column of what is state i of such an aggregate. */
+static inline int tra_group_place(const tra_group *g, const tra_group_aggregate *x, int i) {
+    return tra_group_takes_states(g) ? x->state + i : i ? x->c.second : x->c.column;
 }
 
 static inline tra_group_total tra_group_none(const tra_group_aggregate *g) {
@@ -109,6 +115,8 @@ static inline void tra_group_add_row(const tra_group_aggregate *g, const tra_bat
     if (!v || tra_group_has_way(g, TRA_WAY_COUNT)) {
         t->n++;
     } else if (tra_group_has_place(g)) {
+        if (tra_group_has_way(g, TRA_WAY_BY)) v = &in->v[g->c.second];
+        if (!tra_group_present(v, i)) return;
         if (t->row < 0 || tra_group_replaces(g, v, t->row, i)) t->row = i;
     } else if (tra_group_has_way(g, TRA_WAY_MOMENTS)) {
         tra_group_combine(t, 1, tra_value_real(&g->of, v, i), 0);
@@ -125,6 +133,7 @@ static inline void tra_group_add_state(const tra_group_aggregate *g, const tra_b
                                        tra_group_total *t) {
     const tra_vector *v = &in->v[g->state];
     if (tra_group_has_place(g)) {
+        v += g->nstates - 1;
         if (tra_group_present(v, i) && (t->row < 0 || tra_group_replaces(g, v, t->row, i))) t->row = i;
         return;
     }

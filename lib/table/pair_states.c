@@ -85,6 +85,7 @@ static void put_states(const tra_pair_states *x, const tra_pair_state *s, const 
         break;
     }
     case TRA_WAY_END:
+    case TRA_WAY_BY:
     case TRA_WAY_DIFFERENT:
     case TRA_WAY_RANKED: break;
     }

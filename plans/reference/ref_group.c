@@ -26,19 +26,21 @@ static ref_cell real(bool any, ref_num v) { return (ref_cell){.state = any ? REF
 
 static ref_cell extreme(const ref_values *g, tra_aggregate f) {
     if (g->n == 0) return (ref_cell){.state = REF_NULL};
-    const ref_item *best = g->v[0];
+    bool two = tra_aggregate_has_two(f);
+    const ref_item **v = two ? g->by : g->v, *best = v[0];
+    int64_t at = 0;
     for (int64_t i = 1; i < g->n; i++) {
-        const ref_item *x = g->v[i];
+        const ref_item *x = v[i];
         bool floats = tra_coltype_is_float(x->type);
         if (floats && isnan(best->c.f)) break; /* it propagates */
         int c = ref_key_order(x->type, &x->c, &best->c, false);
-        bool better = f == TRA_AGGREGATE_LAST                            ? true
-                      : f == TRA_AGGREGATE_MAX || f == TRA_AGGREGATE_ANY ? c > 0
-                      : f == TRA_AGGREGATE_FIRST                         ? false
-                                                                         : c < 0 || (floats && isnan(x->c.f));
-        if (better) best = x;
+        bool better = f == TRA_AGGREGATE_LAST                                                          ? true
+                      : f == TRA_AGGREGATE_MAX || f == TRA_AGGREGATE_ANY || f == TRA_AGGREGATE_ARG_MAX ? c > 0
+                      : f == TRA_AGGREGATE_FIRST                                                       ? false
+                                                 : c < 0 || (floats && isnan(x->c.f));
+        if (better) best = x, at = i;
     }
-    return f == TRA_AGGREGATE_LAST ? g->v[g->n - 1]->c : f == TRA_AGGREGATE_FIRST ? g->v[0]->c : best->c;
+    return f == TRA_AGGREGATE_LAST ? g->v[g->n - 1]->c : f == TRA_AGGREGATE_FIRST ? g->v[0]->c : g->v[at]->c;
 }
 
 static ref_cell spread(const ref_values *g, bool root) {
@@ -125,6 +127,8 @@ tra_status ref_aggregate(const tra_table_agg *a, ref_values *g, int64_t rows, re
     case TRA_AGGREGATE_MAX:
     case TRA_AGGREGATE_FIRST:
     case TRA_AGGREGATE_LAST:
+    case TRA_AGGREGATE_ARG_MIN:
+    case TRA_AGGREGATE_ARG_MAX:
     case TRA_AGGREGATE_ANY:
     case TRA_AGGREGATE_ALL: *out = extreme(g, a->f); return TRA_OK;
     case TRA_AGGREGATE_VAR:

@@ -57,7 +57,8 @@ static const char *aggregates_refused(const early *p) {
     const tra_group_column *c;
     for (int i = 0, n = tra_group_columns(p->g, &c); i < n; i++, c++) {
         if (!tra_aggregate_has_states(c->f)) return "an aggregate has no partial results";
-        if (tra_aggregate_way_of(c->f) == TRA_WAY_END) return "first and last go by the order of the joined rows";
+        if (tra_aggregate_way_of(c->f) == TRA_WAY_END || tra_aggregate_way_of(c->f) == TRA_WAY_BY)
+            return "first, last, arg_min and arg_max go by the order of the joined rows";
     }
     return NULL;
 }

@@ -140,7 +140,7 @@ static const char *refused(const early *p) {
     }
     const tra_group_column *v;
     for (int i = 0, n = tra_group_columns(p->g, &v); i < n; i++)
-        if (tra_aggregate_is_pair(v[i].f) && side_of(p, p->step->x[v[i].column]) != side_of(p, p->step->x[v[i].second]))
+        if (tra_aggregate_has_two(v[i].f) && side_of(p, p->step->x[v[i].column]) != side_of(p, p->step->x[v[i].second]))
             return "what is aggregated is computed of columns of both tables";
     return keys_refused(p);
 }
@@ -248,7 +248,7 @@ static const tra_node *make_groups(early *p, side *x, int own, const tra_node *c
         if (!is_own) continue;
         v[n] = old[i];
         if (old[i].column >= 0) v[n].column = x->column[old[i].column];
-        if (tra_aggregate_is_pair(old[i].f)) v[n].second = x->column[old[i].second];
+        if (tra_aggregate_has_two(old[i].f)) v[n].second = x->column[old[i].second];
         n++;
     }
     v[n++] = (tra_group_column){.name = "rows", .f = TRA_AGGREGATE_COUNT, .column = -1};

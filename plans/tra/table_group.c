@@ -45,7 +45,7 @@ static bool read_aggregate(tra_table_builder *w, const tra_ast *x, tra_table_agg
         return tra_diag_error(w->b->d, call->span, called ? tra_build_named_here(w->b->arena, call->text) : NULL,
                               "an aggregate is expected here: count, sum, mean, min, max, ..."),
                false;
-    bool pair = tra_aggregate_is_pair((tra_aggregate)f);
+    bool pair = tra_aggregate_has_two((tra_aggregate)f);
     int nargs = f == TRA_AGGREGATE_QUANTILE || pair ? 2 : 1;
     if (f == TRA_AGGREGATE_COUNT && call->nkids == 1 && call->kids[0]->kind == TRA_AST_STAR)
         return tra_diag_error(w->b->d, call->span, NULL, "write count(), the number of rows"), false;

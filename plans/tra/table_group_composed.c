@@ -1,4 +1,4 @@
-/* table_group_composed.c - aggregates that are several operators: mode, wmean, arg_min, ...
+/* table_group_composed.c - aggregates that are several operators: mode, wmean, approx_distinct, ...
  *
  * A group that has such aggregates is written anew as a program of its own, whose operators are those of the language:
  * rows with the keys and what aggregates read (rows), their groups (groups), each row beside its group (beside), the
@@ -15,13 +15,10 @@ typedef struct composed {
     int nargs;
     const char *row;    /* columns of each row */
     const char *counts; /* of each different value of #a in a group: aggregates of its rows; NULL: each row counts */
-    const char *first;  /* aggregates of these */
-    const char *second; /* aggregates of each row beside the first ones; NULL: none */
+    const char *aggregates; /* of these */
     const char *result;
 } composed;
 
-#define BEST    "#a = $1, #b = if(isnull($1), null, $2)"
-#define AT_BEST "#r = first(if(#b == #m || (#b != #b && #m != #m), #a, null))"
 /* HyperLogLog: 4096 registers; each the greatest number of leading zeros and one more, of 51 bits */
 #define REGISTER                                                                                                       \
     "#a = hash($1) % 4096, #b = if(isnull($1), null, 51 - i64(floor(log(hash($1) div 4096 + 0.5) / log(2))))"
@@ -29,12 +26,10 @@ typedef struct composed {
 
 static const composed composites[] = {
     {"wmean", 2, "#a = if(isnull($2), null, ($1) * 1.0 * ($2)), #b = if(isnull($1), null, ($2) * 1.0)", NULL,
-     "#s = sum(#a), #t = sum(#b)", NULL, "#s / #t"},
-    {"arg_min", 2, BEST, NULL, "#m = min(#b)", AT_BEST, "#r"},
-    {"arg_max", 2, BEST, NULL, "#m = max(#b)", AT_BEST, "#r"},
-    {TRA_STRING_AGGREGATE, 1, "#a = $1", "", NULL, NULL, "#r"},
-    {"mode", 1, "#a = $1", "#n = count(#a)", "#m = max(#n)", "#r = first(if(#n == #m, #a, null))", "#r"},
-    {"approx_distinct", 1, REGISTER, "#r = max(#b)", "#n = count(#r), #s = sum(2.0^(0 - #r))", NULL,
+     "#s = sum(#a), #t = sum(#b)", "#s / #t"},
+    {TRA_STRING_AGGREGATE, 1, "#a = $1", "", NULL, "#r"},
+    {"mode", 1, "#a = $1", "#n = count(#a)", "#r = arg_max(#a, #n)", "#r"},
+    {"approx_distinct", 1, REGISTER, "#r = max(#b)", "#n = count(#r), #s = sum(2.0^(0 - #r))",
      "i64(round(if(#n < 4096 && " ESTIMATE " <= 10240, 4096 * log(4096 / (4096.0 - #n)), " ESTIMATE ")))"},
 };
 
@@ -150,20 +145,10 @@ static const char *grouped(writer *x, const char *of, const char *aggregates) {
 
 /* The groups of rows `of`, with the aggregates of items from .. from + n - 1; their relation is called `name`. */
 static bool add_groups(writer *x, const char *of, int from, int n, bool counted, const char *name) {
-    tra_str first = {0}, second = {0};
-    tra_arena *a = x->w->b->arena;
-    for (int i = from; i < from + n; i++) {
-        const composed *how = &x->v[i].how;
-        if ((how->counts != NULL) != counted) continue;
-        expand(x, i, how->first, &first);
-        if (how->second) expand(x, i, how->second, &second);
-    }
-    const char *firsts = kept(x, &first), *seconds = kept(x, &second);
-    const char *own = *seconds ? tra_arena_printf(a, "%s_first", name) : name;
-    const char *more = tra_arena_printf(a, "%s_more", name);
-    if (!build(x, own, grouped(x, tra_arena_printf(a, "group__%s", of), firsts))) return false;
-    if (!*seconds) return true;
-    return build(x, more, grouped(x, beside(x, of, own), seconds)) && build(x, name, beside(x, own, more));
+    tra_str all = {0};
+    for (int i = from; i < from + n; i++)
+        if ((x->v[i].how.counts != NULL) == counted) expand(x, i, x->v[i].how.aggregates, &all);
+    return build(x, name, grouped(x, tra_arena_printf(x->w->b->arena, "group__%s", of), kept(x, &all))) != NULL;
 }
 
 /* The strings of item i of each group, put together, in the column r of a relation with this name. */
@@ -279,13 +264,13 @@ static bool read_item(writer *x, const tra_ast *arg, item *to) {
                false;
     for (int k = 0; k < call->nkids; k++) to->argument[k] = text_of(b->arena, call->kids[k]);
     if (how) return to->how = *how, true;
-    bool pair = tra_aggregate_is_pair((tra_aggregate)tra_aggregate_find(call->text)) && call->nkids > 1;
+    bool pair = tra_aggregate_has_two((tra_aggregate)tra_aggregate_find(call->text)) && call->nkids > 1;
     to->how = (composed){.name = call->text, .result = "#r"};
     to->how.row = pair ? "#a = $1, #b = $2" : call->nkids ? "#a = $1" : "";
-    to->how.first = tra_arena_printf(b->arena, "#r = %s(%s%s)", call->text, call->nkids ? "#a" : "",
-                                     pair              ? ", #b"
-                                     : call->nkids > 1 ? ", $2"
-                                                       : "");
+    to->how.aggregates = tra_arena_printf(b->arena, "#r = %s(%s%s)", call->text, call->nkids ? "#a" : "",
+                                          pair              ? ", #b"
+                                          : call->nkids > 1 ? ", $2"
+                                                            : "");
     return true;
 }
 

@@ -275,7 +275,8 @@ static tra_node *by_all_values(tra_table_builder *w, tra_node *in, const tra_tab
     case TRA_WAY_POWERS:
     case TRA_WAY_PAIR:
     case TRA_WAY_EXTREME:
-    case TRA_WAY_END: break;
+    case TRA_WAY_END:
+    case TRA_WAY_BY: break;
     }
     return NULL;
 }

@@ -303,7 +303,7 @@ static bool check_arguments(const tra_table_builder *w) {
         return false;
     }
     int found = tra_aggregate_find(f);
-    if (found < 0 || found == TRA_AGGREGATE_QUANTILE || tra_aggregate_is_pair((tra_aggregate)found)) {
+    if (found < 0 || found == TRA_AGGREGATE_QUANTILE || tra_aggregate_has_two((tra_aggregate)found)) {
         tra_diag_error(
             w->b->d, call->kids[AGGREGATE]->span,
             found < 0 ? "count, sum, mean, min, max, var, std, first, last, any, all, distinct or median"

@@ -78,7 +78,7 @@ tra_node *tra_table_wide(tra_table_builder *w) {
                NULL;
     tra_ast *keys = call->kids[KEYS], *column = call->kids[COLUMN];
     int f = tra_aggregate_find(call->kids[AGGREGATE]->text);
-    if (f < 0 || f == TRA_AGGREGATE_QUANTILE || tra_aggregate_is_pair((tra_aggregate)f))
+    if (f < 0 || f == TRA_AGGREGATE_QUANTILE || tra_aggregate_has_two((tra_aggregate)f))
         return tra_table_refuse(w, call->kids[AGGREGATE], "the aggregate is one of a single argument"), NULL;
     if (column->kind != TRA_AST_NAME && column->kind != TRA_AST_NAMED)
         return tra_table_refuse(w, column, "a column that is computed has a name: name = expression"), NULL;

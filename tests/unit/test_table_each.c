@@ -138,7 +138,7 @@ TEST(each_aggregate) {
                            : k < 3 ? "i"
                                    : "y / 2",
                            aggregates[g].f == TRA_AGGREGATE_QUANTILE ? ", 0.3"
-                           : tra_aggregate_is_pair(aggregates[g].f)  ? ", x"
+                           : tra_aggregate_has_two(aggregates[g].f)  ? ", x"
                                                                      : "");
             try_program(&b, tra_str_get(&text), &ran);
             tra_str_free(&text);
