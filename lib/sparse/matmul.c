@@ -24,11 +24,9 @@ typedef struct line {
 
 /* What a piece adds up in. Between two rows no key is there, no bit is set, and all sums of `flat` are 0. */
 typedef struct adder {
-    char *sum, *part, *in_table; /* in_table: sums, then those of a term */
-    bool clean;                  /* sum and part are all 0 */
+    char *sum, *terms, *in_table; /* terms: numbers of products, of folds; in_table: sums, then these */
+    bool clean;                   /* sum and terms are all 0 */
     uint64_t *bits, *touched;
-    uint64_t *own_bits, *own; /* of a term */
-    uint8_t *in_term;
     uint32_t *key;
     bool direct; /* elements are put as they are */
     tra_rows_view *to;
@@ -70,9 +68,8 @@ static int64_t words_of(int64_t box) { return width_of(box) / 64 + 1; }
 static int64_t touched_most(int64_t box) { return tra_max64(words_of(box), 2 * TABLE); }
 
 static int64_t adder_room(int64_t box) {
-    int64_t flat = tra_round64(8 * width_of(box)) + tra_round64(8 * words_of(box));
-    int64_t lists = tra_round64(16 * touched_most(box)) + tra_round64(8 * touched_most(box));
-    return 2 * flat + lists + SLOTS * (8 + 8 + 4 + 1);
+    int64_t flat = 2 * tra_round64(8 * width_of(box)) + tra_round64(8 * words_of(box));
+    return flat + tra_round64(16 * touched_most(box)) + SLOTS * (8 + 8 + 4);
 }
 
 int64_t tra_matmul_room(int64_t rows, int64_t entries, int64_t shared) {
@@ -90,19 +87,14 @@ static void *piece_of(char **scratch, int64_t bytes) {
 static void begin_adder(adder *s, const work *w, char *scratch) {
     int64_t box = w->m->box, words = words_of(box);
     s->sum = piece_of(&scratch, 8 * width_of(box));
-    s->part = piece_of(&scratch, 8 * width_of(box));
+    s->terms = piece_of(&scratch, 8 * width_of(box));
     s->bits = piece_of(&scratch, 8 * words);
-    s->own_bits = piece_of(&scratch, 8 * words);
     s->touched = piece_of(&scratch, 16 * touched_most(box));
-    s->own = piece_of(&scratch, 8 * touched_most(box));
     s->in_table = piece_of(&scratch, 16 * SLOTS);
     s->key = piece_of(&scratch, 4 * SLOTS);
-    s->in_term = piece_of(&scratch, SLOTS);
     s->clean = false;
     memset(s->key, 255, SLOTS * sizeof *s->key);
-    memset(s->in_term, 0, SLOTS);
     memset(s->bits, 0, (size_t)words * sizeof *s->bits);
-    memset(s->own_bits, 0, (size_t)words * sizeof *s->bits);
     s->row = -1;
     s->held = s->nrows = s->n = 0;
     s->type = w->out->array.dtype;
@@ -117,14 +109,6 @@ static inline int64_t inner_row(const work *w, uint32_t shared) {
     if (w->all_there) return shared;
     int64_t q = tra_rows_from(&w->m->b, shared);
     return q < w->m->b.nrows && w->m->b.row[q] == shared ? q : -1;
-}
-
-/* Where the entries of the term of entry `from` of a row end, which ends at `end`; *term: one not after it. */
-static inline int64_t end_of_term(const tra_matmul *m, int *term, int64_t from, int64_t end) {
-    if (m->nterms == 1) return end;
-    while (m->a.column[from] >= m->ends[*term]) ++*term;
-    while (from < end && m->a.column[from] < m->ends[*term]) from++;
-    return from;
 }
 
 /* Asks for what entries after entry k of the outer matrix lead to. */
@@ -257,7 +241,7 @@ static int64_t one_row(const work *w, adder *s, const line *l, bool count) {
     bool table = l->most <= TABLE && w->m->box > SMALL && !is_near(w, l);
     if (!table && !count && !s->clean) {
         memset(s->sum, 0, (size_t)(8 * width_of(w->m->box)));
-        if (w->m->nterms > 1 || w->m->fold != TRA_S_ADD) memset(s->part, 0, (size_t)(8 * width_of(w->m->box)));
+        if (w->m->fold != TRA_S_ADD) memset(s->terms, 0, (size_t)(8 * width_of(w->m->box)));
     }
     if (!table && !count) s->clean = true;
     tra_scalar_op fold = w->m->fold;

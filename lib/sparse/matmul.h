@@ -1,19 +1,17 @@
 /* matmul.h - the product of two matrices that are rows of entries, row by row of the result (Gustavson's order): what
  * every product of two sparse operands comes to, whatever its labels. Pieces of the result's rows are shared by all
- * threads. Each term of an element is a sum in the order of the outer
- * matrix's columns, however the work is cut. */
+ * threads. Products are added to an element's state in the order of the
+ * outer matrix's columns, however the work is cut. */
 #ifndef TRA_SPARSE_MATMUL_H
 #define TRA_SPARSE_MATMUL_H
 
 #include "project.h"
 
-/* Both matrices may have several entries at one place. No entry is 0. */
+/* Both matrices may have several entries at one place. An entry of value 0 meets finite numbers alone. */
 typedef struct tra_matmul {
     tra_dtype t;                /* of both, and in which is computed: f64, f32, i64 */
     tra_rows_view a, b;         /* outer: row, shared; inner: shared, place */
-    tra_scalar_op fold;         /* ADD; MAX or MIN, of one term without a state */
-    int nterms;                 /* the product is a sum of so many, each of which is made by itself and then added: */
-    const int64_t *ends;        /* where the shared coordinates of each end; of one: NULL */
+    tra_scalar_op fold;         /* ADD; MAX or MIN, without a state */
     int64_t shared, box;        /* how many shared coordinates, and places of a row, there are */
     int64_t rows_each, columns; /* row r, place p is row r*rows_each + p/columns, column p%columns of the result */
     const tra_cell *state;      /* rows of the result, of type t, to which the product is added; NULL */

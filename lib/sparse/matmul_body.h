@@ -31,8 +31,8 @@ static int64_t NAME(hashed)(const work *w, adder *s, const line *l, bool count) 
     const tra_matmul *m = w->m;
     const T *av = (const T *)(const void *)m->a.value, *bv = (const T *)(const void *)m->b.value;
     const T *state = (const T *)(const void *)w->state.value;
-    T *sum = (T *)(void *)s->in_table, *part = (T *)(void *)(s->in_table + 8 * SLOTS);
-    int64_t *terms = (int64_t *)(void *)part; /* of folds, which have no parts */
+    T *sum = (T *)(void *)s->in_table;
+    int64_t *terms = (int64_t *)(void *)(s->in_table + 8 * SLOTS); /* of folds */
     uint32_t mask = 63;
     int64_t n = 0;
     while (mask < 2 * l->most) mask = 2 * mask + 1;
@@ -43,46 +43,21 @@ static int64_t NAME(hashed)(const work *w, adder *s, const line *l, bool count) 
         s->key[slot] = key, sum[slot] = 0, s->touched[n++] = (uint64_t)key << 32 | slot;                               \
         if (!IS_SUM) terms[slot] = 0;                                                                                  \
     }
-#define ADD_STATE                                                                                                      \
-    for (int64_t k = l->state; k < l->state_end; k++) {                                                                \
-        SLOT(state_place(w, l, k))                                                                                     \
-        if (!count) PLUS(sum[slot], state[k]);                                                                         \
+    for (int64_t k = l->state; k < l->state_end; k++) {
+        SLOT(state_place(w, l, k))
+        if (!count) PLUS(sum[slot], state[k]);
     }
-    if (m->nterms > 1) {
-        ADD_STATE
-    }
-    int term = 0;
-    for (int64_t from = l->first, end; from < l->end; from = end) {
-        end = end_of_term(m, &term, from, l->end);
-        bool direct = count || m->nterms == 1 || end - from == 1;
-        int64_t own = 0;
-        for (int64_t k = from; k < end; k++) {
-            int64_t q = inner_row(w, m->a.column[k]);
-            ahead(w, k);
-            if (q < 0) continue;
-            T x = av[k];
-            for (int64_t i = m->b.begin[q], to = m->b.begin[q + 1]; i < to; i++) {
-                SLOT(m->b.column[i])
-                if (count) continue;
-                if (direct) {
-                    ADD(sum[slot], terms[slot], bv[i], x);
-                    continue;
-                }
-                if (!s->in_term[slot]) s->in_term[slot] = 1, part[slot] = 0, s->own[own++] = slot;
-                ADD(part[slot], terms[slot], bv[i], x);
-            }
+    for (int64_t k = l->first; k < l->end; k++) {
+        int64_t q = inner_row(w, m->a.column[k]);
+        ahead(w, k);
+        if (q < 0) continue;
+        T x = av[k];
+        for (int64_t i = m->b.begin[q], to = m->b.begin[q + 1]; i < to; i++) {
+            SLOT(m->b.column[i])
+            if (!count) ADD(sum[slot], terms[slot], bv[i], x);
         }
-        for (int64_t i = 0; i < own; i++) {
-            uint32_t slot = (uint32_t)s->own[i];
-            PLUS(sum[slot], part[slot]);
-            s->in_term[slot] = 0;
-        }
-    }
-    if (m->nterms == 1) {
-        ADD_STATE
     }
 #undef SLOT
-#undef ADD_STATE
     if (!count) tra_sort_keys(s->touched, n, 32);
     for (int64_t i = 0; i < n; i++) {
         uint32_t slot = (uint32_t)s->touched[i];
@@ -98,75 +73,45 @@ static int64_t NAME(flat)(const work *w, adder *s, const line *l, bool count) {
     const tra_matmul *m = w->m;
     const T *av = (const T *)(const void *)m->a.value, *bv = (const T *)(const void *)m->b.value;
     const T *state = (const T *)(const void *)w->state.value;
-    T *sum = (T *)(void *)s->sum, *part = (T *)(void *)s->part;
-    int64_t *terms = (int64_t *)(void *)s->part;
+    T *sum = (T *)(void *)s->sum;
+    int64_t *terms = (int64_t *)(void *)s->terms;
     int64_t all = 0;
     for (int64_t base = 0; base < m->box; base += WIDE) {
         int64_t width = tra_min64(WIDE, m->box - base), words = 0, n = 0;
         bool some = width < m->box;
-        int term = 0;
-#define TOUCH(bits, touched, words, place)                                                                             \
-    uint64_t at = (uint64_t)(place), *word = &(bits)[at >> 6];                                                         \
-    if (*word == 0) (touched)[(words)++] = at >> 6;                                                                    \
+#define TOUCH(place)                                                                                                   \
+    uint64_t at = (uint64_t)(place), *word = &s->bits[at >> 6];                                                        \
+    if (*word == 0) s->touched[words++] = at >> 6;                                                                     \
     *word |= (uint64_t)1 << (at & 63);
-#define ADD_STATE                                                                                                      \
-    for (int64_t k = l->state; k < l->state_end; k++) {                                                                \
-        int64_t place = state_place(w, l, k) - base;                                                                   \
-        if (place < 0 || place >= width) continue;                                                                     \
-        TOUCH(s->bits, s->touched, words, place)                                                                       \
-        if (!count) PLUS(sum[at], state[k]);                                                                           \
-    }
-        if (m->nterms > 1) {
-            ADD_STATE
+        for (int64_t k = l->state; k < l->state_end; k++) {
+            int64_t place = state_place(w, l, k) - base;
+            if (place < 0 || place >= width) continue;
+            TOUCH(place)
+            if (!count) PLUS(sum[at], state[k]);
         }
-        for (int64_t from = l->first, end; from < l->end; from = end) {
-            end = count ? l->end : end_of_term(m, &term, from, l->end);
-            bool direct = m->nterms == 1 || end - from == 1;
-            int64_t own = 0;
-            for (int64_t k = from; k < end; k++) {
-                int64_t q = inner_row(w, m->a.column[k]);
-                ahead(w, k);
-                if (q < 0) continue;
-                int64_t i = m->b.begin[q], to = m->b.begin[q + 1];
-                T x = av[k];
-                if (some) i = tra_rows_entry(&m->b, q, base), to = tra_rows_entry(&m->b, q, base + width);
-                if ((count || direct) && is_range(m->b.column, i, to)) {
-                    int64_t first = m->b.column[i] - base;
-                    words = touch_range(s, words, first, to - i);
-                    for (int64_t j = 0; j < to - i && !count; j++) ADD(sum[first + j], terms[first + j], bv[i + j], x);
-                } else if (count) {
-                    for (; i < to; i++) {
-                        TOUCH(s->bits, s->touched, words, m->b.column[i] - base)
-                    }
-                } else if (direct) {
-                    for (; i < to; i++) {
-                        TOUCH(s->bits, s->touched, words, m->b.column[i] - base)
-                        ADD(sum[at], terms[at], bv[i], x);
-                    }
-                } else {
-                    for (; i < to; i++) {
-                        TOUCH(s->own_bits, s->own, own, m->b.column[i] - base)
-                        ADD(part[at], terms[at], bv[i], x);
-                    }
+        for (int64_t k = l->first; k < l->end; k++) {
+            int64_t q = inner_row(w, m->a.column[k]);
+            ahead(w, k);
+            if (q < 0) continue;
+            int64_t i = m->b.begin[q], to = m->b.begin[q + 1];
+            T x = av[k];
+            if (some) i = tra_rows_entry(&m->b, q, base), to = tra_rows_entry(&m->b, q, base + width);
+            if (is_range(m->b.column, i, to)) {
+                int64_t first = m->b.column[i] - base;
+                words = touch_range(s, words, first, to - i);
+                for (int64_t j = 0; j < to - i && !count; j++) ADD(sum[first + j], terms[first + j], bv[i + j], x);
+            } else if (count) {
+                for (; i < to; i++) {
+                    TOUCH(m->b.column[i] - base)
+                }
+            } else {
+                for (; i < to; i++) {
+                    TOUCH(m->b.column[i] - base)
+                    ADD(sum[at], terms[at], bv[i], x);
                 }
             }
-            for (int64_t j = 0; j < own; j++) { /* adds the term */
-                uint64_t w64 = s->own[j], bits = s->own_bits[w64];
-                s->own_bits[w64] = 0;
-                if (s->bits[w64] == 0) s->touched[words++] = w64;
-                s->bits[w64] |= bits;
-                for (; bits; bits &= bits - 1) {
-                    uint64_t at = w64 * 64 + (uint64_t)__builtin_ctzll(bits);
-                    PLUS(sum[at], part[at]);
-                    part[at] = 0;
-                }
-            }
-        }
-        if (m->nterms == 1) {
-            ADD_STATE
         }
 #undef TOUCH
-#undef ADD_STATE
         bool dense = words > (width >> 6) / 8;
         if (!dense) tra_sort_keys(s->touched, words, 0);
         if (dense) words = (width + 63) >> 6;

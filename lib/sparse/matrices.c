@@ -123,14 +123,21 @@ int64_t tra_matrices_room(const tra_matrices *m, int64_t shared, const int64_t e
     return tra_min64(TRA_SIZE_MOST, tra_add_most(tra_round64(sizeof(ordered)), tra_add_most(outer, tra_round64(more))));
 }
 
-static bool has_zeros(const tra_cell *c) {
-    tra_rows_view v = tra_rows_of(c);
-    for (int64_t k = 0; k < v.n; k++)
-        if (!tra_not_zero(v.value, c->array.dtype, k)) return true;
-    return false;
-}
-
 static const tra_cell *operand(const tra_matrices *m, int k) { return m->x->in[k ? 1 - m->outer : m->outer]; }
+
+/* Must the entries of value 0 of a matrix be left out? Those that meet finite numbers alone add nothing. The outer
+ * operand is asked first: many blocks of it may meet one inner operand, which is larger. */
+static bool drops_zeros(const tra_matrices *m, int k) {
+    for (int i = 0; i < 2; i++) {
+        const tra_cell *c = operand(m, i);
+        tra_rows_view v = tra_rows_of(c);
+        bool zeros = false;
+        if (i != k && tra_finite(v.value, c->array.dtype, v.n)) return false;
+        for (int64_t n = 0; i == k && n < v.n && !zeros; n++) zeros = !tra_not_zero(v.value, c->array.dtype, n);
+        if (i == k && !zeros) return false;
+    }
+    return true;
+}
 
 /* The rows of inner matrices that are so as they are, one after the other. Returns the end of what it took. */
 static char *join_rows(const tra_matrices *m, int n, char *at, tra_rows_view *v) {
@@ -167,7 +174,7 @@ static char *join_rows(const tra_matrices *m, int n, char *at, tra_rows_view *v)
 static void bring(const tra_matrices *m, int n, int k, int64_t shared, char **at, tra_rows_view *v) {
     tra_ordering *all;
     int64_t before = 0, entries = 0;
-    if (n == 1 && m->natural[k] && !has_zeros(operand(m, k))) {
+    if (n == 1 && m->natural[k] && !drops_zeros(m, k)) {
         *v = tra_rows_of(operand(m, k));
         return;
     }
@@ -193,12 +200,9 @@ int64_t tra_matrices_sum(const tra_matrices *m, int n, const tra_unary *after, c
                          bool count, bool again, void *room, void *scratch) {
     ordered *o = room;
     int64_t all = out->array.ext.n ? tra_max64(1, out->array.ext.v[0]) : 1, each = m->parts / all, shared = 0;
-    int64_t *ends = tra_malloc((size_t)n * sizeof *ends);
-    for (int i = 0; i < n; i++) ends[i] = shared += m[i].shared;
+    for (int i = 0; i < n; i++) shared += m[i].shared;
     tra_matmul p = {.t = m->x->t,
                     .fold = m->x->fold,
-                    .nterms = n,
-                    .ends = ends,
                     .shared = shared,
                     .box = m->box,
                     .rows_each = m->rows_each,
@@ -213,9 +217,7 @@ int64_t tra_matrices_sum(const tra_matrices *m, int n, const tra_unary *after, c
     for (int k = 0; k < 2 && !again; k++) bring(m, n, k, shared, &o->left, &o->v[k]);
     p.a = o->v[0];
     p.b = o->v[1];
-    int64_t bytes = tra_matmul_run(&p, out, count, o->left, scratch);
-    free(ends);
-    return bytes;
+    return tra_matmul_run(&p, out, count, o->left, scratch);
 }
 
 /* ---- sums of several products ---------------------------------------------------------------------------------- */
