@@ -119,7 +119,7 @@ static void sort_by(uint64_t *word, int64_t rows, int64_t *at, int64_t n, int64_
     for (int64_t i = 1; i < n && sorted; i++) sorted = word[at[i - 1]] <= word[at[i]];
     if (sorted) return;
     for (int64_t i = 0; i < n; i++) word[at[i]] ^= UINT64_C(1) << 63; /* as an i64 */
-    tra_order_by_digits(&(tra_batch){&s, rows, &v}, 1, &column, NULL, at, n, spare);
+    tra_order_by_digits(&(tra_batch){&s, rows, &v}, 1, &column, NULL, at, n, n, spare);
     for (int64_t i = 0; i < n; i++) word[at[i]] ^= UINT64_C(1) << 63;
 }
 

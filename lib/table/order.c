@@ -113,12 +113,17 @@ void tra_order_by_merging(const tra_batch *b, int ncolumns, const int *column, c
     if (from != at) memcpy(at, from, (size_t)n * sizeof *at);
 }
 
-void tra_order_rows(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
-                    int64_t *spare) {
+void tra_order_first(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
+                     int64_t most, int64_t *spare) {
     if (tra_order_looks_up(b->schema, ncolumns, column))
         tra_order_by_merging(b, ncolumns, column, desc, at, n, spare);
     else
-        tra_order_by_digits(b, ncolumns, column, desc, at, n, spare);
+        tra_order_by_digits(b, ncolumns, column, desc, at, n, most, spare);
+}
+
+void tra_order_rows(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
+                    int64_t *spare) {
+    tra_order_first(b, ncolumns, column, desc, at, n, n, spare);
 }
 
 /* (a whole number is equal to itself) */
@@ -234,7 +239,7 @@ static void sort_run(const void *data, const tra_cell *a, const tra_cell *b, tra
     int64_t *at = (int64_t *)((char *)scratch + vectors(s)), *spare = at + in.rows, n = in.rows;
     for (int64_t i = 0; i < n; i++) at[i] = i;
     tra_refuse_errors(a, &in, s->n, s->column, "by which rows are ordered");
-    tra_order_rows(&in, s->n, s->column, s->desc, at, n, spare);
+    tra_order_first(&in, s->n, s->column, s->desc, at, n, s->distinct ? n : tra_add_most(s->from, s->count), spare);
     if (s->distinct) n = keep_first(s, &in, at, spare);
     int64_t from = s->distinct ? 0 : tra_min64(s->from, n), most = s->distinct ? n : rows_most(s, n);
     tra_columns_begin(out, s->in, most, &made);

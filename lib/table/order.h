@@ -28,13 +28,16 @@ bool tra_order_looks_up(const tra_schema *s, int n, const int *column);
 enum { TRA_ORDER_SPARE = 2 };
 void tra_order_rows(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
                     int64_t *spare);
+/* Brings the first `most` of them to the begin of `at`, in this order; which follow there is not said. */
+void tra_order_first(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
+                     int64_t most, int64_t *spare);
 /* The same by comparing rows, with room for n words; and where strings need not be looked up (radix.c), which compares
  * up to TRA_ORDER_FEW rows. */
 enum { TRA_ORDER_FEW = 24 };
 void tra_order_by_merging(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
                           int64_t *spare);
 void tra_order_by_digits(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
-                         int64_t *spare);
+                         int64_t most, int64_t *spare);
 /* Numbers that are ordered as values are: of reals, NaN greatest and -0 as 0; and of whole numbers. */
 static inline uint64_t tra_order_of_real(double x) {
     uint64_t u;

@@ -73,11 +73,51 @@ static void sort_from_top(uint64_t *v, uint64_t *other, int64_t n, int lowest, b
         if (end[d] > from) sort_from_top(other + from, v + from, end[d] - from, lowest, !away);
 }
 
-/* Rows in the order of the words, which is stable. */
-static void sort_words(words *w) {
+/* Brings the least `most` of n words, which differ, before the others: partitions as quicksort does, by words that lie
+ * in no order of the rows. */
+static void select_words(uint64_t *v, int64_t n, int64_t most) {
+    uint64_t place = 1;
+    for (int64_t from = 0, to = n; to - from > 1;) {
+        place = place * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        uint64_t pivot = v[from + (int64_t)((place >> 33) % (uint64_t)(to - from))];
+        int64_t i = from, j = to - 1;
+        while (i <= j) {
+            while (v[i] < pivot) i++;
+            while (v[j] > pivot) j--;
+            if (i > j) break;
+            uint64_t t = v[i];
+            v[i++] = v[j];
+            v[j--] = t;
+        }
+        if (most <= j + 1)
+            to = j + 1;
+        else if (most >= i)
+            from = i;
+        else
+            return;
+    }
+}
+
+/* Only the least `most` words stay, and those with the same bits of keys as one of them, which the keys that follow
+ * may bring before it. */
+static void keep_least(words *w, int64_t most) {
+    uint64_t last = 0;
+    int64_t n = most;
+    select_words(w->word, w->n, most);
+    for (int64_t i = 0; i < most; i++) last = w->word[i] > last ? w->word[i] : last;
+    for (int64_t i = most; i < w->n; i++)
+        if (w->word[i] >> w->row_bits == last >> w->row_bits) w->word[n++] = w->word[i];
+    w->n = n;
+}
+
+/* Rows in the order of the words, which is stable; the first `most` at least. */
+static void sort_words(words *w, int64_t most) {
     uint64_t mask = low_bits(w->row_bits);
     if (w->used == 0 || is_ascending(w)) return;
-    if (w->used <= 2 * WIDEST && w->n <= 1 << 20) {
+    if (most < w->n) {
+        keep_least(w, most);
+        sort_from_top(w->word, w->other, w->n, 0, false);
+    } else if (w->used <= 2 * WIDEST && w->n <= 1 << 20) {
         uint32_t end[MOST_DIGITS];
         int width = (w->used + 1) / 2;
         for (int shift = 64 - w->used; shift < 64; shift += width) {
@@ -176,7 +216,7 @@ static bool is_plain(const int64_t *at, int64_t n) {
     return differ == 0;
 }
 
-static void order_rows(const tra_batch *b, int ncolumns, const int *column, const bool *desc, words w) {
+static void order_rows(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t most, words w) {
     if (w.n <= TRA_ORDER_FEW || w.n > UINT32_MAX) {
         tra_order_by_merging(b, ncolumns, column, desc, w.at, w.n, (int64_t *)w.word);
         return;
@@ -186,17 +226,17 @@ static void order_rows(const tra_batch *b, int ncolumns, const int *column, cons
     w.plain = is_plain(w.at, w.n);
     for (int64_t i = 0; i < w.n; i++) w.word[i] = (uint64_t)i;
     while (k < ncolumns && add_column(&w, &b->schema->v[column[k]], &b->v[column[k]], desc && desc[k])) k++;
-    sort_words(&w);
-    for (int64_t from = 0, end; k < ncolumns && from < w.n; from = end) {
+    sort_words(&w, most);
+    for (int64_t from = 0, end; k < ncolumns && from < tra_min64(most, w.n); from = end) {
         for (end = from + 1; end < w.n && w.word[from] >> w.row_bits == w.word[end] >> w.row_bits;) end++;
         if (end - from > 1)
-            order_rows(b, ncolumns - k, column + k, desc ? desc + k : NULL,
+            order_rows(b, ncolumns - k, column + k, desc ? desc + k : NULL, most - from,
                        (words){.at = w.at + from, .n = end - from, .word = w.word + from, .other = w.other + from});
     }
 }
 
 void tra_order_by_digits(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
-                         int64_t *spare) {
-    order_rows(b, ncolumns, column, desc,
+                         int64_t most, int64_t *spare) {
+    order_rows(b, ncolumns, column, desc, most,
                (words){.at = at, .n = n, .word = (uint64_t *)spare, .other = (uint64_t *)spare + n});
 }

@@ -254,6 +254,65 @@ tra_node *tra_table_order(tra_table_builder *w) {
     return tra_table_record(w, sort_rows(w, &sort, TRA_ROWS_SAME));
 }
 
+/* The operator that made the table; NULL: none. */
+static const tra_table_op *made_by(const tra_graph *g, const tra_node *n) {
+    for (int i = g->ntables - 1; i >= 0; i--)
+        if (g->tables[i]->node == n) return g->tables[i];
+    return NULL;
+}
+
+static tra_node *limit_ordered(tra_table_builder *w, const tra_node *of);
+
+/* The same columns of rows [from, from + count) of an ordered table. */
+static tra_node *limit_projected(tra_table_builder *w, const tra_table_op *op) {
+    const char **names = tra_news(w->b->arena, const char *, op->nterms + 1);
+    const tra_colexpr **x = tra_news(w->b->arena, const tra_colexpr *, op->nterms + 1);
+    for (int i = 0; i < op->nterms; i++) {
+        names[i] = op->term[i].name, x[i] = op->term[i].x;
+        if (!x[i] || x[i]->op != TRA_C_COLUMN) return NULL;
+    }
+    tra_node *n = limit_ordered(w, w->b->g->v[op->in[0]->id]);
+    return n ? tra_table_columns(w, n, op->nterms, names, x) : NULL;
+}
+
+/* Rows [from, from + count) of a table that order made, or columns of it: where so many rows of each block have room in
+ * a few blocks, these are found in each block, and ordered. NULL: otherwise. */
+static tra_node *limit_ordered(tra_table_builder *w, const tra_node *of) {
+    enum { BLOCKS = 4, PART = 8 };
+    const tra_table_op *op = made_by(w->b->g, of);
+    if (op && op->op == TRA_TABLE_PROJECT) return limit_projected(w, op);
+    if (!op || op->op != TRA_TABLE_ORDER) return NULL;
+    tra_node *in = w->b->g->v[op->in[0]->id];
+    const tra_schema *s = in->type.columns;
+    int64_t most = tra_max64(1, tra_add_most(w->op.from, w->op.count)), block = in->type.cat->bound.v[0];
+    if (in->type.cat->n < 2 || most > block / PART || tra_mul_most(most, in->type.cat->n) > BLOCKS * block) return NULL;
+    tra_sort *first = tra_new(w->b->arena, tra_sort);
+    int *column = tra_news(w->b->arena, int, op->nterms + 1);
+    bool *desc = tra_news(w->b->arena, bool, op->nterms + 1);
+    for (int i = 0; i < op->nterms; i++) column[i] = tra_schema_find(s, op->term[i].name), desc[i] = op->term[i].desc;
+    *first = (tra_sort){.in = s, .n = op->nterms, .column = column, .desc = desc, .count = most};
+    tra_sort all = *first;
+    all.from = w->op.from;
+    all.count = w->op.count;
+    tra_table_builder one = *w;
+    one.in = tra_table_kernel(
+        w, in, NULL, 0, 0,
+        &(tra_rows_kernel){.text = tra_arena_printf(w->b->arena, "first %" PRId64 " rows by %s", most,
+                                                    tra_table_list_text(w->b->arena, s, op->nterms, column, desc)),
+                           .use = TRA_USE_MAP,
+                           .columns = s,
+                           .dtype = TRA_F64,
+                           .rows = TRA_ROWS_MOST,
+                           .most = most,
+                           .counts = true,
+                           .share = 1,
+                           .divides = true,
+                           .flops = 10,
+                           .ops = &tra_sort_ops,
+                           .data = first});
+    return one.in ? sort_rows(&one, &all, TRA_ROWS_MOST) : NULL;
+}
+
 tra_node *tra_table_limit(tra_table_builder *w) {
     static const char *const names[] = {"from"};
     const tra_ast *from = NULL;
@@ -261,6 +320,8 @@ tra_node *tra_table_limit(tra_table_builder *w) {
     if (!tra_build_int(w->b, w->call->kids[1], "a number of rows", 0, &w->op.count)) return NULL;
     if (!tra_table_named_args(w, 2, 1, names, &from)) return NULL;
     if (from && !tra_build_int(w->b, from, "the number of a row", 0, &w->op.from)) return NULL;
+    tra_node *top = limit_ordered(w, w->in);
+    if (top) return tra_table_record(w, top);
     if (w->in->type.cat->grid && w->in->type.cat->n > 1)
         return tra_table_record(w, limit_parts(w, w->op.from, w->op.count));
     tra_sort sort = {.in = w->in->type.columns, .from = w->op.from, .count = w->op.count};

@@ -64,6 +64,7 @@ A = join(L, M, g == g, how = anti)
 N = join(select(L, v > 7), M, g == g && v < 9, prefix = "m_")
 P = join(select(L, v > 7), M, g == g, how = left)
 B = limit(order(L, [v]), 20, from = 3000)
+F = limit(order(L, [s desc, abs(v), g]), 30, from = 5)
 Q = limit(select(L, v > 0), 900, from = 400)
 output O
 output G
@@ -75,6 +76,7 @@ output A
 output N
 output P
 output B
+output F
 output Q
 END
 }
@@ -92,11 +94,12 @@ judge() {
     same N "select l.*, q from l join m on l.g = m.g where v > 7 and v < 9 order by l.rowid, m.rowid"
     same P "select l.*, q from l left join m on l.g = m.g where v > 7 order by l.rowid, m.rowid"
     same B "select * from l order by v, rowid limit 20 offset 3000"
+    same F "select * from l order by s desc, abs(v), g is null, g, rowid limit 30 offset 5"
     same Q "select * from l where v > 0 order by rowid limit 900 offset 400"
 }
 
 digests() {
-    for o in O G D J K S A N P B Q; do tra digest $o.h5; done
+    for o in O G D J K S A N P B F Q; do tra digest $o.h5; done
 }
 
 @test "groups, orders, distinct rows and joins of many blocks are what sqlite3 finds, on every number of sites" {
@@ -104,6 +107,7 @@ digests() {
     programs
     tra explain --operators p.tra >plan
     grep -q "rows in range" plan
+    grep -q "first 35 rows by" plan
     status 0 tra run -q p.tra
     judge
     want=$(digests)

@@ -49,7 +49,7 @@ static int compare(const tra_batch *b, int n, const int *column, const bool *des
 
 TEST(rows_are_ordered_by_their_digits_as_by_their_values) {
     enum { MANY = 20000 };
-    static int64_t at[MANY], spare[TRA_ORDER_SPARE * MANY];
+    static int64_t at[MANY], first[MANY], spare[TRA_ORDER_SPARE * MANY];
     for (int trial = 0; trial < 300; trial++) {
         tra_arena *a = tra_arena_new();
         int64_t rows = 1 + check_draw(trial % 30 == 0 ? MANY : trial % 3 ? 60 : ROWS), bad = 0;
@@ -57,8 +57,11 @@ TEST(rows_are_ordered_by_their_digits_as_by_their_values) {
         int n = 1 + (int)check_draw(COLUMNS), column[COLUMNS];
         bool desc[COLUMNS];
         for (int k = 0; k < n; k++) column[k] = (int)check_draw(COLUMNS), desc[k] = check_draw(2);
-        for (int64_t i = 0; i < rows; i++) at[i] = i;
-        tra_order_by_digits(&b, n, column, desc, at, rows, spare);
+        int64_t most = check_draw((uint64_t)rows + 1);
+        for (int64_t i = 0; i < rows; i++) at[i] = first[i] = i;
+        tra_order_by_digits(&b, n, column, desc, at, rows, rows, spare);
+        tra_order_first(&b, n, column, desc, first, rows, most, spare);
+        for (int64_t i = 0; i < most; i++) bad += first[i] != at[i];
         for (int64_t i = 1; i < rows; i++) {
             int r = compare(&b, n, column, desc, at[i - 1], at[i]);
             bad += r > 0 || (r == 0 && at[i - 1] > at[i]);
