@@ -368,8 +368,7 @@ END
 }
 
 @test "softmax, layer norm, causal attention and scores with missing values, in one or two statements each" {
-    python3=$(command -v /usr/bin/python3 || echo python3)
-    "$python3" - <<'END'
+    "$PYTHON" - <<'END'
 import numpy as np
 r = np.random.default_rng(1)
 for name, shape in (("q", (9, 4)), ("k", (9, 4)), ("v", (9, 3)), ("x", (9, 5))):
@@ -399,7 +398,7 @@ END
     for sites in 1 3; do
         $TRA run -q --sites $sites a.tra -D N=count.h5
         for f in A L Z P count; do $TRA export -q $f.h5 -o $f.npy; done
-        "$python3" - <<'END'
+        "$PYTHON" - <<'END'
 import numpy as np
 q, k, v, x = (np.load(n + ".npy") for n in "qkvx")
 s = np.where(np.tri(9, dtype=bool), q @ k.T / 2, -1e30)

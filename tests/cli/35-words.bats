@@ -25,7 +25,7 @@ with open("t.csv", "w") as f:
     for row in rows:
         f.write(",".join([quote(row[0]), quote(row[1])] + ["" if v is None else str(v).lower() if isinstance(v, bool) else str(v) for v in row[2:]]) + "\n")
 END
-    /usr/bin/python3 make.py
+    "$PYTHON" make.py
     "$TRA" import -q --table t.csv -o t.h5 --block 97
     sed -i '/^with open/,$d' make.py
     cp make.py rows.py
@@ -99,7 +99,7 @@ for how in [["--engine", "reference"], [], ["--sites", "2"], ["--sites", "3", "-
             else: ok = g[k] == ("" if want is None else want)
             assert ok, (how, tra, env, "got", g[k], "want", want)
 END
-    /usr/bin/python3 judge.py "$TRA"
+    "$PYTHON" judge.py "$TRA"
 }
 
 @test "functions of strings are Python's, with NULLs of SQL, on several sites and in the reference" {

@@ -66,7 +66,7 @@ assert p["network_bytes"] == p["measured"]["network_bytes"] < 20 * 3 * 20 * 8 * 
 }
 
 @test "divided tables; and a run on three sites that is stopped goes on with the same digest on one and on five" {
-    python3 -c 'print("a,b\n" + "\n".join(f"{2**33 + i * 31 % 997},{2**33 + i}" for i in range(270000)))' >t.csv
+    "$PYTHON" -c 'print("a,b\n" + "\n".join(f"{2**33 + i * 31 % 997},{2**33 + i}" for i in range(270000)))' >t.csv
     cat >t.tra <<'END'
 input t from "t.csv"
 X = gen(normal, [600, 600], by = [100, 600], seed = 1)

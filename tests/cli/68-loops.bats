@@ -57,7 +57,7 @@ END
     sed -i 's/ until.*//' fit.tra
     sed -i 's/^repeat 30 as t/Z[n,j] = exp(X[n,j])\nrepeat 30 as t/; s/mean\[n\](X/mean[n](Z/' fit.tra
     status 0 tra run -q --profile run.json fit.tra
-    status 0 python3 - <<'END'
+    status 0 "$PYTHON" - <<'END'
 import json
 r = json.load(open("run.json"))
 p = r["plans"][0]
@@ -418,7 +418,7 @@ assert p["network_bytes"] == p["measured"]["network_bytes"] > 0, (p["network_byt
     echo "$output" >one.json
     status 0 tra explain --format json --sites 2 empty.tra
     echo "$output" >two.json
-    status 0 python3 -c 'import json
+    status 0 "$PYTHON" -c 'import json
 one, two = (json.load(open(f))["plans"][0] for f in ("one.json", "two.json"))
 a, b = one["loops"][0]["turn"]["seconds"], two["loops"][0]["turn"]["seconds"]
 assert 1e-6 <= a < b < 1e-4, (a, b)

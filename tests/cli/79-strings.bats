@@ -15,7 +15,7 @@ END
 from rows import *
 with open("t.csv", "w", newline="") as f: csv.writer(f).writerows([("k", "i", "x", "w", "s"), *rows])
 END
-    python3 make.py
+    "$PYTHON" make.py
     "$TRA" import -q --table t.csv -o t.h5 --block 600
     cat >judge.py <<'END'
 import csv, itertools, sys
@@ -37,14 +37,14 @@ on_ranks() {
     for how in "--sites 1" "--sites 2" "--sites 3" "--sites 5" "--memory 48M"; do
         # shellcheck disable=SC2086
         tra run -q $how p.tra
-        python3 check.py
+        "$PYTHON" check.py
         rm ./*.csv
     done
     [ -z "$(ls -A "$TRA_SCRATCH")" ]
 }
 
 @test "a string that cannot be made is an error where it is read, as any value, on any number of ranks" {
-    python3 -c '
+    "$PYTHON" -c '
 print("s,i,n")
 for j in range(70000): print(f"w{j},{9223372036854775807 if j == 60000 else j},{j}")' | tra import -q --table - -o t.h5
     cat >p.tra <<'END'
