@@ -90,14 +90,10 @@ static void note_names(tra_expander *x, const tra_ast *tree) {
     for (int i = 0; i < tree->nkids; i++) note_names(x, tree->kids[i]);
 }
 
-/* Where in the body a name stands for what it names: a label, or anything else. */
-typedef enum place { VALUE, LABEL } place;
-
-/* The place of kid i of x, which is in a place itself. */
-static place place_of(const tra_ast *x, int i, place outer) {
+bool tra_is_label_place(const tra_ast *x, int i, bool label) {
     bool index = x->kind == TRA_AST_CALL && strcmp(x->text, "index") == 0;
-    if (x->kind == TRA_AST_INDEX || index || (x->kind == TRA_AST_AGGREGATE && i + 1 < x->nkids)) return LABEL;
-    return outer == LABEL && x->kind == TRA_AST_CALL ? LABEL : VALUE;
+    if (x->kind == TRA_AST_INDEX || index || (x->kind == TRA_AST_AGGREGATE && i + 1 < x->nkids)) return true;
+    return label && x->kind == TRA_AST_CALL;
 }
 
 /* The labels of the body that are none of its parameters are the macro's own: each expansion gives them new names, so
@@ -125,14 +121,14 @@ static renaming *function_names(const expansion *s, const tra_ast *lambda, const
     return r;
 }
 
-static tra_ast *substitute(expansion *s, const tra_ast *body, const renaming *bound, place where);
+static tra_ast *substitute(expansion *s, const tra_ast *body, const renaming *bound, bool label);
 
 /* The name as a tree: an argument, or a name of the body. */
-static tra_ast *substitute_name(expansion *s, const tra_ast *body, const renaming *bound, place where) {
-    const char *to = body->quoted || where == LABEL ? NULL : renamed(bound, body->text);
+static tra_ast *substitute_name(expansion *s, const tra_ast *body, const renaming *bound, bool label) {
+    const char *to = body->quoted || label ? NULL : renamed(bound, body->text);
     const tra_ast *arg = body->quoted || to ? NULL : argument(s, body->text);
     if (arg) return count_nodes(s, size_of(arg)) ? (tra_ast *)arg : NULL;
-    if (where == LABEL) to = own_label(s, body->text);
+    if (label) to = own_label(s, body->text);
     tra_ast *x = tra_new(s->x->arena, tra_ast);
     *x = *body;
     x->span = x->name_span = s->call->span;
@@ -142,9 +138,9 @@ static tra_ast *substitute_name(expansion *s, const tra_ast *body, const renamin
 
 /* The body of the macro with its parameters replaced. bound: the parameters of functions that `body` is inside of. An
  * argument that is used several times is one tree in several places, and counts each time. */
-static tra_ast *substitute(expansion *s, const tra_ast *body, const renaming *bound, place where) {
+static tra_ast *substitute(expansion *s, const tra_ast *body, const renaming *bound, bool label) {
     if (!count_nodes(s, 1)) return NULL;
-    if (body->kind == TRA_AST_NAME) return substitute_name(s, body, bound, where);
+    if (body->kind == TRA_AST_NAME) return substitute_name(s, body, bound, label);
     const tra_ast *arg = body->kind == TRA_AST_INDEX && !renamed(bound, body->text) ? argument(s, body->text) : NULL;
     tra_ast *x = tra_new(s->x->arena, tra_ast);
     *x = *body;
@@ -167,7 +163,7 @@ static tra_ast *substitute(expansion *s, const tra_ast *body, const renaming *bo
             *x->kids[i] = *body->kids[i];
             x->kids[i]->text = bound->to[i];
         } else {
-            x->kids[i] = substitute(s, body->kids[i], bound, place_of(body, i, where));
+            x->kids[i] = substitute(s, body->kids[i], bound, tra_is_label_place(body, i, label));
         }
         if (!x->kids[i]) return NULL;
         x->depth = x->kids[i]->depth >= x->depth ? x->kids[i]->depth + 1 : x->depth;
@@ -188,7 +184,7 @@ static tra_ast *expand(tra_expander *x, tra_ast *tree) {
     const tra_stmt *def = x->defs.value[at];
     if (def->nlabels == tree->nkids) {
         expansion s = {.x = x, .def = def, .call = tree, .labels = {.arena = x->arena}};
-        tra_ast *made = substitute(&s, def->value, NULL, VALUE), *whole = made ? tra_new(x->arena, tra_ast) : NULL;
+        tra_ast *made = substitute(&s, def->value, NULL, false), *whole = made ? tra_new(x->arena, tra_ast) : NULL;
         if (whole) *whole = *made, whole->parentheses = tree->span; /* it is one term, as the call is */
         return whole;
     }

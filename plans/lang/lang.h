@@ -177,6 +177,12 @@ typedef struct tra_ast_program {
  * 200, text that is not UTF-8. */
 void tra_parse(const tra_script *src, tra_arena *a, tra_diags *d, tra_ast_program *out);
 
+/* Calls see for each name by which a statement of the program, also in a loop, reads a relation or a param; not for
+ * labels, parameters of functions, and what tensor statements read. A name of an expression over columns may be that of
+ * a column: who asks knows which. */
+typedef void tra_see_name(void *ctx, const char *name, tra_span at);
+void tra_visit_reads(const tra_ast_program *p, tra_see_name *see, void *ctx);
+
 /* Is it the word of an aggregation: sum, max, ...? */
 bool tra_is_aggregation_word(const char *name);
 /* Is it one of those that came later than others, and are names where the program has such a name: var, std, ...? */

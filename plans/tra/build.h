@@ -27,6 +27,7 @@ typedef struct tra_symbol {
 typedef struct tra_build {
     int64_t whole; /* bytes up to which the right table of a join stays whole; 0: as few rows as it must */
     tra_graph *g;
+    const tra_ast_program *ast; /* all of it */
     tra_arena *arena;
     tra_diags *d;
     const char *dir;           /* what relative paths are relative to */

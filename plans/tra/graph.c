@@ -393,6 +393,7 @@ tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefi
     tra_ast_program ast;
     tra_build b = {.arena = a,
                    .whole = whole,
+                   .ast = &ast,
                    .d = d,
                    .dir = dir,
                    .symbols = {.arena = a},

@@ -186,9 +186,24 @@ static void build_until(tra_build *b, building *w) {
     if (!w->loop->until) w->ok = false;
 }
 
-/* Does the program name it after the loop? */
-static bool is_named_after(const tra_build *b, const tra_stmt *loop, const char *name) {
-    return tra_script_has_name(b->g->src, loop->span.at + loop->span.len, b->g->src->n, name);
+typedef struct reading {
+    const char *name;
+    int from; /* byte of the source */
+    bool found;
+} reading;
+
+static void see_name(void *ctx, const char *name, tra_span at) {
+    reading *r = ctx;
+    r->found = r->found || (at.at >= r->from && strcmp(name, r->name) == 0);
+}
+
+/* Does the program read the trace after the loop? Not where it gives the name to something else there. */
+static bool is_read_after(const tra_build *b, const building *w, const char *name) {
+    reading r = {name, w->st->span.at + w->st->span.len, false};
+    for (int i = 0; i < w->names; i++)
+        if (strcmp(b->symbols.name[i], name) == 0) return false;
+    tra_visit_reads(b->ast, see_name, &r);
+    return r.found;
 }
 
 /* The trace of a loop in this one that is read after it: a state, which each turn gives what that traced. */
@@ -219,7 +234,7 @@ static void end_body(tra_build *b, void *ctx) {
     build_until(b, w);
     for (int i = w->names; i < b->symbols.n && w->ok; i++) {
         const tra_symbol *s = b->symbols.value[i];
-        if (s->stmt->kind == TRA_STMT_TRACE && s->node && is_named_after(b, w->st, s->stmt->name)) carry_trace(b, w, s);
+        if (s->stmt->kind == TRA_STMT_TRACE && s->node && is_read_after(b, w, s->stmt->name)) carry_trace(b, w, s);
     }
 }
 

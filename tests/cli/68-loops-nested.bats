@@ -73,12 +73,14 @@ repeat 3 as t {
     repeat 2 as a { state d = gen(0, []); repeat 3 as e { next d[] = d + e; trace deep(d, t, a) }; trace unread(d) }
     next w[] = w + v
 }
-more = project(inner, turn, v = v + 0.5, t, b)
+more = project(inner, turn, v = v + 0.5, t, b) # not unread, which is a label here
+z = gen(range, [2]); deep2[unread] = z[unread]
 repeat 0 { repeat 2 as u { trace never(u) } }
 output w to "w.csv"
 output more to "inner.csv"
 output deep to "deep.csv"
 output never to "never.csv"
+output deep2 to "csv:-"
 END
     everywhere traces.tra w.csv inner.csv deep.csv never.csv
     is $'turn,v,t,b\n0,0.5,2,false\n1,2.5,2,false\n2,5.5,2,true' cat inner.csv
@@ -87,12 +89,13 @@ END
     status 0 tra check traces.tra
     has "traces.tra:4:62: warning: after the loop around it 'inner' has the rows of the last turn of that"
     has "'unread' is not used"
+    lacks "'unread' has the rows"
 }
 
 @test "names of a body are free again after its loop, for relations, states, counters and other loops" {
     cat >free.tra <<'END'
 state w = gen(zero, [3])
-repeat 2 as t { a = w + 1; b = a * t; next w = b }
+repeat 2 as t { repeat 1 as u { trace z(u) }; a = w + 1; b = a * t; next w = b }
 a = w * 2
 repeat 2 as t { b = w + 1; next w = b }
 repeat 1 as t {
