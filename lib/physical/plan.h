@@ -72,6 +72,8 @@ enum {
     X(UNTIL, 1, "until", 0)                                                                                            \
     /* its input, one number, is noted for the table of a trace */                                                     \
     X(TRACE, 1, "trace", 0)                                                                                            \
+    /* its input, one number, ends the run if it is 0 or NaN; name: what is said then */                               \
+    X(REQUIRE, 1, "require", 0)                                                                                        \
     /* the value of a state, its input, when the loop has ended */                                                     \
     X(LAST, 1, "last", TRA_FORWARDS)                                                                                   \
     /* the table of what the turns of a loop traced */                                                                 \
@@ -235,9 +237,10 @@ typedef struct tra_plan {
     tra_cost cost;        /* total: operators of loops count for each turn, as often as these may run */
 } tra_plan;
 
-/* Is it an operator that a loop has at the end of each turn? It holds nothing itself. */
+/* Is it an operator that a loop has at the end of each turn (REQUIRE also stands outside of loops)? It holds nothing
+ * itself. */
 static inline bool tra_op_is_end_of_turn(tra_plan_op op) {
-    return op == TRA_PLAN_NEXT || op == TRA_PLAN_UNTIL || op == TRA_PLAN_TRACE;
+    return op == TRA_PLAN_NEXT || op == TRA_PLAN_UNTIL || op == TRA_PLAN_TRACE || op == TRA_PLAN_REQUIRE;
 }
 /* How often the operator runs at most: the product of the turns of the loops around it. */
 double tra_op_times(const tra_plan *p, const tra_op *op);

@@ -107,7 +107,7 @@ tra_status tra_exec_list_needed(tra_execution *x, tra_err *e) {
             x->needed[i] = reused < all || all == 0;
             if (reused > 0) tra_journal_report(x->journal, reused, all, op->what.name ? op->what.name : op->what.path);
         } else if (tra_op_is_end_of_turn(op->op)) {
-            x->needed[i] = wanted[op->what.loop];
+            x->needed[i] = op->what.loop < 0 || wanted[op->what.loop];
         } else if (x->needed[i] && (op->op == TRA_PLAN_LAST || op->op == TRA_PLAN_TRACED)) {
             if (op->op == TRA_PLAN_LAST && op->loop < 0) TRA_TRY(take_over(x, i, e));
             wanted[op->what.loop] |= !x->complete[i];

@@ -10,13 +10,10 @@
 
 /* ---- values of rank 0 -------------------------------------------------------------------------------------------- */
 
-/* Reads the number that a part of rank 0 holds, if this site has it. The end of the turn tells the others. */
-static tra_status read_value(tra_execution *x, int i, tra_part *p, tra_err *e) {
-    const tra_op *op = &x->plan->ops[i];
-    tra_loop_run *run = &x->loops[op->what.loop];
-    int64_t *told = &run->told[2 * run->nread];
-    tra_dtype t = x->plan->ops[op->in[0]].type.dtype;
-    run->reader[run->nread++] = i;
+/* Reads the number that a part of rank 0 holds, the input of operator i, if this site has it: the bits of its double,
+ * and those of a column. Others have INT64_MIN, until the sites tell each other. */
+static tra_status read_value(tra_execution *x, int i, tra_part *p, int64_t told[2], tra_err *e) {
+    tra_dtype t = x->plan->ops[x->plan->ops[i].in[0]].type.dtype;
     told[0] = told[1] = INT64_MIN;
     if (p->n == 0) return TRA_OK;
     const tra_part *parts[1] = {p};
@@ -27,6 +24,26 @@ static tra_status read_value(tra_execution *x, int i, tra_part *p, tra_err *e) {
     told[1] = tra_element_bits(t, in.cell.array.data, 0);
     tra_engine_release(x->site.engine, &in);
     return TRA_OK;
+}
+
+/* Notes the number for the end of the turn. */
+static tra_status note_value(tra_execution *x, int i, tra_part *p, tra_err *e) {
+    tra_loop_run *run = &x->loops[x->plan->ops[i].what.loop];
+    run->reader[run->nread] = i;
+    return read_value(x, i, p, &run->told[2 * run->nread++], e);
+}
+
+/* Fails where the number is 0 or NaN. Collective. */
+static tra_status require_value(tra_execution *x, int i, tra_part *p, tra_err *e) {
+    const tra_op *op = &x->plan->ops[i];
+    int64_t told[2];
+    double real;
+    tra_status s = read_value(x, i, p, told, e);
+    tra_comm_max(&x->site.comm, told, 2);
+    memcpy(&real, &told[0], sizeof real);
+    if (s != TRA_OK || (real != 0 && !isnan(real))) return s;
+    const tra_program_text *t = op->what.program;
+    return tra_fail(e, TRA_INPUT, "%s:%d: %s", t ? t->file : "", tra_program_line(t, op->what.text_at), op->what.name);
 }
 
 /* ---- states ------------------------------------------------------------------------------------------------------ */
@@ -159,7 +176,8 @@ tra_status tra_exec_loop_op(tra_execution *x, int i, tra_part *in, tra_err *e) {
     case TRA_PLAN_NEXT: x->parts[i] = stored(x, op, in); return TRA_OK;
     case TRA_PLAN_TURN: return make_turn(x, i, 0, e);
     case TRA_PLAN_UNTIL:
-    case TRA_PLAN_TRACE: return read_value(x, i, in, e);
+    case TRA_PLAN_TRACE: return note_value(x, i, in, e);
+    case TRA_PLAN_REQUIRE: return require_value(x, i, in, e);
     case TRA_PLAN_TRACED: return make_traced(x, i, &x->loops[op->what.loop], e);
     case TRA_PLAN_EMPTY: return make_traced(x, i, NULL, e);
     default: return tra_fail(e, TRA_INTERNAL, "operator %d is none of a loop", (int)op->op);

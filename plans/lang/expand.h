@@ -22,7 +22,7 @@ void tra_expander_add(tra_expander *x, const tra_stmt *def);
  * the statement has such names. All places in that are the place of the call. NULL after a diagnostic. */
 tra_ast *tra_expand(tra_expander *x, const tra_stmt *st);
 
-/* Where a name stands for a label, or else for what it names: kid i of x. label: x is in the place of a label itself. */
+/* Does a name as kid i of x stand for a label, not for what it names? label: x is in the place of a label itself. */
 bool tra_is_label_place(const tra_ast *x, int i, bool label);
 
 #endif

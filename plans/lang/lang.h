@@ -104,7 +104,8 @@ typedef enum tra_stmt_kind {
     TRA_STMT_TENSOR,
     TRA_STMT_DEF, /* labels: the parameters; its calls are replaced when they are parsed */
     TRA_STMT_REPEAT,
-    TRA_STMT_TRACE
+    TRA_STMT_TRACE,
+    TRA_STMT_REQUIRE /* has no name */
 } tra_stmt_kind;
 
 /* Which value an ASSIGN or EINSUM statement gives to its name: the only one; the first one of a state, which a loop
@@ -134,7 +135,7 @@ typedef struct tra_stmt {
     tra_span span;
     const char *name; /* what is defined or written */
     tra_span name_span;
-    const char *path; /* INPUT from, OUTPUT to: string; NULL if absent */
+    const char *path; /* INPUT from, OUTPUT to, REQUIRE what to say: string; NULL if absent */
     tra_span path_span;
     int noptions; /* INPUT from: how the file is read, each a NAMED whose kid is a NAME, NUMBER, STRING or LIST */
     tra_ast **options;
@@ -148,7 +149,7 @@ typedef struct tra_stmt {
     int ncolumns;           /* INPUT declared as a table: its columns, how many rows it has, and in a block */
     tra_column_decl *columns;
     tra_ast *rows, *rows_block; /* rows_block may be NULL */
-    tra_ast *value;             /* PARAM, ASSIGN, EINSUM, DEF: right side */
+    tra_ast *value;             /* PARAM, ASSIGN, EINSUM, DEF: right side; REQUIRE: the condition */
     tra_ast *least, *most;      /* PARAM: its bounds, or NULL */
     int part, nparts;           /* ASSIGN: "w, V = eigh(A)" is a statement for each of its nparts names; else 0 and 1 */
     int nlabels;                /* EINSUM: labels of the left side; DEF: parameters */

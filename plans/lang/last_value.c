@@ -112,8 +112,8 @@ static void take_statement(const reader *r, bool in_loop, tra_arena *a, tra_last
         out->several = false;
         return;
     }
-    if (keyword || begins_with(r, "repeat") || begins_with(r, "until") || t[0].kind == TRA_T_DECLARED ||
-        is(r, 0, "tra")) {
+    if (keyword || begins_with(r, "repeat") || begins_with(r, "until") || begins_with(r, "require") ||
+        t[0].kind == TRA_T_DECLARED || is(r, 0, "tra")) {
         out->outputs |= is(r, 0, "output");
         return;
     }

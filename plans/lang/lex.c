@@ -23,9 +23,9 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 bool tra_is_keyword(const char *s, int n, bool *later) {
-    static const char *const words[] = {"input",  "param", "output", "storage", "tensor", "def",
-                                        "repeat", "until", "state",  "next",    "trace",  "grad"};
-    enum { KEPT_FOR_LATER = 11, NWORDS = sizeof words / sizeof *words };
+    static const char *const words[] = {"input", "param", "output", "storage", "tensor",  "def", "repeat",
+                                        "until", "state", "next",   "trace",   "require", "grad"};
+    enum { KEPT_FOR_LATER = 12, NWORDS = sizeof words / sizeof *words };
     for (int i = 0; i < NWORDS; i++) {
         if ((int)strlen(words[i]) != n || memcmp(words[i], s, (size_t)n) != 0) continue;
         *later = i >= KEPT_FOR_LATER;

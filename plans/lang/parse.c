@@ -207,7 +207,7 @@ static bool parse_einsum(parser *p, tra_stmt *s) {
 }
 
 static const char statements[] =
-    "statements are input, param, output, def, state, repeat, storage, tensor, and NAME = expression";
+    "statements are input, param, output, def, require, state, repeat, storage, tensor, and NAME = expression";
 
 static bool parse_assign(parser *p, tra_stmt *s) {
     if (p->tok->kind != '=') {

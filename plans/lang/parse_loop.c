@@ -1,4 +1,4 @@
-/* parse_loop.c - the statements of loops: repeat, state, next, trace. */
+/* parse_loop.c - the statements of loops: repeat, state, next, trace; and require, which stands anywhere. */
 #include "parse_int.h"
 
 #include <string.h>
@@ -169,6 +169,23 @@ static bool parse_state(parser *p, tra_stmt *s, tra_stmt_role role) {
     return false;
 }
 
+/* ---- require ---------------------------------------------------------------------------------------------------- */
+
+/* Parses: require condition, "what it asks for" */
+static bool parse_require(parser *p, tra_stmt *s) {
+    s->kind = TRA_STMT_REQUIRE;
+    s->name = "";
+    s->name_span = p->tok[-1].span;
+    s->value = tra_parse_expr(p);
+    if (!s->value || !tra_parse_accept(p, ',')) return s->value != NULL;
+    if (p->tok->kind != TRA_T_STRING) {
+        tra_parse_unexpected(p, "write require extent(A, 0) > 1, \"A must have two rows\"", "a text in quotes");
+        return false;
+    }
+    s->path = tra_parse_string(p)->text;
+    return true;
+}
+
 bool tra_parse_loop_statement(parser *p, tra_stmt *s) {
     if (tra_parse_at_name(p, "until")) {
         tra_diag_error(p->d, p->tok->span,
@@ -178,20 +195,24 @@ bool tra_parse_loop_statement(parser *p, tra_stmt *s) {
     }
     bool repeat = tra_parse_at_name(p, "repeat"), trace = tra_parse_at_name(p, "trace");
     tra_stmt_role role = tra_parse_at_name(p, "state") ? TRA_ROLE_STATE : TRA_ROLE_NEXT;
+    if (tra_parse_at_name(p, "require")) {
+        p->tok++;
+        return parse_require(p, s);
+    }
     p->tok++;
     return repeat ? parse_repeat(p, s) : trace ? parse_trace(p, s) : parse_state(p, s, role);
 }
 
 bool tra_parse_begins_loop_statement(const parser *p) {
     int next = p->tok[1].kind;
-    if (tra_parse_at_name(p, "repeat") || tra_parse_at_name(p, "until"))
+    if (tra_parse_at_name(p, "repeat") || tra_parse_at_name(p, "until") || tra_parse_at_name(p, "require"))
         return next != '=' && next != '[' && next != ',';
     return next == TRA_T_NAME &&
            (tra_parse_at_name(p, "state") || tra_parse_at_name(p, "next") || tra_parse_at_name(p, "trace"));
 }
 
 bool tra_parse_names_loop_word(const parser *p) {
-    static const char *const words[] = {"repeat", "until", "state", "next", "trace"};
+    static const char *const words[] = {"repeat", "until", "state", "next", "trace", "require"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (tra_parse_at_name(p, words[i])) return true;
     return false;

@@ -63,6 +63,20 @@ int64_t ref_turn_number(const ref_evaluation *x, int loop, int64_t count) {
     return number;
 }
 
+/* Checks what is required in each turn of the loop; -1: outside of loops. */
+static tra_status check_required(const ref_evaluation *x, int loop, tra_err *e) {
+    for (int i = 0; i < x->g->noutputs; i++) {
+        const tra_output *o = &x->g->outputs[i];
+        if (o->sink != TRA_SINK_REQUIRE || o->loop != loop) continue;
+        ref_num v = number_of(x->v[o->node->id]);
+        if (v != 0 && !isnan(v)) continue;
+        int line, column;
+        tra_script_place(x->g->src, o->item, &line, &column);
+        return tra_fail(e, TRA_INPUT, "%s:%d: %s", x->g->src->name, line, o->name);
+    }
+    return TRA_OK;
+}
+
 static tra_status run_loop(ref_evaluation *x, int loop, tra_err *e) {
     const tra_repeat *l = x->g->loops[loop];
     bool *changes = find_changing(x, l, loop), ends = false;
@@ -86,6 +100,7 @@ static tra_status run_loop(ref_evaluation *x, int loop, tra_err *e) {
         tra_status s = ref_evaluate_body(x, loop, l->begin, l->end, e);
         x->need = need;
         if (s != TRA_OK) return s;
+        TRA_TRY(check_required(x, loop, e));
         for (int k = 0; k < l->ntraces; k++) add_row(x, &l->traces[k], t, rows[k]);
         ref_num until = l->until ? number_of(x->v[l->until->id]) : 0;
         ends = until != 0 && !isnan(until);
@@ -106,5 +121,5 @@ tra_status ref_evaluate_body(ref_evaluation *x, int loop, int from, int to, tra_
         from = l->end;
     }
     for (; from < to; from++) TRA_TRY(ref_evaluate(x, from, e));
-    return TRA_OK;
+    return loop < 0 ? check_required(x, loop, e) : TRA_OK;
 }

@@ -141,7 +141,7 @@ static void add_op(finish *f, int id) {
     o->what.loop = x->of_loop, o->what.item = x->item, o->what.column = x->column;
     int p = x->in[0] >= 0 ? f->v[x->in[0]].place : -1;
     o->what.program = f->program->text ? f->program : NULL;
-    o->what.text_at = n->span.at;
+    o->what.text_at = x->op == TRA_PLAN_REQUIRE ? x->item : n->span.at;
     if (x->partial)
         o->type = m->f->summand;
     else if (!tra_op_is(x->op, TRA_FORWARDS))
@@ -377,6 +377,7 @@ static void emit_all(finish *f) {
     qsort_r(v, (size_t)n, sizeof *v, by_canonical, s);
     tra_finish_find_loops(f);
     f->sorted = v, f->nsorted = n;
+    tra_finish_turn(f, -1); /* what is required stands first: a run that cannot go on ends early */
     for (int i = 0; i < n; i++) {
         if (!f->inside[v[i]]) tra_finish_emit(f, v[i]);
     }

@@ -114,10 +114,10 @@ bool tra_finish_leaf(finish *f, int g) {
     return true;
 }
 
-/* What the loop takes at the end of a turn, in the order of the program. */
-static void end_turn(finish *f, int loop) {
+void tra_finish_turn(finish *f, int loop) {
     static const tra_plan_op ops[] = {
-        [TRA_SINK_NEXT] = TRA_PLAN_NEXT, [TRA_SINK_UNTIL] = TRA_PLAN_UNTIL, [TRA_SINK_TRACE] = TRA_PLAN_TRACE};
+        [TRA_SINK_NEXT] = TRA_PLAN_NEXT, [TRA_SINK_UNTIL] = TRA_PLAN_UNTIL,
+        [TRA_SINK_TRACE] = TRA_PLAN_TRACE, [TRA_SINK_REQUIRE] = TRA_PLAN_REQUIRE};
     const tra_graph *g = f->s->m->g;
     int *in = tra_news(f->work, int, g->noutputs);
     for (int i = 0; i < g->noutputs; i++) {
@@ -156,7 +156,7 @@ void tra_finish_loop(finish *f, int loop) {
     f->from[loop] = f->n;
     for (int k = 0; k < f->nsorted; k++)
         if (deepest(f->inside[f->sorted[k]]) == loop) tra_finish_emit(f, f->sorted[k]);
-    end_turn(f, loop);
+    tra_finish_turn(f, loop);
     f->to[loop] = f->n - 1;
     f->loop = outer;
     for (int k = 0; k < l->nstates; k++) add_leaf(f, l->states[k].last, TRA_PLAN_LAST, state[k]);

@@ -40,6 +40,7 @@ typedef struct tra_build {
     const char *first_unreadable; /* the message of the first of them, and its status */
     tra_status unreadable_as;
     int deferred, nmade; /* strings that could not be made yet (table_strings.c); what has been made so far */
+    bool refused;        /* what is required does not hold: nothing below that is built */
     int loop;            /* the loop whose body is being built; -1: none */
     int depth;           /* loops around the statement that is being built */
 } tra_build;
@@ -161,6 +162,8 @@ void tra_build_body(tra_build *b, tra_ast_program *body, void (*end)(tra_build *
 tra_node *tra_build_value(tra_build *b, const tra_stmt *st, tra_symbol *s);
 /* Adds a name to those of the graph. */
 void tra_build_add_name(tra_build *b, const char *name, const tra_symbol *s);
+/* A require statement (loop.c). Of numbers that are known now the condition is checked at once. */
+void tra_build_require(tra_build *b, const tra_stmt *st);
 /* A repeat statement (loop.c). Afterwards its states have their last values, and there are symbols of its traces. */
 void tra_build_repeat(tra_build *b, const tra_stmt *st);
 

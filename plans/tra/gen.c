@@ -130,6 +130,7 @@ bool tra_build_extent(tra_build *b, const tra_ast *call, int64_t *out) {
     }
     tra_type_shape(t, &shape);
     if (t->columns && !tra_table_other_column(s->node)) shape.v[shape.n++] = t->columns->n; /* as its matrix */
+    if (d >= shape.n && !tra_table_is_numbers(b, s->node, "extent", x->span)) return false;
     if (d >= shape.n) {
         tra_diag_error(b->d, call->kids[1]->span, NULL, "'%s' has %d dimension%s", x->text, shape.n,
                        shape.n == 1 ? "" : "s");

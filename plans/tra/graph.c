@@ -232,7 +232,8 @@ static void build_statement(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     case TRA_STMT_TENSOR: s->node = tra_build_tensor(b, st, &s->stored); break;
     case TRA_STMT_DEF:
     case TRA_STMT_REPEAT:
-    case TRA_STMT_TRACE: return;
+    case TRA_STMT_TRACE:
+    case TRA_STMT_REQUIRE: return;
     }
     s->ok = s->node != NULL;
     if (!s->ok) return;
@@ -245,12 +246,22 @@ static void build_statement(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     tra_build_add_name(b, st->name, s);
 }
 
+/* Does anything read it, or another result of the same call? */
+static bool is_used(const tra_build *b, const tra_symbol *s) {
+    bool used = s->used;
+    for (int i = 0; i < b->symbols.n && s->stmt->nparts > 1 && !used; i++) {
+        const tra_symbol *other = b->symbols.value[i];
+        used = other->used && other->stmt->value == s->stmt->value;
+    }
+    return used;
+}
+
 /* Warns of the names from number `from` on that nothing reads, and of states that no loop changes. */
 static void warn_unused(tra_build *b, int from) {
     if (b->d->errors) return;
     for (int i = from; i < b->symbols.n; i++) {
         const tra_symbol *s = b->symbols.value[i];
-        if (!s->param && !s->used && s->stmt->kind != TRA_STMT_DEF)
+        if (!s->param && !is_used(b, s) && s->stmt->kind != TRA_STMT_DEF)
             tra_diag_warn(b->d, s->stmt->name_span, NULL, "'%s' is not used", s->stmt->name);
         else if (s->stmt->role == TRA_ROLE_STATE && !s->changed)
             tra_diag_warn(b->d, s->stmt->name_span, "in a loop: next NAME = ..", "no loop changes the state '%s'",
@@ -261,7 +272,7 @@ static void warn_unused(tra_build *b, int from) {
 /* Has the statement a name that others may use after it? */
 static bool has_symbol(const tra_stmt *st) {
     return st->kind != TRA_STMT_OUTPUT && st->kind != TRA_STMT_REPEAT && st->kind != TRA_STMT_TRACE &&
-           st->role != TRA_ROLE_NEXT;
+           st->kind != TRA_STMT_REQUIRE && st->role != TRA_ROLE_NEXT;
 }
 
 static void add_symbols(tra_build *b, tra_ast_program *ast) {
@@ -280,12 +291,13 @@ static void build_statements(tra_build *b, tra_ast_program *ast) {
     const tra_symbol *previous = NULL;
     for (int i = 0; i < ast->n; i++) {
         const tra_stmt *st = &ast->v[i];
-        if (st->kind == TRA_STMT_REPEAT && !st->broken) tra_build_repeat(b, st);
+        if (st->kind == TRA_STMT_REPEAT && !st->broken && !b->refused) tra_build_repeat(b, st);
+        if (st->kind == TRA_STMT_REQUIRE && !st->broken) tra_build_require(b, st);
         if (!has_symbol(st)) continue;
         tra_symbol *s = b->symbols.value[tra_names_find(&b->symbols, st->name)];
         /* where one call has several results, one diagnostic is enough for all */
         bool told = st->part > 0 && previous && previous->stmt->value == st->value && !previous->ok;
-        if (!st->broken && !told) build_statement(b, st, s);
+        if (!st->broken && !told && !b->refused) build_statement(b, st, s);
         s->seen = true;
         previous = s;
     }
@@ -411,7 +423,7 @@ tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefi
     tra_build_demands(&b, &ast);
     build_statements(&b, &ast);
     for (int i = 0; i < ast.n; i++)
-        if (ast.v[i].kind == TRA_STMT_OUTPUT && !ast.v[i].broken) tra_build_output(&b, &ast.v[i]);
+        if (ast.v[i].kind == TRA_STMT_OUTPUT && !ast.v[i].broken && !b.refused) tra_build_output(&b, &ast.v[i]);
     if (d->errors == 0) tra_build_warn_dense(&b);
     if (b.g->noutputs > 0) warn_unused(&b, 0); /* a program without outputs is only looked at: nothing is unused */
     *out = b.g;

@@ -3,6 +3,7 @@
 #include "storage.h"
 #include "table_build.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A loop that is being built. */
@@ -153,13 +154,14 @@ static bool is_traced(const tra_repeat *l, const tra_node *n) {
     return any;
 }
 
-/* Notes the relations that the condition reads. False: it reads none, and no counter. */
+/* Notes the relations that the condition reads (l NULL: does not). False: it reads none, and no counter. */
 static bool watch(tra_build *b, tra_repeat *l, const tra_ast *x) {
+    if (x->kind == TRA_AST_CALL && strcmp(x->text, "extent") == 0) return false; /* a number */
     bool named = x->kind == TRA_AST_NAME || x->kind == TRA_AST_INDEX;
     int at = named ? tra_names_find(&b->symbols, x->text) : -1;
     const tra_symbol *s = at >= 0 ? b->symbols.value[at] : NULL;
     bool any = named && (!s || !s->param || s->node); /* a name that is not known is told by the statement */
-    if (any && s && s->node && !s->param && s->node->type.cat->bound.n == 0 && !is_traced(l, s->node)) {
+    if (l && any && s && s->node && !s->param && s->node->type.cat->bound.n == 0 && !is_traced(l, s->node)) {
         TRA_ARENA_DOUBLE(b->arena, l->watched_name, l->nwatched);
         TRA_ARENA_DOUBLE(b->arena, l->watched, l->nwatched);
         l->watched_name[l->nwatched] = x->text;
@@ -167,6 +169,12 @@ static bool watch(tra_build *b, tra_repeat *l, const tra_ast *x) {
     }
     for (int i = 0; i < x->nkids; i++) any = watch(b, l, x->kids[i]) || any;
     return any;
+}
+
+/* The condition, a relation of rank 0; NULL after a diagnostic. */
+static tra_node *build_condition(tra_build *b, const tra_ast *x, const char *name) {
+    tra_stmt st = {.kind = TRA_STMT_EINSUM, .span = x->span, .name = name, .name_span = x->span, .value = (tra_ast *)x};
+    return tra_build_einsum(b, &st);
 }
 
 static void build_until(tra_build *b, building *w) {
@@ -179,11 +187,42 @@ static void build_until(tra_build *b, building *w) {
         w->ok = false;
         return;
     }
-    tra_stmt st = {
-        .kind = TRA_STMT_EINSUM, .span = x->span, .name = "until", .name_span = x->span, .value = (tra_ast *)x};
-    w->loop->until = tra_build_einsum(b, &st);
+    w->loop->until = build_condition(b, x, "until");
     w->loop->until_span = x->span;
     if (!w->loop->until) w->ok = false;
+}
+
+/* Adds ": extent(A, 0) is 3, k is 4" for the comparisons in a condition of numbers. */
+static void tell_sides(tra_build *b, const tra_ast *x, tra_str *out) {
+    double v;
+    bool compares = x->kind == TRA_AST_BINARY && strchr("<>=!", x->text[0]);
+    for (int i = 0; i < x->nkids && x->kind == TRA_AST_BINARY; i++) {
+        if (!compares) tell_sides(b, x->kids[i], out);
+        if (!compares || x->kids[i]->kind == TRA_AST_NUMBER || !tra_build_number(b, x->kids[i], &v)) continue;
+        tra_str one = {0};
+        tra_ast_print(x->kids[i], &one);
+        tra_str_printf(&one, " is %.15g", v);
+        if (!strstr(tra_str_get(out), tra_str_get(&one)))
+            tra_str_printf(out, "%s%s", out->n ? ", " : ": ", tra_str_get(&one));
+        tra_str_free(&one);
+    }
+}
+
+void tra_build_require(tra_build *b, const tra_stmt *st) {
+    const tra_ast *x = st->value;
+    const char *text = st->path ? st->path : tra_arena_printf(b->arena, "this is required, but does not hold");
+    if (watch(b, NULL, x)) {
+        tra_node *n = build_condition(b, x, "require");
+        if (n) add_sink(b, n, text, TRA_SINK_REQUIRE, b->loop, st->span.at, 0);
+        return;
+    }
+    double v;
+    if (!tra_build_number(b, x, &v) || (v != 0 && !isnan(v))) return;
+    tra_str values = {0};
+    tell_sides(b, x, &values);
+    tra_diag_error(b->d, x->span, NULL, "%s%s", text, tra_str_get(&values));
+    tra_str_free(&values);
+    b->refused = true;
 }
 
 typedef struct reading {

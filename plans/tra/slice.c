@@ -19,6 +19,7 @@ bool tra_is_slice(const char *name) { return strcmp(name, names[0]) == 0 || strc
 /* The shape of an operand that is a tensor in blocks of known extents; false after a diagnostic. */
 static bool shape_of(tra_build *b, const tra_ast *x, const char *name, const tra_node *n, tra_dims *shape) {
     const char *why;
+    if (!tra_table_is_numbers(b, n, name, x->span)) return false;
     if (n->type.columns || n->type.bounded) {
         tra_diag_error(b->d, x->span, "of a table: filter, limit", "%s takes tensors of known extents", name);
         return false;

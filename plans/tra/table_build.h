@@ -44,6 +44,9 @@ tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*rela
 bool tra_column_is_number(const tra_column *c); /* of numbers or bools */
 /* The first column that is neither of numbers nor of bools; NULL: there is none, or no table. */
 const tra_column *tra_table_other_column(const tra_node *n);
+/* Are all columns of the table numbers, so that `what` can take it as a tensor? True of tensors; false after a
+ * diagnostic. */
+bool tra_table_is_numbers(tra_build *b, const tra_node *n, const char *what, tra_span span);
 /* n, or where it is a table of numbers and bools alone the matrix of all its columns (f64), x standing for it in the
  * program. */
 tra_node *tra_table_as_matrix(tra_build *b, const tra_ast *x, tra_node *n);

@@ -5,6 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool tra_table_is_numbers(tra_build *b, const tra_node *n, const char *what, tra_span span) {
+    const tra_column *other = tra_table_other_column(n);
+    if (!other) return true;
+    tra_diag_error(b->d, span, "matrix(T, [a, b]) is a tensor of columns, project(T, c = a + b) a new column",
+                   "%s takes tensors, and column '%s' of this table is no number but %s", what, other->name,
+                   tra_coltype_name(other->type));
+    return false;
+}
+
 /* rows: the column that labels the rows; NULL: none does. */
 static bool matrix_options(tra_table_builder *w, const tra_ast **rows) {
     static const char *const names[] = {"fill", "type", "rows"};

@@ -117,14 +117,15 @@ typedef struct tra_storage_choice {
 } tra_storage_choice;
 
 /* Who takes a relation: a file; or a loop, as the first or the next value of a state, as a state (its leaf, so that
- * each is in the plan), to end, or as a value that a turn traces. */
+ * each is in the plan), to end, as a value that a turn traces, or as one that must not be 0. */
 typedef enum tra_output_sink {
     TRA_SINK_FILE,
     TRA_SINK_FIRST,
     TRA_SINK_STATE,
     TRA_SINK_NEXT,
     TRA_SINK_UNTIL,
-    TRA_SINK_TRACE
+    TRA_SINK_TRACE,
+    TRA_SINK_REQUIRE /* also outside of loops; name: what is said where the number is 0 or NaN */
 } tra_output_sink;
 
 typedef struct tra_output {
@@ -137,7 +138,8 @@ typedef struct tra_output {
     const tra_dim_labels *const *labels;
     const char *units; /* of the elements, or NULL */
     tra_output_sink sink;
-    int loop, item, column; /* of a loop: its number; of a state or trace: which; of a trace: the value's column */
+    int loop, item, column; /* of a loop: its number; of a state or trace: which; of a trace: the value's column; item
+                             * of what is required: the byte of its statement */
 } tra_output;
 
 /* A loop of the program. Its body is the nodes from `begin` on, of which the first are its leaves: the states that it

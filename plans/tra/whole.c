@@ -34,13 +34,7 @@ static void set_ref(tra_einsum *s, int i, const tra_node *x) {
 
 static bool check_blocked(tra_build *b, const tra_node *x, const char *name, tra_span span) {
     const char *why;
-    const tra_column *other = tra_table_other_column(x);
-    if (other) {
-        tra_diag_error(b->d, span, "matrix(T, [a, b]) is a tensor of columns, project(T, c = a + b) a new column",
-                       "%s takes tensors, and column '%s' of this table is no number but %s", name, other->name,
-                       tra_coltype_name(other->type));
-        return false;
-    }
+    if (!tra_table_is_numbers(b, x, name, span)) return false;
     if (tra_type_is_blocked(&x->type, &why)) return true;
     tra_diag_error(b->d, span, tra_arena_printf(b->arena, "transform(X, %s) works on each array by itself", name),
                    "%s needs a tensor in blocks; of this relation %s", name, why);

@@ -5,6 +5,10 @@ load helper
     status 0 "$PYTHON" "$ROOT/tests/cli/algorithms.py"
 }
 
+@test "algorithms refuse wrong inputs in the words of their arguments, and take what only looks wrong" {
+    status 0 "$PYTHON" "$ROOT/tests/cli/algorithms_inputs.py"
+}
+
 # beside LIBRARY: skips where it is not installed.
 beside() {
     local got=0
@@ -68,17 +72,18 @@ X = np.vstack([r.normal(size=(30, 3)), r.normal(size=(30, 3)) + 5]); y = X.sum(1
 np.save("X.npy", X), np.save("Xf.npy", X.astype("f4")), np.save("Xi.npy", (9 * X).astype(int)), np.save("y.npy", y.astype(int))
 np.savetxt("X.csv", X, delimiter=",", header="a,b,c", comments=""), np.savetxt("y.csv", y, "%d", header="y", comments="")
 np.save("F.npy", np.eye(60, 2, dtype=int)), np.save("G.npy", (r.random((60, 60)) < .1) * 1), np.save("T.npy", r.integers(1, 9, (5, 4, 3)))
-np.save("one.npy", X[:1])'
+np.save("one.npy", X[:1]); np.save("V.npy", abs(X).astype("f4")); np.save("Vi.npy", abs(9 * X).astype(int))'
     for x in X.csv Xi.npy Xf.npy one.npy; do
         k=2
         [ $x != one.npy ] || k=1
-        for a in "kmeans -D k=$k" "gmm -D k=$k" "pca -D k=9"; do status 0 tra run -q @$a -D X=$x; done
-        status 0 tra run -q @nmf -D V=$x -D rank=2 -D turns=3
+        for a in "kmeans -D k=$k" "gmm -D k=$k"; do status 0 tra run -q @$a -D X=$x; done
         [ $x != one.npy ] || continue
+        status 0 tra run -q @pca -D k=9 -D X=$x
         for a in logistic "network -D rows=20 -D turns=1 -D classes=2" ridge; do
             status 0 tra run -q @$a -D X=$x -D y=y.csv
         done
     done
+    for v in V Vi; do status 0 tra run -q @nmf -D V=$v.npy -D rank=2 -D turns=3; done
     status 0 tra run -q @propagation -D G=G.npy -D F=F.npy
     py 'T = np.load("T.npy"); np.save("Tf.npy", T.astype("f4")), np.save("Tb.npy", T > 4)
 np.save("flat.npy", np.ones((9, 3))), np.save("zero.npy", np.zeros(9))'
@@ -89,7 +94,7 @@ np.save("flat.npy", np.ones((9, 3))), np.save("zero.npy", np.zeros(9))'
     lacks "NaN"
     is $'turn,left\n0,0' tra head log.h5
     status 2 tra run @kmeans -D X=X.npy -D k=100
-    has "@kmeans:3:7: error: 'k' is 100, but must be from 1 to 60"
+    has "@kmeans:4:7: error: 'k' is 100, but must be from 1 to 60"
     has "centres"
     has "@kmeans does not compile: 1 error; 'tra help algorithms' tells what it takes"
     status 2 tra run @network -D X=X.npy -D y=y.npy
@@ -101,5 +106,5 @@ np.save("flat.npy", np.ones((9, 3))), np.save("zero.npy", np.zeros(9))'
         has "but must be"
     done
     status 2 tra run @ridge -D X=one.npy -D y=y.npy
-    has "label 'n' has the extent 60 here, but 1 before"
+    has "y must have an element for each row of X: extent(y, 0) is 60, extent(X, 0) is 1"
 }
