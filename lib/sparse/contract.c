@@ -10,7 +10,6 @@
 #include "contract.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 /* ---- the parts of a contraction ------------------------------------------------------------------------------ */
@@ -200,10 +199,6 @@ static void walk_rows(const tra_contraction *x, const steps *w) {
     }
 }
 
-static bool is_number(const void *v, tra_dtype t) {
-    return t == TRA_F64 ? !isnan(*(const double *)v) : t == TRA_F32 ? !isnan(*(const float *)v) : true;
-}
-
 /* Is each row of entries, of one or two labels, to meet one row or column of the dense operand, into one number? */
 static bool is_dot(const tra_contraction *x, const steps *w, const tra_nest *rest) {
     int rank = x->p.rank[w->s];
@@ -214,33 +209,26 @@ static bool is_dot(const tra_contraction *x, const steps *w, const tra_nest *res
     return (rank == 1 || label[0] != l) && x->sc[l] == 0 && x->from[l] == 0 && x->to[l] == x->extent[l];
 }
 
-enum { NEAR = 512 << 10, AHEAD = 64 }; /* bytes of what stays in a cache; entries that are asked for ahead */
-
 /* Computes dot products. A sum that is NaN is computed again with care: an entry of value 0, or a 0 of sparse type,
  * may have met NaN or infinity. */
 static void walk_dots(const tra_contraction *x, const steps *w) {
+    enum { ROWS = 4096 }; /* between looks at whether to go on */
     const tra_cell *in = x->in[w->s], *dense = x->in[w->o];
     tra_rows_view v = tra_rows_of(in);
     int rank = x->p.rank[w->s], last = x->p.in[w->s][rank - 1];
-    int64_t sd = rank == 2 ? x->s[w->o][x->p.in[w->s][0]] : 0, sc = rank == 2 ? x->sc[x->p.in[w->s][0]] : 0, from, to;
-    int64_t step = x->s[w->o][last];
-    tra_row_range(x, w->s, &v, &from, &to);
-    bool far = sd == 0 && from < to && (int64_t)tra_array_bytes(&dense->array) > NEAR; /* a vector beyond a cache */
-    for (int64_t r = from, asked = far ? v.begin[from] : 0; r < to && !tra_cancelled(); r++) {
-        for (int64_t ahead = far ? tra_min64(v.begin[r + 1] + AHEAD, v.begin[to]) : 0; asked < ahead; asked++)
-            __builtin_prefetch(element(dense->array.data, x->t, w->d[0] + v.column[asked] * step));
-        int64_t d = v.row[r] * sd + w->d[0], c = v.row[r] * sc + w->c[0], k = v.begin[r], end = v.begin[r + 1];
-        char *sum = (char *)x->out->data + (size_t)c * v.size, before[8];
-        memcpy(before, sum, v.size);
-        x->loops->dot(v.value + (size_t)k * v.size, v.column + k, end - k, element(dense->array.data, x->t, d), step,
-                      sum);
-        if (is_number(sum, x->t) || !is_number(before, x->t)) continue;
-        memcpy(sum, before, v.size);
+    int64_t sd = rank == 2 ? x->s[w->o][x->p.in[w->s][0]] : 0, sc = rank == 2 ? x->sc[x->p.in[w->s][0]] : 0, r, to;
+    const char *d = element(dense->array.data, x->t, w->d[0]), *c = element(x->out->data, x->t, w->c[0]);
+    tra_row_range(x, w->s, &v, &r, &to);
+    while (r < to && !tra_cancelled()) {
+        int64_t end = tra_min64(to, r + ROWS);
+        r = x->loops->dots(&v, r, end, d, x->s[w->o][last], sd, (char *)(uintptr_t)c, sc);
+        if (r == end) continue;
         tra_row_part part;
-        for (; k < end; k += TRA_STRIP) {
-            tra_row_values(v.value, x->t, v.column, k, tra_min64(TRA_STRIP, end - k), x->t, &part);
+        for (int64_t k = v.begin[r]; k < v.begin[r + 1]; k += TRA_STRIP) {
+            tra_row_values(v.value, x->t, v.column, k, tra_min64(TRA_STRIP, v.begin[r + 1] - k), x->t, &part);
             meet(x, w, &part, v.row[r] * sd, v.row[r] * sc, last);
         }
+        r++;
     }
 }
 
@@ -252,6 +240,8 @@ static bool is_scatter(const tra_contraction *x, const steps *w, const tra_nest 
         return false;
     return x->sc[label[1]] != 0 && x->s[w->o][label[1]] == 0;
 }
+
+enum { NEAR = 512 << 10, AHEAD = 64 }; /* bytes of what stays in a cache; entries that are asked for ahead */
 
 /* A row of entries, of those in the tile. */
 typedef struct tile_row {

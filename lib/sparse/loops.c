@@ -61,6 +61,15 @@ static void dot_int(const void *vv, const uint32_t *column, int64_t n, const voi
     tra_overflow |= over;
 }
 
+static int64_t dots_int(const tra_rows_view *v, int64_t r, int64_t end, const void *d, int64_t sd, int64_t row_d,
+                        void *c, int64_t row_c) {
+    for (; r < end; r++)
+        dot_int((const int64_t *)(const void *)v->value + v->begin[r], v->column + v->begin[r],
+                v->begin[r + 1] - v->begin[r], (const int64_t *)d + v->row[r] * row_d, sd,
+                (int64_t *)c + v->row[r] * row_c);
+    return end;
+}
+
 static void scatter_int(const void *vv, const uint32_t *column, int64_t n, const void *x, void *cc, int64_t sc) {
     const int64_t *v = vv, y = *(const int64_t *)x;
     int64_t *c = cc;
@@ -85,7 +94,7 @@ static void add_rows_int(const void *v, const uint32_t *column, int64_t n, const
 }
 
 #define LOOPS(suffix)                                                                                                  \
-    { dot_##suffix, scatter_##suffix, add_rows_##suffix, spread_rows_##suffix }
+    { dot_##suffix, dots_##suffix, scatter_##suffix, add_rows_##suffix, spread_rows_##suffix }
 
 const tra_row_loops *tra_row_loops_of(tra_dtype t) {
     static const tra_row_loops base[] = {LOOPS(f64_base), LOOPS(f32_base)}, ints = LOOPS(int);

@@ -3,20 +3,48 @@
  * here. All but BYTES and ISA are undefined at the end. Each operation is rounded by itself, so the bits are the same
  * on every machine. */
 
-ISA static void NAME(dot)(const void *vv, const uint32_t *column, int64_t n, const void *dd, int64_t sd, void *cc) {
-    const T *v = vv, *d = dd;
+/* The sum of v[k] d[column[k] * sd]; sd is 1 where what entries from `ahead` on look for is asked for: the loads of
+ * places that are far apart wait for each other otherwise, since rows are short. */
+ISA static inline __attribute__((always_inline)) SUM NAME(sum)(const T *v, const uint32_t *column, int64_t n,
+                                                              const T *d, int64_t sd, int64_t ahead) {
     SUM s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     int64_t i = 0;
     if (sd == 1) {
         for (; i + 4 <= n; i += 4) {
+            for (int j = 0; ahead && j < 4; j++) __builtin_prefetch(d + column[i + j + ahead]);
             s0 += (SUM)v[i] * (SUM)d[column[i]];
             s1 += (SUM)v[i + 1] * (SUM)d[column[i + 1]];
             s2 += (SUM)v[i + 2] * (SUM)d[column[i + 2]];
             s3 += (SUM)v[i + 3] * (SUM)d[column[i + 3]];
         }
     }
-    for (; i < n; i++) s0 += (SUM)v[i] * (SUM)d[column[i] * sd];
-    *(T *)cc += (T)((s0 + s1) + (s2 + s3));
+    for (; i < n; i++) {
+        if (ahead) __builtin_prefetch(d + column[i + ahead]);
+        s0 += (SUM)v[i] * (SUM)d[column[i] * sd];
+    }
+    return (s0 + s1) + (s2 + s3);
+}
+
+ISA static void NAME(dot)(const void *vv, const uint32_t *column, int64_t n, const void *dd, int64_t sd, void *cc) {
+    *(T *)cc += (T)NAME(sum)(vv, column, n, dd, sd, 0);
+}
+
+ISA static int64_t NAME(dots)(const tra_rows_view *rows, int64_t r, int64_t end, const void *dd, int64_t sd,
+                              int64_t row_d, void *cc, int64_t row_c) {
+    enum { AHEAD = 64 };
+    const T *v = (const T *)(const void *)rows->value, *d = dd;
+    const int64_t *begin = rows->begin, last = begin[rows->nrows] - AHEAD; /* entries up to it have AHEAD after them */
+    for (; r < end; r++) {
+        int64_t k = begin[r], n = begin[r + 1] - k;
+        T *c = (T *)cc + rows->row[r] * row_c, sum;
+        if (sd == 1 && row_d == 0 && begin[r + 1] <= last)
+            sum = *c + (T)NAME(sum)(v + k, rows->column + k, n, d, 1, AHEAD);
+        else
+            sum = *c + (T)NAME(sum)(v + k, rows->column + k, n, d + rows->row[r] * row_d, sd, 0);
+        if (sum != sum && *c == *c) return r;
+        *c = sum;
+    }
+    return end;
 }
 
 ISA static void NAME(scatter)(const void *vv, const uint32_t *column, int64_t n, const void *x, void *cc, int64_t sc) {
