@@ -209,19 +209,22 @@ static bool is_dot(const tra_contraction *x, const steps *w, const tra_nest *res
     return (rank == 1 || label[0] != l) && x->sc[l] == 0 && x->from[l] == 0 && x->to[l] == x->extent[l];
 }
 
+enum { NEAR = 512 << 10, ROWS = 4096 }; /* bytes of what stays in a cache; rows between looks at whether to go on */
+
 /* Computes dot products. A sum that is NaN is computed again with care: an entry of value 0, or a 0 of sparse type,
  * may have met NaN or infinity. */
 static void walk_dots(const tra_contraction *x, const steps *w) {
-    enum { ROWS = 4096 }; /* between looks at whether to go on */
     const tra_cell *in = x->in[w->s], *dense = x->in[w->o];
     tra_rows_view v = tra_rows_of(in);
     int rank = x->p.rank[w->s], last = x->p.in[w->s][rank - 1];
     int64_t sd = rank == 2 ? x->s[w->o][x->p.in[w->s][0]] : 0, sc = rank == 2 ? x->sc[x->p.in[w->s][0]] : 0, r, to;
-    const char *d = element(dense->array.data, x->t, w->d[0]), *c = element(x->out->data, x->t, w->c[0]);
+    bool far = sd == 0 && (int64_t)tra_array_bytes(&dense->array) > NEAR;
+    const char *d = element(dense->array.data, x->t, w->d[0]);
+    char *c = (char *)x->out->data + (size_t)w->c[0] * v.size;
     tra_row_range(x, w->s, &v, &r, &to);
     while (r < to && !tra_cancelled()) {
         int64_t end = tra_min64(to, r + ROWS);
-        r = x->loops->dots(&v, r, end, d, x->s[w->o][last], sd, (char *)(uintptr_t)c, sc);
+        r = x->loops->dots(&v, r, end, d, x->s[w->o][last], sd, c, sc, far);
         if (r == end) continue;
         tra_row_part part;
         for (int64_t k = v.begin[r]; k < v.begin[r + 1]; k += TRA_STRIP) {
@@ -241,67 +244,36 @@ static bool is_scatter(const tra_contraction *x, const steps *w, const tra_nest 
     return x->sc[label[1]] != 0 && x->s[w->o][label[1]] == 0;
 }
 
-enum { NEAR = 512 << 10, AHEAD = 64 }; /* bytes of what stays in a cache; entries that are asked for ahead */
-
-/* A row of entries, of those in the tile. */
-typedef struct tile_row {
-    int64_t r, k, end;
-} tile_row;
-
-/* The rows that come next, whose places in the result are asked for: about AHEAD entries of them. */
-typedef struct tile_rows {
-    tile_row v[AHEAD + 1];
-    int first, n;
-    int64_t entries, next; /* of these; the row after them */
-} tile_rows;
-
-/* The next row of up to `to` that has entries in the tile; its r is -1 after the last. to_c: where the entries of every
- * row are added in the result, or NULL where that stays in a cache. */
-static tile_row next_row(const tra_contraction *x, int s, const tra_rows_view *v, int64_t to, const char *to_c,
-                         tile_rows *q) {
-    size_t step = (size_t)x->sc[x->p.in[s][1]] * v->size;
-    while (q->next < to && q->n <= AHEAD && (q->n == 0 || q->entries < AHEAD)) {
-        tile_row row = {.r = q->next++};
-        tra_entries_at(x, s, v, row.r, NULL, &row.k, &row.end); /* no label is there twice */
-        if (row.k == row.end) continue;
-        for (int64_t k = row.k; to_c && k < tra_min64(row.end, row.k + AHEAD); k++)
-            __builtin_prefetch(to_c + (size_t)v->column[k] * step, 1);
-        q->v[(q->first + q->n++) % (AHEAD + 1)] = row;
-        q->entries += row.end - row.k;
-    }
-    if (q->n == 0) return (tile_row){.r = -1};
-    tile_row row = q->v[q->first];
-    q->first = (q->first + 1) % (AHEAD + 1);
-    q->n--;
-    q->entries -= row.end - row.k;
-    return row;
-}
-
 /* Computes these. A finite number times an entry of value 0 adds nothing, so only others need care; nor does a 0 of
  * sparse type, whatever it meets. */
 static void walk_scatters(const tra_contraction *x, const steps *w) {
     const tra_cell *in = x->in[w->s], *dense = x->in[w->o];
     tra_rows_view v = tra_rows_of(in);
     int l = x->p.in[w->s][0], last = x->p.in[w->s][1];
-    int64_t sd = x->s[w->o][l], sc = x->sc[l], step = x->sc[last], to;
-    bool far = sc == 0 && (int64_t)tra_array_bytes(x->out) > NEAR; /* a vector beyond a cache */
-    char *vector = (char *)x->out->data + (size_t)w->c[0] * v.size;
-    tile_rows q = {.n = 0};
-    tra_row_range(x, w->s, &v, &q.next, &to);
-    for (tile_row i; (i = next_row(x, w->s, &v, to, far ? vector : NULL, &q)).r >= 0 && !tra_cancelled();) {
-        int64_t d = v.row[i.r] * sd, c = v.row[i.r] * sc, k = i.k;
-        const void *y = element(dense->array.data, x->t, d + w->d[0]);
-        if (dense->sparse && !tra_not_zero(y, x->t, 0)) continue;
-        if (tra_finite(y, x->t, 1)) {
-            x->loops->scatter(v.value + (size_t)k * v.size, v.column + k, i.end - k, y, vector + (size_t)c * v.size,
-                              step);
-            continue;
-        }
+    int64_t sd = x->s[w->o][l], sc = x->sc[l], step = x->sc[last], r, to;
+    bool whole = x->from[last] == 0 && x->to[last] == x->extent[last]; /* rows, not a range of their columns */
+    bool far = sc == 0 && (int64_t)tra_array_bytes(x->out) > NEAR;
+    const char *d = element(dense->array.data, x->t, w->d[0]);
+    char *c = (char *)x->out->data + (size_t)w->c[0] * v.size;
+    tra_row_range(x, w->s, &v, &r, &to);
+    while (r < to && !tra_cancelled()) {
+        int64_t end = whole ? tra_min64(to, r + ROWS) : r, k;
+        r = whole ? x->loops->scatters(&v, r, end, d, sd, c, step, sc, far, dense->sparse) : r;
+        if (whole && r == end) continue;
+        const void *y = element(d, x->t, v.row[r] * sd);
+        tra_entries_at(x, w->s, &v, r, NULL, &k, &end); /* no label is there twice */
+        if (dense->sparse && !tra_not_zero(y, x->t, 0)) k = end;
         tra_row_part part;
-        for (; k < i.end; k += TRA_STRIP) {
-            tra_row_values(v.value, x->t, v.column, k, tra_min64(TRA_STRIP, i.end - k), x->t, &part);
-            meet(x, w, &part, d, c, last);
+        if (tra_finite(y, x->t, 1)) {
+            x->loops->scatter(v.value + (size_t)k * v.size, v.column + k, end - k, y,
+                              c + (size_t)(v.row[r] * sc) * v.size, step);
+            k = end;
         }
+        for (; k < end; k += TRA_STRIP) {
+            tra_row_values(v.value, x->t, v.column, k, tra_min64(TRA_STRIP, end - k), x->t, &part);
+            meet(x, w, &part, v.row[r] * sd, v.row[r] * sc, last);
+        }
+        r++;
     }
 }
 

@@ -6,6 +6,8 @@
 
 #include <assert.h>
 
+enum { AHEAD = 64 }; /* entries: what they look for, beyond the caches, is asked for before its turn */
+
 #ifdef __x86_64__
 #define BYTES   64
 #define ISA     TRA_TARGET_AVX512
@@ -62,7 +64,8 @@ static void dot_int(const void *vv, const uint32_t *column, int64_t n, const voi
 }
 
 static int64_t dots_int(const tra_rows_view *v, int64_t r, int64_t end, const void *d, int64_t sd, int64_t row_d,
-                        void *c, int64_t row_c) {
+                        void *c, int64_t row_c, bool far) {
+    (void)far;
     for (; r < end; r++)
         dot_int((const int64_t *)(const void *)v->value + v->begin[r], v->column + v->begin[r],
                 v->begin[r + 1] - v->begin[r], (const int64_t *)d + v->row[r] * row_d, sd,
@@ -76,6 +79,17 @@ static void scatter_int(const void *vv, const uint32_t *column, int64_t n, const
     bool over = false;
     for (int64_t i = 0; i < n; i++) over |= add_product(c + column[i] * sc, v[i], y);
     tra_overflow |= over;
+}
+
+static int64_t scatters_int(const tra_rows_view *v, int64_t r, int64_t end, const void *d, int64_t row_d, void *c,
+                            int64_t sc, int64_t row_c, bool far, bool skip) {
+    (void)far;
+    (void)skip;
+    for (; r < end; r++)
+        scatter_int((const int64_t *)(const void *)v->value + v->begin[r], v->column + v->begin[r],
+                    v->begin[r + 1] - v->begin[r], (const int64_t *)d + v->row[r] * row_d,
+                    (int64_t *)c + v->row[r] * row_c, sc);
+    return end;
 }
 
 static void spread_rows_int(const void *vv, const uint32_t *column, int64_t n, const void *dd, int64_t sd, void *cc,
@@ -94,7 +108,9 @@ static void add_rows_int(const void *v, const uint32_t *column, int64_t n, const
 }
 
 #define LOOPS(suffix)                                                                                                  \
-    { dot_##suffix, dots_##suffix, scatter_##suffix, add_rows_##suffix, spread_rows_##suffix }
+    {                                                                                                                  \
+        dot_##suffix, dots_##suffix, scatter_##suffix, scatters_##suffix, add_rows_##suffix, spread_rows_##suffix      \
+    }
 
 const tra_row_loops *tra_row_loops_of(tra_dtype t) {
     static const tra_row_loops base[] = {LOOPS(f64_base), LOOPS(f32_base)}, ints = LOOPS(int);

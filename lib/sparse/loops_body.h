@@ -30,14 +30,13 @@ ISA static void NAME(dot)(const void *vv, const uint32_t *column, int64_t n, con
 }
 
 ISA static int64_t NAME(dots)(const tra_rows_view *rows, int64_t r, int64_t end, const void *dd, int64_t sd,
-                              int64_t row_d, void *cc, int64_t row_c) {
-    enum { AHEAD = 64 };
+                              int64_t row_d, void *cc, int64_t row_c, bool far) {
     const T *v = (const T *)(const void *)rows->value, *d = dd;
     const int64_t *begin = rows->begin, last = begin[rows->nrows] - AHEAD; /* entries up to it have AHEAD after them */
     for (; r < end; r++) {
         int64_t k = begin[r], n = begin[r + 1] - k;
         T *c = (T *)cc + rows->row[r] * row_c, sum;
-        if (sd == 1 && row_d == 0 && begin[r + 1] <= last)
+        if (far && sd == 1 && begin[r + 1] <= last)
             sum = *c + (T)NAME(sum)(v + k, rows->column + k, n, d, 1, AHEAD);
         else
             sum = *c + (T)NAME(sum)(v + k, rows->column + k, n, d + rows->row[r] * row_d, sd, 0);
@@ -47,13 +46,38 @@ ISA static int64_t NAME(dots)(const tra_rows_view *rows, int64_t r, int64_t end,
     return end;
 }
 
-ISA static void NAME(scatter)(const void *vv, const uint32_t *column, int64_t n, const void *x, void *cc, int64_t sc) {
-    const T *v = vv, y = *(const T *)x;
-    T *c = cc;
+ISA static inline __attribute__((always_inline)) void NAME(spread)(const T *v, const uint32_t *column, int64_t n, T y,
+                                                                  T *c, int64_t sc, int64_t ahead) {
+    for (int64_t i = 0; i < n; i++) {
+        if (ahead) __builtin_prefetch(c + column[i + ahead] * sc, 1);
+        c[column[i] * sc] += v[i] * y;
+    }
+}
+
+ISA static void NAME(scatter)(const void *v, const uint32_t *column, int64_t n, const void *x, void *c, int64_t sc) {
     if (sc == 1)
-        for (int64_t i = 0; i < n; i++) c[column[i]] += v[i] * y;
+        NAME(spread)(v, column, n, *(const T *)x, c, 1, 0);
     else
-        for (int64_t i = 0; i < n; i++) c[column[i] * sc] += v[i] * y;
+        NAME(spread)(v, column, n, *(const T *)x, c, sc, 0);
+}
+
+ISA static int64_t NAME(scatters)(const tra_rows_view *rows, int64_t r, int64_t end, const void *dd, int64_t row_d,
+                                  void *cc, int64_t sc, int64_t row_c, bool far, bool skip) {
+    const T *v = (const T *)(const void *)rows->value, *d = dd;
+    const int64_t *begin = rows->begin, last = begin[rows->nrows] - AHEAD;
+    for (; r < end; r++) {
+        int64_t k = begin[r], n = begin[r + 1] - k;
+        T *c = (T *)cc + rows->row[r] * row_c, y = d[rows->row[r] * row_d];
+        if (skip && y == 0) continue;
+        if (y - y != 0) return r;
+        if (sc != 1)
+            NAME(spread)(v + k, rows->column + k, n, y, c, sc, 0);
+        else if (far && begin[r + 1] <= last)
+            NAME(spread)(v + k, rows->column + k, n, y, c, 1, AHEAD);
+        else
+            NAME(spread)(v + k, rows->column + k, n, y, c, 1, 0);
+    }
+    return end;
 }
 
 /* c[j] += the sum over k of v[k] d[column[k] * sd + j]: the sums stay in registers. */
