@@ -118,15 +118,15 @@ void tra_rows_fill(const tra_array *a, tra_cell *out);
 typedef struct tra_row_loops {
     /* *c += sum of v[k] d[column[k] * sd] */
     void (*dot)(const void *v, const uint32_t *column, int64_t n, const void *d, int64_t sd, void *c);
-    /* The same for rows from r up to `end` of a view: c[row * row_c] += sum of v[k] d[row * row_d + column[k] * sd]. Ends
-     * before a row whose sum becomes NaN, which is left as it was, and returns where it ends. far: no cache has all of d,
-     * whose elements are asked for ahead. */
+    /* The same for rows from r up to `end` of a view: c[row * row_c] += sum of v[k] d[row * row_d + column[k] * sd].
+     * Ends before a row whose sum becomes NaN, which is left as it was, and returns where it ends. far: no cache has
+     * all of d, whose elements are asked for ahead. */
     int64_t (*dots)(const tra_rows_view *rows, int64_t r, int64_t end, const void *d, int64_t sd, int64_t row_d,
                     void *c, int64_t row_c, bool far);
     /* c[column[k] * sc] += v[k] x */
     void (*scatter)(const void *v, const uint32_t *column, int64_t n, const void *x, void *c, int64_t sc);
-    /* The same for rows: c[row * row_c + column[k] * sc] += v[k] d[row * row_d]. Ends before a row that meets what is not
-     * finite, and returns where it ends. far: no cache has all of c; skip: rows that meet 0 add nothing. */
+    /* The same for rows: c[row * row_c + column[k] * sc] += v[k] d[row * row_d]. Ends before a row that meets what is
+     * not finite, and returns where it ends. far: no cache has all of c; skip: rows that meet 0 add nothing. */
     int64_t (*scatters)(const tra_rows_view *rows, int64_t r, int64_t end, const void *d, int64_t row_d, void *c,
                         int64_t sc, int64_t row_c, bool far, bool skip);
     /* c[j] += sum of v[k] d[column[k] * sd + j], j < width */
