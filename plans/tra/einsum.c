@@ -209,7 +209,7 @@ static bool check_left(reading *r, const tra_stmt *st, bool known) {
         bool of_macro = find_label(s, tra_arena_printf(r->b->arena, "%s'", x->text)) >= 0;
         tra_diag_error(r->b->d, x->span,
                        of_macro ? "labels of a macro are its own; make this one a parameter: def f(X, i) = X[i] ..."
-                                : "each label of the result needs a dimension that says how far it runs",
+                                : "each label of the result needs a dimension that says how far it runs; gen(0, [10]) is ten zeros",
                        "label '%s' is nowhere on the right", x->text);
         ok = false;
     }
@@ -223,6 +223,13 @@ static bool on_left(const tra_einsum *s, int label) {
     return false;
 }
 
+/* Does a loop around count its turns by that name? */
+static bool is_counter(const tra_build *b, const char *name) {
+    int at = tra_names_find(&b->symbols, name);
+    const tra_symbol *s = at >= 0 ? b->symbols.value[at] : NULL;
+    return s && s->param && s->node;
+}
+
 /* Checks that the labels which are not on the left are aggregated, and can be. */
 static bool check_aggregation(reading *r, const tra_stmt *st) {
     tra_einsum *s = r->s;
@@ -231,11 +238,13 @@ static bool check_aggregation(reading *r, const tra_stmt *st) {
         if (on_left(s, l)) continue;
         aggregated++;
         if (!st->agg) {
+            const char *counted = "slice(X, [%s:%s+1]) is the part of X that the counter %s stands for, which is no label";
+            const char *advice = "write sum, mean, max, min, prod, argmax or argmin after '=': %s[...] = sum ...";
             tra_diag_error(
                 r->b->d, r->bound_at[l],
-                tra_arena_printf(r->b->arena,
-                                 "write sum, mean, max, min, prod, argmax or argmin after '=': %s[...] = sum ...",
-                                 st->name),
+                is_counter(r->b, s->name[l])
+                    ? tra_arena_printf(r->b->arena, counted, s->name[l], s->name[l], s->name[l])
+                    : tra_arena_printf(r->b->arena, advice, st->name),
                 "label '%.*s'%s is not on the left, and nothing says how it is aggregated",
                 (int)strcspn(s->name[l], "'"), s->name[l], strchr(s->name[l], '\'') ? " of a macro" : "");
             return false;

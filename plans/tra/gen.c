@@ -3,6 +3,7 @@
  */
 #include "table_build.h"
 #include "gen.h"
+#include "whole.h"
 
 #include "../../lib/relation/gen_values.h"
 
@@ -110,6 +111,22 @@ tra_node *tra_build_gen(tra_build *b, const tra_ast *call) {
     }
     n->type = *tra_rel_type(n->rel);
     return n;
+}
+
+bool tra_is_of_numbers(const tra_build *b, const tra_ast *x) {
+    int at = x->kind == TRA_AST_NAME ? tra_names_find(&b->symbols, x->text) : -1;
+    const tra_symbol *s = at >= 0 ? b->symbols.value[at] : NULL;
+    if (x->kind == TRA_AST_CALL && strcmp(x->text, "extent") == 0) return true;
+    if (x->kind == TRA_AST_NUMBER || x->kind == TRA_AST_NAME)
+        return x->kind == TRA_AST_NUMBER || (s && s->param && !s->literal && !s->node);
+    bool all = x->kind == TRA_AST_UNARY || x->kind == TRA_AST_BINARY || tra_is_elementwise(x);
+    for (int i = 0; i < x->nkids && all; i++) all = tra_is_of_numbers(b, x->kids[i]);
+    return all;
+}
+
+tra_node *tra_build_number_relation(tra_build *b, const tra_ast *x) {
+    tra_ast none = {.kind = TRA_AST_LIST, .span = x->span}, *kids[] = {(tra_ast *)x, &none};
+    return tra_build_gen(b, &(tra_ast){.kind = TRA_AST_CALL, .span = x->span, .text = "gen", .nkids = 2, .kids = kids});
 }
 
 bool tra_build_extent(tra_build *b, const tra_ast *call, int64_t *out) {

@@ -212,6 +212,9 @@ static void build_assign(tra_build *b, const tra_stmt *st, tra_symbol *s) {
 }
 
 tra_node *tra_build_value(tra_build *b, const tra_stmt *st, tra_symbol *s) {
+    bool scalar = st->kind == TRA_STMT_ASSIGN ? st->nparts <= 1 : st->nlabels == 0 && !st->agg;
+    if (st->role != TRA_ROLE_ONLY && scalar && tra_is_of_numbers(b, st->value))
+        return s->node = tra_build_number_relation(b, st->value);
     if (st->kind == TRA_STMT_ASSIGN) {
         build_assign(b, st, s);
         return s->node;

@@ -106,7 +106,9 @@ static const tra_keyexpr *key_call(tra_build *b, const tra_ast *x, const key_sco
         }
         return a;
     }
-    tra_diag_error(b->d, x->name_span, "its functions are min(a, b), max(a, b) and abs(a)",
+    tra_diag_error(b->d, x->name_span,
+                   strcmp(x->text, "rows") == 0 ? "extent(T, 0) is how many rows T has"
+                                                : "its functions are min(a, b), max(a, b) and abs(a)",
                    "%s has no function '%s' of %d argument%s", sc->what, x->text, x->nkids, x->nkids == 1 ? "" : "s");
     return NULL;
 }

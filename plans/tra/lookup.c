@@ -132,6 +132,24 @@ static const tra_dim_labels *labels_elsewhere(const tra_build *b, const tra_ast 
     return l;
 }
 
+/* How to write X[i-1] (back) or X[i+1] in dimension d: "slice(stack(gen(0, [1, 4]), X, 0), [:9, :])". */
+static const char *shift_advice(tra_build *b, const char *name, const tra_node *n, int d, bool back) {
+    tra_dims shape;
+    tra_str rows = {0}, ranges = {0};
+    tra_type_shape(&n->type, &shape);
+    for (int i = 0; i < shape.n; i++) {
+        tra_str_printf(&rows, "%s%" PRId64, i ? ", " : "", i == d ? 1 : shape.v[i]);
+        tra_str_printf(&ranges, i == d ? back ? "%s:%" PRId64 : "%s1:" : "%s:", i ? ", " : "", shape.v[i]);
+    }
+    const char *text = tra_arena_printf(
+        b->arena, back ? "shift it before, with 0 at the border: slice(stack(gen(0, [%s]), %s, %d), [%s])"
+                       : "shift it before, with 0 at the border: slice(stack(%2$s, gen(0, [%1$s]), %3$d), [%4$s])",
+        tra_str_get(&rows), name, d, tra_str_get(&ranges));
+    tra_str_free(&rows);
+    tra_str_free(&ranges);
+    return text;
+}
+
 /* The tensor whose dimension d has for each position of the label the position that stands for the value of the
  * function. *name: the label. */
 static const tra_node *at_values(tra_build *b, const tra_ast *x, int d, const tra_node *n, const tra_ast *right_side,
@@ -139,7 +157,10 @@ static const tra_node *at_values(tra_build *b, const tra_ast *x, int d, const tr
     bool several = false, known = false;
     const tra_ast *index = x->kids[d], *label = only_name(index, &several);
     if (!label || several || index->kind != TRA_AST_CALL) {
-        tra_diag_error(b->d, index->span, "write for instance clim[month(t),y,x], where X[t,y,x] stands beside it",
+        tra_diag_error(b->d, index->span,
+                       index->kind == TRA_AST_BINARY && label
+                           ? shift_advice(b, x->text, n, d, index->text[0] == '-')
+                           : "write for instance clim[month(t),y,x], where X[t,y,x] stands beside it",
                        "an index is a label, a number, a string, or a function of one label");
         return NULL;
     }

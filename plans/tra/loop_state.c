@@ -188,6 +188,9 @@ tra_node *tra_state_fit(tra_build *b, const tra_stmt *st, const tra_repeat_state
     if (why && want->sparse != n->type.sparse && want->dtype == n->type.dtype)
         advice = want->sparse ? "write next X[..] as csr = .., or state X[..] as dense = .."
                               : "write next X[..] as dense = .., or state X[..] as csr = ..";
+    if (why && !want->columns && !n->type.columns && want->dtype != n->type.dtype)
+        advice = tra_arena_printf(b->arena, "write %s(..) around the next value, or %s(..) around the first",
+                                  tra_dtype_name(want->dtype), tra_dtype_name(n->type.dtype));
     if (why) {
         tra_diag_error(b->d, st->span, advice, "the next value of '%s' differs from it: %s", st->name, why);
         tra_diag_also(b->d, state->first->span, "the state");
