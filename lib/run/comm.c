@@ -128,7 +128,6 @@ static bool lacks_pmi(void) {
 }
 
 static tra_comm world;
-static int64_t alarms; /* that this rank has sent to each other */
 static bool unjoined;
 bool tra_comm_is_unjoined(void) { return unjoined; }
 
@@ -190,8 +189,20 @@ tra_comm tra_comm_split(const tra_comm *c, int color) {
     return ranks_of(part, alarms);
 }
 
+/* Receives the alarms that are still on their way: libraries warn of messages that nobody has received, and a
+ * communicator that begins later may have the number of this one. */
+static void hear_all(const tra_comm *c) {
+    struct tra_comm_mpi *m = c->mpi;
+    int64_t all = m->sent;
+    tra_comm_sum(c, &all, 1);
+    for (; m->received < all - m->sent; m->received++)
+        MPI_Recv(m->heard, TRA_ALARM, MPI_BYTE, MPI_ANY_SOURCE, 0, m->alarms, MPI_STATUS_IGNORE);
+    tra_comm_barrier(c); /* what this rank said is in use until all have heard it */
+}
+
 void tra_comm_free(tra_comm *part) {
     if (!part->mpi) return;
+    if (part->mpi->alarms != MPI_COMM_NULL) hear_all(part);
     MPI_Comm_free(&part->mpi->all);
     if (part->mpi->alarms != MPI_COMM_NULL) MPI_Comm_free(&part->mpi->alarms);
     free(part->mpi);
@@ -268,10 +279,7 @@ void tra_comm_finish(void) {
     MPI_Finalized(&fin);
     if (!init || fin) return;
     keep_modules();
-    int64_t heard = -alarms;
-    tra_comm_sum(&world, &alarms, 1);
-    for (heard += alarms; heard > 0; heard--) /* libraries warn of messages that nobody has received */
-        MPI_Recv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, 0, world.mpi->alarms, MPI_STATUS_IGNORE);
+    hear_all(&world);
     MPI_Finalize();
 }
 
@@ -282,20 +290,34 @@ void tra_comm_abort(int status) {
     if (init && !fin) MPI_Abort(MPI_COMM_WORLD, status);
 }
 
-void tra_comm_alarm(const tra_comm *c) {
+void tra_comm_alarm(const tra_comm *c, const tra_err *why) {
     MPI_Request r;
-    alarms += c->mpi == world.mpi;
-    for (int i = 0; c->mpi && i < c->size; i++) {
+    if (!c->mpi) return;
+    char *said = c->mpi->said;
+    if (!*said) {
+        char host[64] = "";
+        gethostname(host, sizeof host - 1);
+        snprintf(said, TRA_ALARM, "rank %d on %s has failed: %.400s", c->rank, *host ? host : "its host",
+                 why && *why->msg ? why->msg : "for a reason that it does not say");
+    }
+    c->mpi->sent++;
+    for (int i = 0; i < c->size; i++) {
         if (i == c->rank) continue;
-        MPI_Isend(NULL, 0, MPI_BYTE, i, 0, c->mpi->alarms, &r);
+        MPI_Isend(said, TRA_ALARM, MPI_BYTE, i, 0, c->mpi->alarms, &r);
         MPI_Request_free(&r);
     }
 }
 
-bool tra_comm_alarmed(const tra_comm *c) {
+tra_status tra_comm_alarmed(const tra_comm *c, tra_err *e) {
+    struct tra_comm_mpi *m = c->mpi;
     int found = 0;
-    if (c->mpi) MPI_Iprobe(MPI_ANY_SOURCE, 0, c->mpi->alarms, &found, MPI_STATUS_IGNORE);
-    return found;
+    if (!m) return TRA_OK;
+    if (!*m->heard) MPI_Iprobe(MPI_ANY_SOURCE, 0, m->alarms, &found, MPI_STATUS_IGNORE);
+    if (found) {
+        MPI_Recv(m->heard, TRA_ALARM, MPI_BYTE, MPI_ANY_SOURCE, 0, m->alarms, MPI_STATUS_IGNORE);
+        m->received++;
+    }
+    return *m->heard ? tra_fail(e, TRA_LOST, "%s", m->heard) : TRA_OK;
 }
 
 /* Waits for a collective without using the processor, which ranks that are behind may need: MPI's own waiting spins,

@@ -44,10 +44,11 @@ int tra_comm_share(int n, const int64_t *here, const int64_t *all);
 /* Every rank calls it with its own status; all return the status, and get the message, of the lowest rank that
  * failed (of one that says TRA_LOST, a peer failed, only when no rank says more). */
 TRA_MUSTUSE tra_status tra_comm_agree(const tra_comm *c, tra_status s, tra_err *e);
-/* A rank that fails while the others compute alarms them, so that they come to tra_comm_agree soon; they look for
- * alarms about four times a second. */
-void tra_comm_alarm(const tra_comm *c);
-bool tra_comm_alarmed(const tra_comm *c);
+/* A rank that fails while the others compute alarms them, so that they come to tra_comm_agree soon. They look for
+ * alarms about four times a second: then TRA_LOST, with the rank, its host and the error why. One thread of a rank does
+ * both. */
+void tra_comm_alarm(const tra_comm *c, const tra_err *why);
+TRA_MUSTUSE tra_status tra_comm_alarmed(const tra_comm *c, tra_err *e);
 void tra_comm_bcast(const tra_comm *c, void *buf, int64_t n); /* from rank 0 */
 void tra_comm_sum(const tra_comm *c, int64_t *v, int64_t n);  /* to all, wrapping */
 void tra_comm_max(const tra_comm *c, int64_t *v, int64_t n);

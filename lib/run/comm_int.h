@@ -10,9 +10,13 @@
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
 #endif
 
+enum { TRA_ALARM = 512 }; /* bytes of such a message at most */
+
 struct tra_comm_mpi {
     MPI_Comm all;
-    MPI_Comm alarms; /* of messages that a rank has failed */
+    MPI_Comm alarms;                        /* of messages that a rank has failed: which, where and why */
+    char said[TRA_ALARM], heard[TRA_ALARM]; /* the first to the others, and from them; empty before */
+    int64_t sent, received;                 /* alarms to each other rank, and from them */
 };
 
 #endif

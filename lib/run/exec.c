@@ -220,7 +220,7 @@ static void sample(tra_execution *x) {
 /* TRA_STOPPED when the run is to stop, TRA_LOST when another rank has failed. */
 static tra_status check_site(tra_site *site, tra_err *e) {
     if (site->can_stop) TRA_TRY(tra_stop_check(e));
-    return tra_comm_alarmed(&site->comm) ? tra_fail(e, TRA_LOST, "another rank has failed") : TRA_OK;
+    return tra_comm_alarmed(&site->comm, e);
 }
 
 static tra_status tick(void *ctx, tra_err *e) {
@@ -251,7 +251,7 @@ static tra_status run_needed(tra_execution *x, int i, tra_err *e) {
     if (s == TRA_OK) s = run_op(x, i, e);
     if (together) (void)tra_engine_do(x->site.engine, before);
     tra_journal_flush(x->journal);
-    if (s != TRA_OK && s != TRA_INPUT) tra_comm_alarm(&x->site.comm);
+    if (s != TRA_OK && s != TRA_INPUT) tra_comm_alarm(&x->site.comm, e);
     s = tra_exec_name_statement(&x->plan->ops[i], end_overlapping(x, i, s, e), e);
     if (x->site.comm.size == 1) return s;
     before = tra_engine_do(x->site.engine, TRA_DO_EXCHANGE); /* it waits for the sites that are later */

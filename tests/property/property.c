@@ -8,6 +8,7 @@
 #include "tables.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -263,6 +264,26 @@ static bool tells_errors(const tra_comm *c) {
     return s == TRA_RESOURCE && e.status == s && e.kind == TRA_KIND_POOL && strcmp(e.msg, "the last rank") == 0;
 }
 
+/* Do the others get to know that the last rank has failed, and why, and does no later communicator hear of it? */
+static bool tells_alarms(const tra_comm *world) {
+    tra_comm c = tra_comm_split(world, 0);
+    tra_err e = {0}, later = {0};
+    char who[32];
+    int last = c.size - 1;
+    snprintf(who, sizeof who, "rank %d on ", last);
+    if (c.rank == last) (void)tra_fail(&e, TRA_RESOURCE, "the disk is full");
+    if (c.rank == last) tra_comm_alarm(&c, &e);
+    while (c.rank != last && tra_comm_alarmed(&c, &e) == TRA_OK) sched_yield();
+    bool good = c.rank == last || (strstr(e.msg, who) && strstr(e.msg, "has failed: the disk is full"));
+    if (c.rank == 0 && last > 0) tra_comm_alarm(&c, &e); /* which nobody waits for */
+    tra_comm_free(&c);
+    c = tra_comm_split(world, 0);
+    tra_comm_barrier(&c);
+    good = good && tra_comm_alarmed(&c, &later) == TRA_OK;
+    tra_comm_free(&c);
+    return good;
+}
+
 int main(int argc, char **argv) {
     tra_comm world;
     tra_err e = {0};
@@ -295,10 +316,10 @@ int main(int argc, char **argv) {
     }
     bad[1] = gaps.n && o.count >= 200 && o.only < 0;
     tra_str_free(&gaps);
-    int64_t untold = !tells_errors(&world);
+    int64_t untold = !tells_errors(&world) + !tells_alarms(&world);
     tra_comm_sum(&world, &untold, 1);
     bad[1] += untold;
-    if (world.rank == 0) printf("%sok %d - ranks tell each other whole errors\n", untold ? "not " : "", n++);
+    if (world.rank == 0) printf("%sok %d - ranks tell each other whole errors, and which of them failed\n", untold ? "not " : "", n++);
 
     tally t[6] = {0};
     if (o.engine) {
