@@ -195,6 +195,8 @@ $(WITH_MPI)/tra: $(CMD_OBJ) $(MPI_OBJ) $(B)/libtra.a
 	$(call say,LINK  $@)
 	$(Q)link() { $(COMPILE) -o $@ $(CMD_OBJ) $(MPI_OBJ) $(B)/libtra.a $(LDFLAGS) "$$@"; }; \
 	    $(if $(strip $(VARIANT)),false,link $(MOST)) 2>/dev/null || link $(LIBS) $(MPI_LIBS)
+	$(if $(filter no,$(MPI_NAME)),@ldd $@ | awk '!/ld-linux|linux-vdso|lib(c|m)\.so/ { n = n " " $$1 } \
+	    END { if (n) print "  NOTE  no archive of these is here; where the program runs they are needed:" n }')
 $(B)/tra: $(WITH_MPI)/tra $(B)/mpi
 	$(Q)ln -f $< $@
 

@@ -304,6 +304,16 @@ static tra_status check_files(int n, tra_err *e) {
         (unsigned long long)limit.rlim_max, (unsigned long long)need, n);
 }
 
+/* The launcher begins the file again for each rank, and would say nothing of one that is not there. */
+static tra_status check_program(const char *self, tra_err *e) {
+    char host[256] = "";
+    if (access(self, X_OK) == 0) return TRA_OK;
+    gethostname(host, sizeof host - 1);
+    return tra_fail_errno(e, TRA_INTERNAL,
+                          "ranks cannot be started from %s on %s; install tra there again, and start the run again", self,
+                          *host ? host : "this machine");
+}
+
 tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_status, tra_err *e) {
     char self[4096], count[16];
     if (tra_comm_built_with() == TRA_MPI_NONE)
@@ -316,6 +326,7 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
     if (len < 0) return tra_fail_errno(e, TRA_INTERNAL, "cannot find this program's own file");
     self[len] = '\0';
+    TRA_TRY(check_program(self, e));
     int argc, in = input ? as_file(input, input_len) : open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (in < 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot start mpirun");
     char **argv = tra_own_arguments(&argc), *launcher = find_launcher(k);
@@ -355,6 +366,7 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
     if (over >= 0) close(over);
     if (k == &kinds[TRA_MPI_MPICH] && *exit_status == 0 && over >= 0) /* Hydra says so whatever ranks say after USR1 */
         *exit_status = told ? code : 128 + SIGKILL;
+    if (!told && own_failure(*exit_status)) TRA_TRY(check_program(self, e));
     if (!told || !(stuck || own_failure(*exit_status))) return judge(k, *exit_status, stuck, e);
     *exit_status = code;
     return TRA_OK;

@@ -62,6 +62,19 @@ refused() {
     for library in hdf5 zstd xxhash openblas z pcre2-8; do has "-l:lib$library.a"; done
 }
 
+@test "a program that is gone when its ranks are to begin is named, with the host and what to do" {
+    tra gen -q --shape 4x4 -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 'output A to "c.h5"' >p.tra
+    cp "$TRA" gone
+    printf '%s\n' '#!/bin/sh' 'rm -f gone' "exec $(command -v "$([[ ${MPI-} == mpich ]] && echo mpiexec.mpich || echo mpirun)") \"\$@\"" >launcher
+    chmod +x launcher
+    TRA_MPIRUN=$PWD/launcher status 5 ./gone run -q p.tra --sites 2
+    has "$PWD/gone on $(hostname)"
+    has 'install tra there again'
+    [ "${#lines[@]}" -eq 1 ]
+    [ ! -e c.h5 ]
+}
+
 @test "where a program with one MPI library was built, make MPI= another makes it anew" {
     mkdir b
     echo openmpi >b/mpi
