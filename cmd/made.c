@@ -22,31 +22,49 @@ typedef struct part {
     bool loops;
 } part;
 
-static tra_status run_plan(const tra_graph *g, tra_arena *a, const char *history, tra_err *e) {
-    tra_plan_options o = options;
+tra_made_needs *tra_made_asked;
+
+static tra_status plan_part(const tra_graph *g, tra_plan_options o, tra_arena *a, const tra_plan **plan, tra_err *e) {
     tra_plans plans;
-    tra_report r = {0};
-    tra_comm self = tra_comm_self();
     o.sites = 1;
     o.first = 1;
     o.also = 0;
     o.fixed = NULL;
     o.compress = 0;
     TRA_TRY(tra_optimize(g, &o, a, &plans, e));
-    TRA_TRY(tra_memory_check(plans.v[0], 1, e));
+    *plan = plans.v[0];
+    return TRA_OK;
+}
+
+static tra_status run_plan(const tra_graph *g, tra_arena *a, const char *history, tra_err *e) {
+    const tra_plan *plan;
+    tra_report r = {0};
+    tra_comm self = tra_comm_self();
+    TRA_TRY(plan_part(g, options, a, &plan, e));
+    TRA_TRY(tra_memory_check(plan, 1, e));
     tra_exec_options x = exec_options;
-    x.memory = o.memory;
-    x.threads = o.threads;
+    x.memory = options.memory;
+    x.threads = options.threads;
     x.history = history;
     x.stops = true;
-    tra_status s = tra_exec(plans.v[0], &self, &x, &r, e);
+    tra_status s = tra_exec(plan, &self, &x, &r, e);
     tra_record_free(r.record);
     free(r.ops);
     free(r.loops);
     return s;
 }
 
-/* Runs the part of the graph that makes a node, which is the one output. */
+/* What the part takes when it is planned as tra_made_asked says. */
+static tra_status ask(const tra_graph *g, tra_arena *a, tra_err *e) {
+    tra_made_needs *n = tra_made_asked;
+    const tra_plan *plan;
+    TRA_TRY(plan_part(g, n->options, a, &plan, e));
+    n->least = tra_max64(n->least, tra_max64(plan->least_memory, plan->planning));
+    n->seconds += plan->cost.seconds;
+    return TRA_OK;
+}
+
+/* Runs the part of the graph that makes a node, which is the one output. to NULL: it is planned only. */
 static tra_status run_part(void *ctx, const char *identity, const char *to, tra_err *e) {
     const part *p = ctx;
     tra_graph g = *p->graph;
@@ -55,13 +73,13 @@ static tra_status run_part(void *ctx, const char *identity, const char *to, tra_
     int n = 0;
     for (int i = 0; i < g.noutputs && p->loops; i++)
         if (g.outputs[i].sink != TRA_SINK_FILE) v[n++] = g.outputs[i];
-    v[n++] = (tra_output){.node = p->node, .name = "strings", .path = to};
+    v[n++] = (tra_output){.node = p->node, .name = "strings", .path = to ? to : "strings"};
     v[n - 1].stored = tra_storage_default(a, &p->node->type);
     g.outputs = v;
     g.noutputs = n;
     if (!p->loops) g.nloops = 0;
     ((tra_node *)p->node)->uses++;
-    tra_status s = run_plan(&g, a, identity, e);
+    tra_status s = to ? run_plan(&g, a, identity, e) : ask(&g, a, e);
     ((tra_node *)p->node)->uses--;
     tra_arena_free(a);
     return s;
@@ -70,11 +88,15 @@ static tra_status run_part(void *ctx, const char *identity, const char *to, tra_
 static tra_status make_table(const tra_graph *g, const tra_node *n, bool loops, const char *identity, const char **path,
                              tra_err *e) {
     part p = {g, n, loops};
+    if (tra_made_asked) TRA_TRY(run_part(&p, identity, NULL, e));
     return tra_stand_in_made(identity, run_part, &p, path, e);
 }
 
 static tra_status write_strings(void *ctx, const char *identity, const char *to, tra_err *e) {
-    return tra_made_strings_write(ctx, to, options.memory ? options.memory : TRA_IMPORT_MEMORY, identity, e);
+    tra_return_free_memory(); /* of the part before */
+    tra_status s = tra_made_strings_write(ctx, to, options.memory ? options.memory : TRA_IMPORT_MEMORY, identity, e);
+    tra_return_free_memory();
+    return s;
 }
 
 static tra_status make_strings(const tra_made_strings *m, const char *identity, const char **path, tra_err *e) {

@@ -35,9 +35,25 @@ tra_status tra_outputs_check(const tra_graph *g, tra_err *e) {
     return s;
 }
 
-static tra_status export(const tra_graph *g, int64_t memory, tra_err *e) {
+int64_t tra_outputs_least(const tra_graph *g, int64_t base) {
+    tra_arena *a = tra_arena_new();
+    tra_err e;
+    int64_t most = 0;
+    for (int i = 0; i < g->noutputs; i++) {
+        const tra_output *o = &g->outputs[i];
+        tra_export_job job;
+        if (!o->target || job_of(o, a, &job, &e) != TRA_OK) continue;
+        most = tra_max64(most,
+                         tra_add_most(tra_export_needs(&job, &o->node->type), tra_max64(base, -tra_buffer_bytes(0))));
+    }
+    tra_arena_free(a);
+    return most;
+}
+
+static tra_status export(const tra_graph *g, int64_t memory, int64_t base, tra_err *e) {
     tra_arena *a = tra_arena_new();
     tra_status s = TRA_OK;
+    tra_return_free_memory();
     for (int i = 0; i < g->noutputs && s == TRA_OK; i++) {
         const tra_output *o = &g->outputs[i];
         tra_export_job job;
@@ -47,7 +63,7 @@ static tra_status export(const tra_graph *g, int64_t memory, tra_err *e) {
         int in_use = open(o->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC); /* tra clean leaves it alone */
         if (in_use >= 0) (void)flock(in_use, LOCK_SH);
         s = job_of(o, a, &job, e);
-        job.memory = memory;
+        job.memory = memory ? tra_max64(1, memory - tra_max64(0, base + tra_buffer_bytes(0))) : 0;
         job.progress = tra_progress_here();
         if (s == TRA_OK) s = tra_print_flush(e);
         r.closed = false;
@@ -64,12 +80,13 @@ static tra_status export(const tra_graph *g, int64_t memory, tra_err *e) {
     return s;
 }
 
-tra_status tra_outputs_export(const tra_graph *g, const tra_comm *comm, const tra_exec_options *o, tra_err *e) {
+tra_status tra_outputs_export(const tra_graph *g, const tra_comm *comm, const tra_exec_options *o, int64_t base,
+                              tra_err *e) {
     tra_track *mine = tra_record_track(o->record, -1);
     double from = tra_now();
     if (!tra_outputs_any(g)) return TRA_OK;
     (void)tra_track_do(mine, comm->rank == 0 ? TRA_DO_WRITE : TRA_DO_EXCHANGE);
-    tra_status s = comm->rank == 0 ? export(g, o->memory, e) : TRA_OK;
+    tra_status s = comm->rank == 0 ? export(g, o->memory, base, e) : TRA_OK;
     s = tra_comm_agree(comm, s, e);
     (void)tra_track_do(mine, TRA_DO_COMPUTE);
     tra_record_op(o->record, tra_phase_op(TRA_PHASE_EXPORT), from, tra_now());

@@ -7,7 +7,10 @@
 
 #include "../lib/base/crew.h"
 #include "../lib/base/limits.h"
+#include "../lib/physical/needs.h"
 #include "../plans/tra/algorithms.h"
+#include "made.h"
+#include "outputs.h"
 #include "planning.h"
 
 tra_request_options tra_request_opts;
@@ -58,6 +61,7 @@ static tra_status find_machines(tra_arena *a, tra_ask_machine **v, int *n, tra_e
 static tra_status plan(asking *x, tra_point *p, int64_t ceiling, bool *fits, int64_t *least, int64_t *peak,
                        tra_err *e) {
     tra_request r = x->base;
+    tra_made_needs made = {0};
     tra_job job;
     r.sites_given = r.memory_given = r.threads_given = true;
     r.options.sites = p->sites;
@@ -65,18 +69,23 @@ static tra_status plan(asking *x, tra_point *p, int64_t ceiling, bool *fits, int
     r.options.memory = ceiling;
     r.options.over = true;
     r.options.rates = tra_planning_rates(p->on->rates, p->here, p->threads, (int)p->on->cores);
-    TRA_TRY(tra_job_load_text(x->path, x->text, x->size, &r, &job, e));
-    tra_status s =
-        job.compiled
+    made.options = r.options;
+    tra_made_asked = &made;
+    tra_status s = tra_job_load_text(x->path, x->text, x->size, &r, &job, e);
+    tra_made_asked = NULL;
+    if (s != TRA_OK) return s;
+    s = job.compiled
             ? tra_fail(e, TRA_USAGE, "%s is a plan, whose sites are settled: --request is for its program", x->path)
             : TRA_OK;
     if (s == TRA_OK) {
         const tra_plan *q = job.plan;
-        *least = tra_max64(q->least_memory, q->planning);
+        int64_t checked = tra_buffer_checked() + (p->sites > 1 ? TRA_PROCESS_MPI - TRA_PROCESS : 0);
+        *least = tra_max64(tra_max64(q->least_memory, q->planning), tra_max64(made.least, checked));
+        *least = tra_max64(*least, tra_outputs_least(job.program.graph, tra_memory_base(q, p->threads)));
         *fits = ceiling == 0 || *least <= ceiling;
         *peak = q->cost.peak_memory;
         p->memory = ceiling;
-        p->seconds = q->cost.seconds;
+        p->seconds = q->cost.seconds + made.seconds;
         p->scratch = q->scratch;
         tra_job_free(&job);
     }
@@ -288,6 +297,7 @@ tra_status tra_request_run(const char *path, tra_err *e) {
     tra_status s = find_machines(a, &machines, &n, e);
     int level = tra_log_level;
     if (s == TRA_OK) s = tra_planning_request(0, 0, &x.base, e);
+    if (s == TRA_OK) s = tra_made_planning(&x.base, true, e);
     if (s == TRA_OK) s = tra_program_read(path, &text, &x.size, e);
     x.text = text;
     if (s == TRA_OK) s = find_points(&x, machines, n, e);

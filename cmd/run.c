@@ -18,6 +18,7 @@
 #include "../lib/run/exec.h"
 #include "../lib/physical/memory.h"
 #include "../lib/physical/needs.h"
+#include "../lib/relation/table_file.h"
 #include "../plans/explain/explain.h"
 
 #include <errno.h>
@@ -189,6 +190,14 @@ static tra_status check_runnable(const tra_job *job, tra_err *e) {
             return tra_fail(e, TRA_INPUT, "input %s is only declared: give it a file with -D %s=FILE%s", op->what.name,
                             op->what.name, job->compiled ? " when the plan is compiled" : "");
     }
+    int64_t memory = job->options.memory, least = 0;
+    char text[TRA_CEILINGTEXT], have[32];
+    if (memory && opt.engine == ENGINE_TRA && !tra_plan_memory_estimated(job->plan))
+        least = tra_outputs_least(job->program.graph, tra_memory_base(job->plan, job->options.threads));
+    if (least > memory)
+        return tra_fail(e, TRA_RESOURCE,
+                        "--memory %s is too little: writing the outputs in their formats takes at least %s",
+                        tra_human(memory, have), tra_ceiling_text(least, "", text));
     tra_journal_request saved = tra_resume_request(job, tra_scratch_dir(opt.scratch), false); /* all of it */
     return tra_deadline_check(job->plan, opt.resume ? tra_journal_bytes(&saved, job->plan) : 0, e);
 }
@@ -228,8 +237,12 @@ static tra_progress_form wants_progress(void) {
 /* Runs the plan, and says and writes what was measured. */
 static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_exec_options *o, tra_err *e) {
     tra_report r = {0};
+    const tra_graph *g = job->program.graph;
+    for (int i = 0; g && i < g->n; i++) /* also of tables that the plan does not read */
+        if (g->v[i]->rel && g->v[i]->type.columns) tra_rel_drop_facts(g->v[i]->rel);
+    tra_return_free_memory();
     tra_status s = tra_exec(job->plan, comm, o, &r, e);
-    if (s == TRA_OK) s = tra_outputs_export(job->program.graph, comm, o, e);
+    if (s == TRA_OK) s = tra_outputs_export(job->program.graph, comm, o, tra_memory_base(job->plan, o->threads), e);
     if (s == TRA_OK) {
         tra_profile m;
         tra_profile_gather(comm, &r, job->plan, &m);
@@ -274,7 +287,7 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, uint64_t ste
                        ? tra_run_with_reference(job, &(tra_write_options){.codec = o.codec, .history = text}, step, e)
                        : TRA_OK; /* one process, as it says */
     if (opt.engine == ENGINE_REFERENCE) s = tra_comm_agree(comm, s, e);
-    if (opt.engine == ENGINE_REFERENCE && s == TRA_OK) s = tra_outputs_export(job->program.graph, comm, &o, e);
+    if (opt.engine == ENGINE_REFERENCE && s == TRA_OK) s = tra_outputs_export(job->program.graph, comm, &o, 0, e);
     free(text);
     tra_status shown = TRA_OK;
     if (comm->rank == 0 && (s == TRA_OK || s == TRA_NO) && source->after) shown = source->after(job, e);

@@ -4,6 +4,8 @@
  * is lower than the blocks, blocks are read again for each of the pieces that they meet. */
 #include "export_int.h"
 
+#include "../lib/physical/needs.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,6 +153,20 @@ tra_status tra_export_check(const tra_export_job *job, const char *name, const t
     if (f->discard && k.state) f->discard(&k);
     tra_arena_free(k.arena);
     return s;
+}
+
+int64_t tra_export_needs(const tra_export_job *job, const tra_type *t) {
+    enum { SORTED = 4 << 20, ROWS = 256 };
+    int64_t array = tra_size_planned(tra_type_bytes_largest(t)), index = tra_store_index_bytes(t->cat), need = index;
+    const tra_schema *s = t->columns;
+    for (int c = 0; s && c < s->n; c++) {
+        const tra_dictionary *d = s->v[c].dict;
+        need = tra_add_most(need, d && d->begin ? d->begin[d->n] + 16 * d->n : 0);
+    }
+    if (s) return tra_add_most(need, ROWS * (tra_schema_row_bytes(s) + 1) + 128 * (s->n + 1));
+    int64_t chunk = t->layout ? array : tra_store_chunk_bytes(t);
+    if (job->format->rewrite) return tra_add_most(need, tra_add_most(index, tra_add_most(array, chunk)));
+    return tra_add_most(need, tra_add_most(array, t->layout ? SORTED : tra_mul_most(2, array)));
 }
 
 tra_status tra_export(const tra_export_job *job, tra_export_receipt *r, tra_err *e) {

@@ -315,6 +315,8 @@ typedef struct tra_export_receipt {
 
 /* Can the job's format hold a relation of this type? name: of the relation, for the message. */
 TRA_MUSTUSE tra_status tra_export_check(const tra_export_job *job, const char *name, const tra_type *type, tra_err *e);
+/* Bytes of buffers that such an export of a relation of this type takes at least, planned as tra_size_planned does. */
+int64_t tra_export_needs(const tra_export_job *job, const tra_type *type);
 /* Writes a relation to a file, which appears only when it is complete, or to a stream. TRA_INPUT when the format cannot
  * hold this kind of relation. */
 TRA_MUSTUSE tra_status tra_export(const tra_export_job *job, tra_export_receipt *r, tra_err *e);

@@ -369,8 +369,13 @@ static tra_status run(making *g, const char *to, const char *history, tra_err *e
 tra_status tra_made_strings_write(const tra_made_strings *m, const char *to, int64_t memory, const char *history,
                                   tra_err *e) {
     const tra_schema *s = tra_rel_type(m->from)->columns;
-    making g = {.m = m, .arena = tra_arena_new(), .memory = tra_buffer_bytes(memory), .fd = -1};
+    making g = {.m = m, .fd = -1};
+    enum { LEAST = 2 << 20 };
+    int64_t held = tra_buffer_held();
     int64_t row = tra_schema_row_bytes(s) + 16 * (m->nkept + 2 * m->nmade);
+    TRA_TRY(tra_buffer_check(memory, held + LEAST + 2 * LEAST_ROWS * row, e));
+    g.memory = tra_buffer_bytes(memory) - held;
+    g.arena = tra_arena_new();
     g.rows = tra_rel_rows(m->from);
     g.rows_most = tra_max64(1, g.rows);
     g.batch = tra_max64(LEAST_ROWS, tra_min64(MOST_ROWS, g.memory / 8 / row));

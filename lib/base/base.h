@@ -231,6 +231,10 @@ enum { TRA_CEILINGTEXT = 128 };
 char *tra_ceiling_text(int64_t bytes, const char *what, char buf[TRA_CEILINGTEXT]);
 /* TRA_RESOURCE, naming the least ceiling that would do, unless the ceiling leaves `need` bytes for buffers. */
 TRA_MUSTUSE tra_status tra_buffer_check(int64_t ceiling, int64_t need, tra_err *e);
+/* Bytes that the process holds now beyond what it has when it begins: a part of `need` for what comes in addition. */
+int64_t tra_buffer_held(void);
+/* The least ceiling under which all that was checked so far would do. */
+int64_t tra_buffer_checked(void);
 
 double tra_now(void); /* monotonic seconds */
 /* Seconds of a span as people write them: 90, 90s, 4h, 1h30m, 1.5d, and 4:00:00 or 1-12:00:00 as schedulers do. */
@@ -276,6 +280,8 @@ bool tra_process_gone(long pid);
  * no time namespace. It tells two processes of one pid and one boot apart. -1 if there is no such process, 0 if it has
  * ended and nobody has waited for it. */
 long long tra_process_started(long pid);
+/* Bytes of memory that this process has now. */
+int64_t tra_resident_bytes(void);
 /* The pid namespace of this process, in which its numbers of processes mean something; 0: not known. */
 unsigned long long tra_process_space(void);
 

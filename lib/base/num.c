@@ -162,8 +162,18 @@ int64_t tra_buffer_bytes(int64_t ceiling) {
     return (job ? tra_min64(ceiling, job) : ceiling) - PROCESS;
 }
 
+int64_t tra_buffer_held(void) {
+    enum { EMPTY = 18 << 20 };
+    return tra_max64(0, tra_resident_bytes() - EMPTY);
+}
+
+static _Atomic int64_t checked;
+
+int64_t tra_buffer_checked(void) { return checked; }
+
 tra_status tra_buffer_check(int64_t ceiling, int64_t need, tra_err *e) {
     char have[32], least[TRA_CEILINGTEXT], what[TRA_LIMIT_TEXT];
+    if (need + PROCESS > checked) checked = need + PROCESS;
     if (need <= tra_buffer_bytes(ceiling)) return TRA_OK;
     if (need <= ceiling - PROCESS)
         return tra_fail(e, TRA_RESOURCE, "with blocks of this size at least %s, but this job has %s (%s): ask for more",

@@ -1,4 +1,4 @@
-/* process.c - whether other processes of this host live. */
+/* process.c - whether other processes of this host live, and what this one holds. */
 #include "base.h"
 
 #include <errno.h>
@@ -62,4 +62,13 @@ tra_process_state tra_process_of_name(const char *name, const char **end) {
     if (end) *end = at;
     if (here != 0 && space != here) return TRA_PROCESS_ELSEWHERE;
     return tra_process_gone(pid) ? TRA_PROCESS_GONE : TRA_PROCESS_LIVES;
+}
+
+int64_t tra_resident_bytes(void) {
+    int64_t pages = 0;
+    char line[128];
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f && fgets(line, sizeof line, f) && strchr(line, ' ')) pages = strtoll(strchr(line, ' '), NULL, 10);
+    if (f) fclose(f);
+    return pages * sysconf(_SC_PAGESIZE);
 }

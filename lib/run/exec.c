@@ -203,18 +203,14 @@ static int64_t see_peak(tra_report *r) {
 
 /* Records what the process holds now, and what was read, written and sent so far. */
 static void sample(tra_execution *x) {
-    int64_t counters[TRA_COUNTERS_COUNT], pages = 0;
+    int64_t counters[TRA_COUNTERS_COUNT];
     tra_pool_stats pool = tra_pool_stat(x->site.pool);
-    char line[128];
-    FILE *f = fopen("/proc/self/statm", "r");
-    if (f && fgets(line, sizeof line, f) && strchr(line, ' ')) pages = strtoll(strchr(line, ' '), NULL, 10);
-    if (f) fclose(f);
     counters[TRA_COUNTER_READ] = pool.read;
     counters[TRA_COUNTER_SPILLED] = pool.spilled + pool.unspilled;
     counters[TRA_COUNTER_WRITTEN] = x->written;
     counters[TRA_COUNTER_SENT] = x->site.sent;
     counters[TRA_COUNTER_RECEIVED] = x->site.received;
-    tra_record_sample(x->report->record, pages * sysconf(_SC_PAGESIZE), counters);
+    tra_record_sample(x->report->record, tra_resident_bytes(), counters);
 }
 
 /* TRA_STOPPED when the run is to stop, TRA_LOST when another rank has failed. */

@@ -164,6 +164,7 @@ tra_status tra_exec_commit(tra_execution *x, tra_status s, tra_err *e) {
         x->report->ops[i].seconds += tra_now() - t0;
     }
     tra_pool_give_back(x->site.pool); /* statistics of tables take some */
+    tra_return_free_memory();
     if (s == TRA_INPUT || s == TRA_PROGRAM)
         any = 0; /* with these inputs a resumed run fails again; with others it may not resume */
     s = put_in_place(x, s, any, e);

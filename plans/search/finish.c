@@ -423,11 +423,28 @@ static tra_plan *make_plan(search *s, const entry *x, reading reading, tra_arena
     return p;
 }
 
+/* Bytes of tables that the program has open and the plan does not read, as those of which strings were made, and of what
+ * making these leaves in the heap. */
+static int64_t unread_tables(const tra_graph *g, const tra_plan *p) {
+    enum { LEFT = 2 << 20 };
+    int64_t bytes = 0;
+    for (int i = 0; i < g->n; i++) {
+        const tra_rel *rel = g->v[i]->rel;
+        bool read = !rel || !g->v[i]->type.columns;
+        for (int k = 0; k < p->nops && !read; k++) {
+            const tra_schema *s = tra_op_is(p->ops[k].op, TRA_FILE) ? p->ops[k].type.columns : NULL;
+            for (int c = 0; s && c < s->n; c++) read = read || s->v[c].file == rel;
+        }
+        if (!read) bytes = tra_add_most(bytes, tra_rel_held_bytes(rel));
+    }
+    return bytes ? tra_add_most(bytes, LEFT) : 0;
+}
+
 /* Makes the plan with its costs. choices NULL: the plan is only compared with others, and not run. */
 static tra_plan *finish_plan(search *s, const entry *x, reading reading, tra_arena *a, tra_choices *choices) {
     tra_plan *p = make_plan(s, x, reading, a, choices);
-    p->program =
-        tra_max64(0, s->bytes.program + p->nops * (int64_t)(sizeof(tra_op) + sizeof(tra_choice)) - TRA_SMALL_PROGRAM);
+    p->program = tra_max64(0, s->bytes.program + unread_tables(s->m->g, p) +
+                                  p->nops * (int64_t)(sizeof(tra_op) + sizeof(tra_choice)) - TRA_SMALL_PROGRAM);
     p->planning = s->bytes.all;
     p->least_memory = (choices ? tra_plan_memory : tra_plan_memory_judged)(p, s->o->threads);
     sum_up(p);

@@ -230,3 +230,7 @@ stand_in() {
     status 0 tra explain --request=time p.tra --machine m.json --sites 4 --threads 8
     has "mpiexec -n 4 -ppn 1 tra run"
 }
+
+@test "random programs, which make strings, read CSV and write other formats, run with exactly what each point says" {
+    TRA_REQUEST_ROWS=15000 /usr/bin/python3 "$ROOT/tests/property/request.py" 6 7 1 >log 2>&1 || { cat log; false; }
+}
