@@ -129,7 +129,7 @@ static void column_json(tra_rel *rel, int i, tra_json *j) {
     const tra_column *c = &tra_rel_type(rel)->columns->v[i];
     tra_arena *a = tra_arena_new();
     tra_column_facts f;
-    bool known = tra_rel_column_facts(rel, i, a, &f, NULL) == TRA_OK;
+    bool known = tra_rel_column_facts(rel, i, &f);
     tra_json_begin(j, NULL, '{');
     tra_json_str(j, "name", c->name);
     tra_json_str(j, "type", tra_coltype_name(c->type));
@@ -158,7 +158,7 @@ static void column_text(tra_rel *rel, int i, int widest, tra_str *out) {
     tra_column_facts f;
     char name[TRA_NAMETEXT];
     tra_str_printf(out, "    %-*s  %-9s", widest, tra_printable_name(c->name, name), tra_coltype_name(c->type));
-    if (tra_rel_column_facts(rel, i, a, &f, NULL) == TRA_OK) {
+    if (tra_rel_column_facts(rel, i, &f)) {
         char shown[2][TRA_SHOWN];
         bool any = f.rows > f.nulls;
         if (any) {

@@ -86,8 +86,8 @@ typedef struct tra_column_facts {
     const int64_t *histogram;      /* TRA_BUCKETS + 1 bounds of buckets with equally many rows; NULL if whole */
     const int64_t *sketch;         /* TRA_REGISTERS registers of HyperLogLog; NULL if whole */
 } tra_column_facts;
-/* Its arrays are in the arena. TRA_NO: the file does not have them. */
-TRA_MUSTUSE tra_status tra_rel_column_facts(tra_rel *r, int column, tra_arena *a, tra_column_facts *out, tra_err *e);
+/* Its arrays are the file's, until these are freed (tra_rel_drop_facts). False: the file does not have them. */
+bool tra_rel_column_facts(tra_rel *r, int column, tra_column_facts *out);
 /* A bound of the frequencies that statistics list for a column whose values all come from this column of the file.
  * Reads the file's statistics if they are not in memory. */
 int64_t tra_rel_column_frequencies(tra_rel *r, int column);

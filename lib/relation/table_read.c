@@ -195,24 +195,22 @@ static tra_status check_categories(tra_rel *r, int col, tra_err *e);
 tra_status tra_table_check(tra_rel *r, tra_err *e) {
     for (int c = 0; c < r->table->schema.n; c++)
         if (r->table->schema.v[c].dict && r->ours) TRA_TRY(check_categories(r, c, e));
-    tra_arena *a = tra_arena_new();
-    tra_status s = TRA_OK;
-    for (int c = 0; c < r->table->schema.n && s == TRA_OK && r->ours; c++) {
+    for (int c = 0; c < r->table->schema.n && r->ours; c++) {
         tra_column_facts x;
-        s = tra_rel_column_facts(r, c, a, &x, e);
-        if (s == TRA_NO) s = TRA_REL_BAD(r, e, "its statistics (.tra/%s) are missing or damaged", r->name);
+        if (!tra_rel_column_facts(r, c, &x))
+            return TRA_REL_BAD(r, e, "its statistics (.tra/%s) are missing or damaged", r->name);
     }
-    if (s == TRA_OK && r->ours && !r->table->blocks)
-        s = TRA_REL_BAD(r, e, "its facts of blocks (.tra/%s/blocks) are damaged", r->name);
-    tra_arena_free(a);
-    return s;
+    if (r->ours && !r->table->blocks)
+        return TRA_REL_BAD(r, e, "its facts of blocks (.tra/%s/blocks) are damaged", r->name);
+    return TRA_OK;
 }
 
-/* Checks that the categories which other programs read are the dictionary. */
+/* Checks that the dictionary is sorted, and that the categories which other programs read are the same. */
 static tra_status check_categories(tra_rel *r, int col, tra_err *e) {
     const tra_column *c = &r->table->schema.v[col];
     const tra_table_part *p = &r->table->form.part[r->table->form.values[col]];
     const char *slash = strrchr(p->path, '/');
+    TRA_TRY(tra_dictionary_check(c->dict, e));
     char *path = tra_asprintf("%.*s/categories", (int)(slash - p->path), p->path);
     tra_h5_enter();
     hid_t dset = H5Dopen2(r->file, path, H5P_DEFAULT);
@@ -246,9 +244,11 @@ static void load_statistics(tra_rel *r) {
 
 enum { WORDS = 10 }; /* of a column in the table of statistics */
 
-static bool facts_of(const struct tra_table *t, int column, tra_arena *a, tra_column_facts *out) {
+static bool facts_of(const struct tra_table *t, int column, tra_column_facts *out) {
     if (!t->statistics.v || t->statistics.n != WORDS * (int64_t)t->schema.n) return false;
     const int64_t *row = t->statistics.v + column * WORDS;
+    int64_t pairs = t->frequencies.n / 2;
+    if (!t->frequencies.v || row[6] < 0 || row[7] < 0 || row[6] > pairs || row[7] > pairs - row[6]) return false;
     *out = (tra_column_facts){.rows = row[0],
                               .nulls = row[1],
                               .min = row[2],
@@ -258,31 +258,23 @@ static bool facts_of(const struct tra_table *t, int column, tra_arena *a, tra_co
                               .sorted = row[5] & 2,
                               .nan = row[5] & 4,
                               .whole = row[5] & 8,
-                              .n = row[7]};
-    int64_t pairs = t->frequencies.n / 2;
-    if (!t->frequencies.v || row[6] < 0 || row[7] < 0 || row[6] > pairs || row[7] > pairs - row[6]) return false;
-    int64_t(*pair)[2] = tra_arena_array(a, (size_t)row[7] + 1, sizeof *pair);
-    if (row[7]) memcpy(pair, t->frequencies.v + 2 * row[6], (size_t)row[7] * sizeof *pair);
-    out->frequency = (const int64_t(*)[2])pair;
+                              .n = row[7],
+                              .frequency = (const int64_t(*)[2])(t->frequencies.v + 2 * row[6])};
     if (row[8] < 0) return true;
     if (!t->histograms.v || !t->sketches.v || row[8] >= t->histograms.n / (TRA_BUCKETS + 1) ||
         row[8] >= t->sketches.n / TRA_REGISTERS)
         return false;
-    int64_t *h = tra_news(a, int64_t, TRA_BUCKETS + 1), *s = tra_news(a, int64_t, TRA_REGISTERS);
-    memcpy(h, t->histograms.v + row[8] * (TRA_BUCKETS + 1), (TRA_BUCKETS + 1) * sizeof *h);
-    memcpy(s, t->sketches.v + row[8] * TRA_REGISTERS, TRA_REGISTERS * sizeof *s);
-    out->histogram = h;
-    out->sketch = s;
+    out->histogram = t->histograms.v + row[8] * (TRA_BUCKETS + 1);
+    out->sketch = t->sketches.v + row[8] * TRA_REGISTERS;
     return true;
 }
 
-tra_status tra_rel_column_facts(tra_rel *r, int column, tra_arena *a, tra_column_facts *out, tra_err *e) {
-    (void)e;
-    if (!r->ours) return TRA_NO;
+bool tra_rel_column_facts(tra_rel *r, int column, tra_column_facts *out) {
+    if (!r->ours) return false;
     tra_h5_enter();
     load_statistics(r);
     tra_h5_leave();
-    return facts_of(r->table, column, a, out) ? TRA_OK : TRA_NO;
+    return facts_of(r->table, column, out);
 }
 
 int64_t tra_rel_facts_bytes(const tra_rel *r) {

@@ -110,14 +110,11 @@ static bool axis_of(const tra_colexpr *x, tra_colaxis *v) {
     if (x->type == TRA_COL_BOOL) return range_of(0, 1, v), true;
     clamp(x, &least, &most);
     tra_column_facts f;
-    tra_err e = {0};
-    tra_arena *own = tra_arena_new();
     while (x->op == TRA_C_CONVERT) x = x->kids[0];
-    if (x->op == TRA_C_COLUMN && x->file && tra_rel_column_facts(x->file, x->number, own, &f, &e) == TRA_OK) {
+    if (x->op == TRA_C_COLUMN && x->file && tra_rel_column_facts(x->file, x->number, &f)) {
         least = f.rows > f.nulls ? tra_max64(least, f.min) : 0;
         most = f.rows > f.nulls ? tra_min64(most, f.max) : -1;
     }
-    tra_arena_free(own);
     range_of(least, most, v);
     return true;
 }

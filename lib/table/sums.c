@@ -30,11 +30,11 @@ enum { MOST_PARTS = 16 };
 static int bits_of(uint64_t most) { return most ? 64 - __builtin_clzll(most) : 0; }
 
 /* The least and the most that a whole number is known to be; false: too little is. */
-static bool range_of(tra_arena *a, const tra_colexpr *x, int64_t *least, int64_t *span) {
+static bool range_of(const tra_colexpr *x, int64_t *least, int64_t *span) {
     tra_column_facts facts;
     int64_t most = x->most;
     *least = x->least;
-    if (x->op == TRA_C_COLUMN && x->file && tra_rel_column_facts(x->file, x->number, a, &facts, NULL) == TRA_OK &&
+    if (x->op == TRA_C_COLUMN && x->file && tra_rel_column_facts(x->file, x->number, &facts) &&
         facts.rows > facts.nulls) {
         *least = tra_max64(*least, facts.min);
         most = tra_min64(most, facts.max);
@@ -48,7 +48,7 @@ const tra_slot_part *tra_slot_parts(tra_arena *a, int n, const tra_colexpr *cons
     if (n >= MOST_PARTS) return NULL;
     for (int k = 0; k < n; k++) {
         int64_t most, sum;
-        if (tra_coltype_is_float(x[k]->type) || x[k]->nullable || !range_of(a, x[k], &v[k].least, &v[k].span))
+        if (tra_coltype_is_float(x[k]->type) || x[k]->nullable || !range_of(x[k], &v[k].least, &v[k].span))
             return NULL;
         /* sums that are above all whole numbers of f64 would not be what they are as such */
         if (__builtin_mul_overflow(tra_max64(v[k].span, tra_max64(-v[k].least, v[k].least)), rows, &most) ||

@@ -156,7 +156,7 @@ factor_sum tra_factor_sum_of(const product *p, const feature *x, const feature *
 int tra_factor_find(const factoring *f, const factor_sum *s);
 /* Is it certain that the expression is never infinite? It may be NaN. This matters because infinity times a sum is
  * infinite, while the sum of infinity times each summand is NaN unless all have one sign (factor_finite.c). */
-bool tra_factor_finite(const factoring *f, const tra_colexpr *x);
+bool tra_factor_finite(const tra_colexpr *x);
 
 /* ---- which sums (q10.c) ------------------------------------------------------------------------------------------ */
 

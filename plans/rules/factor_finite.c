@@ -16,7 +16,7 @@ typedef struct range {
 static const double most = 1e300;  /* well below the end of f64 */
 static const double slack = 1e-12; /* of functions: more than their rounding errors */
 
-static bool range_of(tra_arena *a, const tra_colexpr *x, range *out);
+static bool range_of(const tra_colexpr *x, range *out);
 
 static double greatest_of(range r) { return fmax(fabs(r.lo), fabs(r.hi)); }
 
@@ -25,9 +25,9 @@ static range both_signs(double greatest) { return (range){-greatest, greatest}; 
 static range united(range x, range y) { return (range){fmin(x.lo, y.lo), fmax(x.hi, y.hi)}; }
 
 /* The range of a column of floats by the statistics of its file. With a NaN it is not known: NaN counts as greatest. */
-static bool of_column(tra_arena *a, const tra_colexpr *x, range *out) {
+static bool of_column(const tra_colexpr *x, range *out) {
     tra_column_facts f;
-    if (!x->file || tra_rel_column_facts(x->file, x->number, a, &f, NULL) != TRA_OK || f.nan) return false;
+    if (!x->file || !tra_rel_column_facts(x->file, x->number, &f) || f.nan) return false;
     *out = (range){0, 0};
     if (f.rows > f.nulls) {
         memcpy(&out->lo, &f.min, sizeof out->lo);
@@ -86,7 +86,7 @@ static bool of_one(const tra_colexpr *f, range x, range *out) {
     }
 }
 
-static bool of_function(tra_arena *a, const tra_colexpr *x, range *out) {
+static bool of_function(const tra_colexpr *x, range *out) {
     range v[2];
     switch (x->op) {
     case TRA_C_SIN:
@@ -97,32 +97,32 @@ static bool of_function(tra_arena *a, const tra_colexpr *x, range *out) {
     case TRA_C_ATAN2: *out = both_signs(4); return true;
     case TRA_C_TAN: *out = both_signs(1e17); return true; /* no f64 is that near a pole */
     case TRA_C_IF:
-        if (!range_of(a, x->kids[1], &v[0]) || !range_of(a, x->kids[2], &v[1])) return false;
+        if (!range_of(x->kids[1], &v[0]) || !range_of(x->kids[2], &v[1])) return false;
         *out = united(v[0], v[1]);
         return true;
     default: break;
     }
     if (x->nkids < 1 || x->nkids > 2) return false;
     for (int i = 0; i < x->nkids; i++)
-        if (!range_of(a, x->kids[i], &v[i])) return false;
+        if (!range_of(x->kids[i], &v[i])) return false;
     return x->nkids == 1 ? of_one(x, v[0], out) : of_two(x->op, v[0], v[1], out);
 }
 
-static bool range_of(tra_arena *a, const tra_colexpr *x, range *out) {
+static bool range_of(const tra_colexpr *x, range *out) {
     bool known = true;
     if (tra_coltype_is_coded(x->type)) return false;
     if (!tra_coltype_is_float(x->type))
         *out = x->type == TRA_COL_BOOL ? (range){0, 1} : (range){(double)x->least, (double)x->most};
     else if (x->op == TRA_C_COLUMN)
-        known = of_column(a, x, out);
+        known = of_column(x, out);
     else if (x->op == TRA_C_CONST)
         *out = x->null ? (range){0, 0} : (range){x->value.f, x->value.f};
     else
-        known = of_function(a, x, out);
+        known = of_function(x, out);
     return known && greatest_of(*out) < most; /* NaN: not known */
 }
 
-bool tra_factor_finite(const factoring *f, const tra_colexpr *x) {
+bool tra_factor_finite(const tra_colexpr *x) {
     range r;
-    return range_of(f->a, x, &r);
+    return range_of(x, &r);
 }

@@ -38,7 +38,7 @@ static bool values_of(factoring *f, const tra_colexpr *x, bool joins, tra_slot_k
         out->least = 0;
         most = x->dict ? x->dict->n - 1 : 0;
     } else if (known && x->op == TRA_C_COLUMN && x->file &&
-               tra_rel_column_facts(x->file, x->number, f->a, &facts, NULL) == TRA_OK) {
+               tra_rel_column_facts(x->file, x->number, &facts)) {
         bool none = facts.rows <= facts.nulls;
         counted = !none;
         out->least = none ? 0 : tra_max64(out->least, facts.min);
@@ -142,7 +142,7 @@ static bool add_sums(factoring *f, const product *p, const feature *x, const fea
     factor_sum s = tra_factor_sum_of(p, x, y);
     if (s.v[0] < 0) return true;
     if (!add_sum(f, &s)) return false;
-    s.sign = (x->of_group && !tra_factor_finite(f, x->of_group)) || (y->of_group && !tra_factor_finite(f, y->of_group));
+    s.sign = (x->of_group && !tra_factor_finite(x->of_group)) || (y->of_group && !tra_factor_finite(y->of_group));
     return !s.sign || add_sum(f, &s);
 }
 

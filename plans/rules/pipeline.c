@@ -50,7 +50,7 @@ bool tra_lookup_once(const tra_memo *m, const tra_expr *x, const tra_lookup_spec
     for (int k = 0; k < s->nkeys; k++) {
         const tra_column *c = &s->right->v[s->rkey[k]];
         if (!c->file || !has_rows_of(m, x->in[1], c->file)) continue;
-        if (tra_rel_column_facts(c->file, c->number, m->arena, &f, NULL) != TRA_OK || !f.exact) continue;
+        if (!tra_rel_column_facts(c->file, c->number, &f) || !f.exact) continue;
         if (f.distinct == f.rows - f.nulls && (!s->nulls_match || f.nulls <= 1)) return true;
     }
     return false;

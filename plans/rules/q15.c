@@ -73,7 +73,7 @@ static tra_expr *rows_with_keys(selecting *p, const tra_lookup_spec *join, const
     s.nkeys = n, s.lkey = column, s.rkey = own, s.nulls_match = join->nulls_match;
     for (int k = 0; k < n; k++) {
         own[k] = k;
-        values = fmin(all, values * tra_values_expected(a, tra_colexpr_column(a, s.left, column[k]), all));
+        values = fmin(all, values * tra_values_expected(tra_colexpr_column(a, s.left, column[k]), all));
     }
     if (tra_lookup_new(a, &s, &l, NULL) != TRA_OK) return NULL;
     tra_rows_kernel k = *rows_kernel(p->x);

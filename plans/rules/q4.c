@@ -142,10 +142,8 @@ static bool sum_may_fail(const tra_column *c, double rows) {
     tra_column_facts f;
     double most = tra_coltype_held(c->type) == TRA_I64 ? 0x1p63 : 0x1p31;
     if (tra_coltype_is_float(c->type)) return false;
-    tra_arena *a = tra_arena_new();
-    if (c->file && tra_rel_column_facts(c->file, c->number, a, &f, NULL) == TRA_OK)
+    if (c->file && tra_rel_column_facts(c->file, c->number, &f))
         most = f.rows > f.nulls ? fmax(fabs((double)f.min), fabs((double)f.max)) : 0;
-    tra_arena_free(a);
     return rows * most >= 0x1p63;
 }
 

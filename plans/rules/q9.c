@@ -98,12 +98,12 @@ static void set_keys(early *p) {
     }
 }
 
-double tra_values_expected(tra_arena *a, const tra_colexpr *x, double rows) {
+double tra_values_expected(const tra_colexpr *x, double rows) {
     tra_column_facts f;
     double n = rows;
     if (x->type == TRA_COL_BOOL) n = 2;
     if (tra_coltype_is_coded(x->type) && x->dict) n = (double)x->dict->n;
-    if (x->op == TRA_C_COLUMN && x->file && tra_rel_column_facts(x->file, x->number, a, &f, NULL) == TRA_OK)
+    if (x->op == TRA_C_COLUMN && x->file && tra_rel_column_facts(x->file, x->number, &f))
         n = fmin(n, (double)f.distinct);
     if (!tra_coltype_is_float(x->type) && !tra_coltype_is_coded(x->type) && x->type != TRA_COL_BOOL)
         n = fmin(n, (double)x->most - (double)x->least + 1);
@@ -113,7 +113,7 @@ double tra_values_expected(tra_arena *a, const tra_colexpr *x, double rows) {
 /* The share of the rows of a block that are groups. */
 static double share_of_groups(const early *p) {
     double rows = (double)p->join->node.in[0]->type.cat->bound.v[0], groups = 1;
-    for (int k = 0; k < p->nkeys; k++) groups = fmin(groups * tra_values_expected(p->a, p->key[k], rows), rows);
+    for (int k = 0; k < p->nkeys; k++) groups = fmin(groups * tra_values_expected(p->key[k], rows), rows);
     groups *= 1 - exp(-rows / fmax(1, groups));
     return fmax(1, groups) / fmax(1, rows);
 }

@@ -212,9 +212,9 @@ static const tra_schema *named_states(const early *p, const side *x, int own) {
 }
 
 /* The share of so many rows of a table that are groups. */
-static double share_of_groups(const early *p, const side *x, double rows) {
+static double share_of_groups(const side *x, double rows) {
     double groups = 1;
-    for (int k = 0; k < x->nkeys; k++) groups = fmin(groups * tra_values_expected(p->a, x->key[k], rows), rows);
+    for (int k = 0; k < x->nkeys; k++) groups = fmin(groups * tra_values_expected(x->key[k], rows), rows);
     groups *= 1 - exp(-rows / fmax(1, groups));
     return fmax(1, groups) / fmax(1, rows);
 }
@@ -228,7 +228,7 @@ static const tra_node *group_node(early *p, const side *x, const tra_node *in, t
     k.most = INT64_MAX; /* as many as there are rows, so that all bounds stay */
     k.all = 0;
     k.counts = true;
-    k.share = share_of_groups(p, x, rows);
+    k.share = share_of_groups(x, rows);
     k.flops = 20.0 * (1 + x->columns->n);
     k.data = pass == TRA_GROUP_PARTIAL ? x->first : tra_group_as(p->a, x->first, pass);
     tra_node t = tra_proto_transform(tra_kernel_of_rows(p->a, &k), in);

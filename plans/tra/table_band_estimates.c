@@ -34,7 +34,7 @@ static void spread_frequencies(const tra_column_facts *f, tra_coltype t, spread 
 }
 
 /* Of a column, plus or minus constants. */
-static bool spread_of(const tra_colexpr *x, tra_arena *a, spread *out) {
+static bool spread_of(const tra_colexpr *x, spread *out) {
     tra_column_facts f;
     double more = 0;
     while (x->op != TRA_C_COLUMN) {
@@ -46,7 +46,7 @@ static bool spread_of(const tra_colexpr *x, tra_arena *a, spread *out) {
         more += x->op == TRA_C_SUB ? -own : own;
         x = x->kids[0];
     }
-    if (tra_coltype_is_coded(x->type) || !tra_table_facts(x->file, x->number, a, &f) || f.rows <= f.nulls) return false;
+    if (tra_coltype_is_coded(x->type) || !tra_table_facts(x->file, x->number, &f) || f.rows <= f.nulls) return false;
     if (!f.histogram && (!f.whole || f.n == 0)) return false;
     if (f.histogram)
         for (int i = 0; i <= TRA_BUCKETS; i++) out->at[i] = number_of(x->type, f.histogram[i]);
@@ -96,11 +96,11 @@ static double share_less(const spread *x, const spread *y) {
 }
 
 /* The share of pairs that do not have an end; -1: it is not known. */
-static double share_without(const tra_band *b, const tra_band_end *end, tra_arena *a) {
+static double share_without(const tra_band *b, const tra_band_end *end) {
     const tra_band_value *of = &b->value[end->of];
     spread x, y;
     if (end->at.n != 1 || of->n != 1) return -1;
-    if (!spread_of(b->side[0].x[end->at.v[0].root], a, &x) || !spread_of(b->side[1].x[of->v[0].root], a, &y)) return -1;
+    if (!spread_of(b->side[0].x[end->at.v[0].root], &x) || !spread_of(b->side[1].x[of->v[0].root], &y)) return -1;
     if (end->at.v[0].minus != of->v[0].minus) return -1;
     double less = share_less(&x, &y), both = x.values * y.values; /* of the left value than the right one */
     return 1 - both * (end->lower ? less : 1 - less);
@@ -111,7 +111,6 @@ double tra_table_band_selectivity(const tra_lookup *l, double rows) {
     const tra_band *b = l->band;
     double share = 1, without[2] = {0, 0}, once = fmin(1, 1 / fmax(1, rows));
     bool has[2] = {false, false}, known = true;
-    tra_arena *a = tra_arena_new();
     if (!b) return 1;
     for (int v = 0; v < b->n; v++) {
         double own[2] = {0, 0};
@@ -119,7 +118,7 @@ double tra_table_band_selectivity(const tra_lookup *l, double rows) {
         for (int i = 0; i < b->nends; i++) {
             const tra_band_end *end = &b->end[i];
             if (end->of != v) continue;
-            double s = share_without(b, end, a);
+            double s = share_without(b, end);
             known = known && s >= 0;
             own[end->lower] = fmax(own[end->lower], s < 0 ? 0.5 : s);
             ends[end->lower] = true;
@@ -131,7 +130,6 @@ double tra_table_band_selectivity(const tra_lookup *l, double rows) {
         else
             has[ends[1]] = true, without[ends[1]] = own[ends[1]];
     }
-    tra_arena_free(a);
     if (has[0] && has[1])
         share *= fmax(1 - without[0] - without[1], known ? once : fmin(1, FEW * once));
     else

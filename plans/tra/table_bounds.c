@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* The statistics of a column; false if there are none. */
-static bool facts_of(const tra_column *c, tra_arena *a, tra_column_facts *f) {
-    return tra_table_facts(c->file, c->number, a, f);
+static bool facts_of(const tra_column *c, tra_column_facts *f) {
+    return tra_table_facts(c->file, c->number, f);
 }
 
 /* ---- rows with one value ------------------------------------------------------------------------------------ */
@@ -153,10 +153,8 @@ static int64_t rows_per_value(search *s, const tra_node *n, int column) {
     const tra_table_op *at;
     origin o = origin_of(s, n, &column, &at);
     if (!o.column) return tra_mul_most(o.times, rows_made(s, at, column));
-    tra_arena *a = tra_arena_new();
     int64_t most = INT64_MAX;
-    if (facts_of(o.column, a, &f)) most = tra_max64(most_frequent(&f), s->nulls ? f.nulls : 1);
-    tra_arena_free(a);
+    if (facts_of(o.column, &f)) most = tra_max64(most_frequent(&f), s->nulls ? f.nulls : 1);
     return tra_mul_most(o.times, most);
 }
 
@@ -220,7 +218,7 @@ int64_t tra_table_pairs_most(const tra_graph *g, const tra_node *left, int lcolu
         return INT64_MAX;
     if (tra_coltype_is_coded(l->type) && (!l->dict || !r->dict)) return INT64_MAX;
     tra_arena *a = tra_arena_new();
-    if (facts_of(l, a, &x) && facts_of(r, a, &y) && x.whole && y.whole) {
+    if (facts_of(l, &x) && facts_of(r, &y) && x.whole && y.whole) {
         most = tra_table_count_pairs(l, r, &x, &y, a);
         if (nulls) most = tra_add_most(most, tra_mul_most(x.nulls, y.nulls));
         most = tra_mul_most(most, tra_mul_most(lo.times, ro.times));
@@ -272,53 +270,51 @@ static int64_t year_of(tra_coltype t, int64_t v) {
 }
 
 /* The range that an expression has by its operators, and by the least and greatest values of columns of files. */
-static void range_of(const tra_colexpr *x, tra_arena *a, int64_t *least, int64_t *most) {
+static void range_of(const tra_colexpr *x, int64_t *least, int64_t *most) {
     const tra_colexpr *k = x->nkids ? x->kids[0] : NULL;
     tra_column_facts f;
     *least = x->least, *most = x->most;
-    if (x->op == TRA_C_COLUMN && x->file && tra_table_facts(x->file, x->number, a, &f) && f.rows > f.nulls) {
+    if (x->op == TRA_C_COLUMN && x->file && tra_table_facts(x->file, x->number, &f) && f.rows > f.nulls) {
         *least = tra_max64(*least, f.min), *most = tra_min64(*most, f.max);
     } else if ((x->op == TRA_C_CONVERT || x->op == TRA_C_YEAR) && !tra_coltype_is_float(k->type) &&
                !tra_coltype_is_coded(k->type)) {
-        range_of(k, a, least, most);
+        range_of(k, least, most);
         if (x->op == TRA_C_YEAR) *least = year_of(k->type, *least), *most = year_of(k->type, *most);
         *least = tra_max64(x->least, *least), *most = tra_min64(x->most, *most);
     }
 }
 
 /* How many different whole numbers lie in that range. */
-static int64_t values_in_range(const tra_colexpr *x, tra_arena *a) {
+static int64_t values_in_range(const tra_colexpr *x) {
     int64_t least, most;
     if (!x || tra_coltype_is_float(x->type) || tra_coltype_is_coded(x->type)) return INT64_MAX;
-    range_of(x, a, &least, &most);
+    range_of(x, &least, &most);
     __int128 n = (__int128)most - least + 1;
     return n < 0 ? 0 : n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
 /* How many results an expression has at most, NULL included, since it has how many combinations of values of the
  * columns that it reads. */
-static int64_t combinations(const tra_colexpr *x, tra_arena *a) {
+static int64_t combinations(const tra_colexpr *x) {
     tra_column_facts f;
     int64_t n = 1;
     if (x->op == TRA_C_CONST) return 1;
     if (x->op == TRA_C_COLUMN)
-        return x->file && tra_table_facts(x->file, x->number, a, &f) && f.exact ? tra_add_most(f.distinct, 1)
+        return x->file && tra_table_facts(x->file, x->number, &f) && f.exact ? tra_add_most(f.distinct, 1)
                                                                                 : INT64_MAX;
     if (x->nkids == 0) return INT64_MAX; /* the number of the row */
-    for (int i = 0; i < x->nkids; i++) n = tra_mul_most(n, combinations(x->kids[i], a));
+    for (int i = 0; i < x->nkids; i++) n = tra_mul_most(n, combinations(x->kids[i]));
     return n;
 }
 
 int64_t tra_table_values_most(const tra_column *c, const tra_colexpr *x) {
     tra_column_facts f;
-    tra_arena *a = tra_arena_new();
     int64_t most = c->type == TRA_COL_BOOL                    ? 2
                    : tra_coltype_is_coded(c->type) && c->dict ? c->dict->n
-                                                              : values_in_range(x, a);
-    if (facts_of(c, a, &f) && f.exact) most = tra_min64(most, f.distinct);
+                                                              : values_in_range(x);
+    if (facts_of(c, &f) && f.exact) most = tra_min64(most, f.distinct);
     most = c->nullable ? tra_add_most(most, 1) : most;
-    if (x) most = tra_min64(most, combinations(x, a));
-    tra_arena_free(a);
+    if (x) most = tra_min64(most, combinations(x));
     return most;
 }
 

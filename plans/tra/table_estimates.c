@@ -11,13 +11,13 @@
 
 /* ---- a column ----------------------------------------------------------------------------------------------- */
 
-bool tra_table_facts(struct tra_rel *file, int number, tra_arena *a, tra_column_facts *out) {
-    return file && tra_rel_column_facts(file, number, a, out, NULL) == TRA_OK;
+bool tra_table_facts(struct tra_rel *file, int number, tra_column_facts *out) {
+    return file && tra_rel_column_facts(file, number, out);
 }
 
 /* The statistics of a column that has rows. */
-static bool facts_of(struct tra_rel *file, int number, tra_arena *a, tra_column_facts *out) {
-    return tra_table_facts(file, number, a, out) && out->rows > 0;
+static bool facts_of(struct tra_rel *file, int number, tra_column_facts *out) {
+    return tra_table_facts(file, number, out) && out->rows > 0;
 }
 
 /* A value of the statistics as a number. */
@@ -102,11 +102,11 @@ static bool is_comparison(const tra_colexpr *x, const tra_colexpr **l, tra_colop
 }
 
 /* The same; false also if nothing is known of the column. */
-static bool truth_of_comparison(const tra_colexpr *x, tra_arena *a, truth *out) {
+static bool truth_of_comparison(const tra_colexpr *x, truth *out) {
     const tra_colexpr *l, *r;
     tra_colop op;
     tra_column_facts f;
-    if (!is_comparison(x, &l, &op, &r) || !facts_of(l->file, l->number, a, &f)) return false;
+    if (!is_comparison(x, &l, &op, &r) || !facts_of(l->file, l->number, &f)) return false;
     double y = tra_coltype_is_float(r->type) ? r->value.f : (double)r->value.i;
     *out = (truth){share_of_comparison(&f, l->type, op, y), share_of_comparison(&f, l->type, opposite(op), y)};
     return true;
@@ -114,11 +114,11 @@ static bool truth_of_comparison(const tra_colexpr *x, tra_arena *a, truth *out) 
 
 /* A predicate on a column of strings, which has been evaluated for each entry of the dictionary. False if it is
  * something else. */
-static bool truth_of_lookup(const tra_colexpr *x, tra_arena *a, truth *out) {
+static bool truth_of_lookup(const tra_colexpr *x, truth *out) {
     const tra_colexpr *c = x->kids[0];
     const uint8_t *values = x->table;
     tra_column_facts f;
-    if (x->type != TRA_COL_BOOL || c->op != TRA_C_COLUMN || !c->dict || !facts_of(c->file, c->number, a, &f))
+    if (x->type != TRA_COL_BOOL || c->op != TRA_C_COLUMN || !c->dict || !facts_of(c->file, c->number, &f))
         return false;
     *out = (truth){0};
     for (int64_t i = 0; !f.whole && i < c->dict->n; i++) /* each value is as likely */
@@ -141,7 +141,7 @@ static truth guessed(tra_colop op) {
     return (truth){1.0 / 3, 2.0 / 3};
 }
 
-static truth truth_of(const tra_colexpr *x, tra_arena *a);
+static truth truth_of(const tra_colexpr *x);
 
 /* Does a comparison say that a column is more (1) or less (-1) than a constant? */
 static int bounds(const tra_colexpr *x, const tra_colexpr **column) {
@@ -162,16 +162,16 @@ static bool parts_of(const tra_colexpr *x, int *n, const tra_colexpr **v) {
 }
 
 /* Parts are independent of each other, but two that bound one column from both sides. */
-static truth truth_of_all(int n, const tra_colexpr **v, tra_arena *a) {
+static truth truth_of_all(int n, const tra_colexpr **v) {
     truth all = {1, 0};
     for (int i = 0; i < n; i++) {
         const tra_colexpr *x, *y;
         int way = v[i] ? bounds(v[i], &x) : 0;
         if (!v[i]) continue; /* it was the other bound of one before */
-        truth p = truth_of(v[i], a);
+        truth p = truth_of(v[i]);
         for (int j = i + 1; way && j < n; j++) {
             if (!v[j] || bounds(v[j], &y) != -way || x->column != y->column) continue;
-            truth q = truth_of(v[j], a);
+            truth q = truth_of(v[j]);
             double both = p.yes + p.no; /* the others are NULL */
             p.yes = fmax(p.yes + q.yes - both, p.yes * q.yes / 64);
             p.no = fmax(0, both - p.yes);
@@ -183,31 +183,31 @@ static truth truth_of_all(int n, const tra_colexpr **v, tra_arena *a) {
     return all;
 }
 
-static truth truth_of(const tra_colexpr *x, tra_arena *a) {
+static truth truth_of(const tra_colexpr *x) {
     const tra_colexpr *part[MOST_PARTS];
     int parts = 0;
     truth p, q;
     tra_column_facts f;
     switch (x->op) {
     case TRA_C_AND:
-        if (parts_of(x, &parts, part)) return truth_of_all(parts, part, a);
+        if (parts_of(x, &parts, part)) return truth_of_all(parts, part);
         break;
     case TRA_C_OR:
-        p = truth_of(x->kids[0], a), q = truth_of(x->kids[1], a);
+        p = truth_of(x->kids[0]), q = truth_of(x->kids[1]);
         return (truth){p.yes + q.yes - p.yes * q.yes, p.no * q.no};
-    case TRA_C_NOT: p = truth_of(x->kids[0], a); return (truth){p.no, p.yes};
+    case TRA_C_NOT: p = truth_of(x->kids[0]); return (truth){p.no, p.yes};
     case TRA_C_CONST: return (truth){!x->null && x->value.i, !x->null && !x->value.i};
     case TRA_C_ISNULL:
         if (!x->kids[0]->nullable) return (truth){0, 1};
-        if (x->kids[0]->op != TRA_C_COLUMN || !facts_of(x->kids[0]->file, x->kids[0]->number, a, &f)) break;
+        if (x->kids[0]->op != TRA_C_COLUMN || !facts_of(x->kids[0]->file, x->kids[0]->number, &f)) break;
         p.yes = (double)f.nulls / (double)f.rows;
         return (truth){p.yes, 1 - p.yes};
     case TRA_C_COLUMN:
-        if (!facts_of(x->file, x->number, a, &f)) break;
+        if (!facts_of(x->file, x->number, &f)) break;
         return (truth){share_of_comparison(&f, TRA_COL_BOOL, TRA_C_EQ, 1),
                        share_of_comparison(&f, TRA_COL_BOOL, TRA_C_EQ, 0)};
     case TRA_C_LOOKUP:
-        if (truth_of_lookup(x, a, &p)) return p;
+        if (truth_of_lookup(x, &p)) return p;
         break;
     case TRA_C_LT:
     case TRA_C_LE:
@@ -215,7 +215,7 @@ static truth truth_of(const tra_colexpr *x, tra_arena *a) {
     case TRA_C_GE:
     case TRA_C_EQ:
     case TRA_C_NE:
-        if (truth_of_comparison(x, a, &p)) return p;
+        if (truth_of_comparison(x, &p)) return p;
         break;
     default: break;
     }
@@ -223,9 +223,7 @@ static truth truth_of(const tra_colexpr *x, tra_arena *a) {
 }
 
 double tra_table_selectivity(const tra_colexpr *x) {
-    tra_arena *a = tra_arena_new();
-    double share = truth_of(x, a).yes;
-    tra_arena_free(a);
+    double share = truth_of(x).yes;
     return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
@@ -248,11 +246,31 @@ static int by_value(const void *a, const void *b) {
 typedef int64_t value_count[2];
 
 /* The values of the right column with their frequencies, as values of the left one, ascending. */
-static value_count *values_as_left(const tra_column *l, const tra_column *r, const tra_column_facts *y, tra_arena *a) {
+static const value_count *values_as_left(const tra_column *l, const tra_column *r, const tra_column_facts *y,
+                                         tra_arena *a) {
+    bool ascend = y->whole && !tra_coltype_is_float(r->type); /* bits of floats do not */
+    if (ascend && (!tra_coltype_is_coded(l->type) || l->dict == r->dict)) return y->frequency;
     value_count *v = tra_arena_array(a, (size_t)y->n + 1, sizeof *v);
     for (int64_t i = 0; i < y->n; i++) v[i][0] = as_left_value(l, r, y->frequency[i][0]), v[i][1] = y->frequency[i][1];
     qsort(v, (size_t)y->n, sizeof *v, by_value);
     return v;
+}
+
+/* The one of n ascending values that equals this; NULL: none does. *at: the place from which to look, 0 at first; the
+ * values that a caller asks for in turn ascend, or else he sets it to 0 again. */
+static const value_count *find_value(const value_count *v, int64_t n, int64_t value, int64_t *at) {
+    int64_t step = 1, from = *at;
+    while (from + step < n && v[from + step][0] < value) from += step, step *= 2;
+    int64_t to = tra_min64(n, from + step + 1);
+    while (from < to) {
+        int64_t mid = from + (to - from) / 2;
+        if (v[mid][0] < value)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    *at = from;
+    return from < n && v[from][0] == value ? &v[from] : NULL;
 }
 
 /* Compares all values of both columns; returns how many pairs are equal. */
@@ -261,9 +279,10 @@ static int64_t compare_all_values(const tra_column *l, const tra_column *r, cons
     const value_count *v = values_as_left(l, r, y, a);
     double rows = (double)x->rows;
     *out = (tra_join_selectivity){0};
-    int64_t pairs = 0;
+    int64_t pairs = 0, from = 0;
     for (int64_t i = 0; i < x->n; i++) {
-        const value_count *at = bsearch(&x->frequency[i][0], v, (size_t)y->n, sizeof *v, by_value);
+        if (tra_coltype_is_float(l->type)) from = 0;
+        const value_count *at = find_value(v, y->n, x->frequency[i][0], &from);
         if (!at) continue;
         out->matched += (double)x->frequency[i][1] / rows;
         out->pairs += (double)x->frequency[i][1] / rows * ((double)(*at)[1] / (double)y->rows);
@@ -303,7 +322,8 @@ static void estimate_by_containment(const tra_column *l, const tra_column *r, co
     double matched = y->n > 0 && q.rows <= 0 ? 0 : p.rows * fmin(1, q.distinct / p.distinct);
     const value_count *v = values_as_left(l, r, y, a);
     for (int64_t i = 0; i < x->n; i++) { /* listed values of x */
-        const value_count *at = bsearch(&x->frequency[i][0], v, (size_t)y->n, sizeof *v, by_value);
+        int64_t from = 0;
+        const value_count *at = find_value(v, y->n, x->frequency[i][0], &from);
         double rows = (double)x->frequency[i][1], partners = 0;
         if (at)
             partners = (double)(*at)[1];
@@ -331,7 +351,7 @@ static bool selectivity_of_key(const tra_column *l, const tra_column *r, tra_are
     if (coded != tra_coltype_is_coded(r->type) || tra_coltype_is_float(l->type) != tra_coltype_is_float(r->type))
         return false;
     if (coded && (!l->dict || !r->dict)) return false;
-    if (!facts_of(l->file, l->number, a, &x) || !facts_of(r->file, r->number, a, &y)) return false;
+    if (!facts_of(l->file, l->number, &x) || !facts_of(r->file, r->number, &y)) return false;
     if (x.whole && y.whole)
         (void)compare_all_values(l, r, &x, &y, a, out);
     else
@@ -352,7 +372,7 @@ bool tra_table_join_selectivity(const tra_lookup_spec *s, tra_join_selectivity *
         known = selectivity_of_key(c[0], c[1], a, &one);
         if (known) all.matched *= one.matched, all.pairs *= one.pairs, least = fmin(least, one.pairs);
         for (int side = 0; side < 2; side++)
-            if (facts_of(c[side]->file, c[side]->number, a, &f)) rows = fmin(rows, (double)f.rows);
+            if (facts_of(c[side]->file, c[side]->number, &f)) rows = fmin(rows, (double)f.rows);
     }
     if (s->nkeys > 1) all.pairs = fmax(all.pairs, fmin(least, all.matched / rows));
     tra_arena_free(a);
@@ -382,15 +402,9 @@ double tra_table_groups_expected(const tra_schema *s, int nkeys, const tra_colex
     double values = 1;
     for (int k = 0; k < nkeys; k++) {
         tra_column_facts f;
-        tra_arena *a = tra_arena_new();
         int64_t most = tra_table_values_most(&s->v[k], x ? x[k] : NULL);
-        bool known = facts_of(s->v[k].file, s->v[k].number, a, &f);
-        if (known && nkeys == 1) {
-            double about = distinct_of_column(&f, rows);
-            tra_arena_free(a);
-            return about;
-        }
-        tra_arena_free(a);
+        bool known = facts_of(s->v[k].file, s->v[k].number, &f);
+        if (known && nkeys == 1) return distinct_of_column(&f, rows);
         if (!known && most > 1 << 20) return 0.1 * rows;
         values *= known ? (double)(f.distinct + (f.nulls > 0)) : (double)most;
     }

@@ -6,8 +6,8 @@
 #include "../../lib/table/join.h"
 #include "../../lib/table/table.h"
 
-/* The statistics of a column of a file; false if there are none. In the arena. */
-bool tra_table_facts(struct tra_rel *file, int number, tra_arena *a, tra_column_facts *out);
+/* The statistics of a column of a file; false if there are none. */
+bool tra_table_facts(struct tra_rel *file, int number, tra_column_facts *out);
 
 /* The share of rows for which a predicate is expected to be true. */
 double tra_table_selectivity(const tra_colexpr *predicate);

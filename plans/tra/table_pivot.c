@@ -55,7 +55,7 @@ static tra_node *group_by_both(tra_table_builder *w) {
 static tra_status values_of_column(tra_arena *a, const tra_column *c, const int64_t **out, int64_t *n, tra_err *e) {
     tra_column_facts facts;
     if (tra_coltype_is_coded(c->type) || tra_coltype_is_float(c->type) || !c->file) return TRA_NO;
-    if (tra_rel_column_facts(c->file, c->number, a, &facts, NULL) != TRA_OK || !facts.whole)
+    if (!tra_rel_column_facts(c->file, c->number, &facts) || !facts.whole)
         return tra_rel_column_values(c->file, c->number, MAXVALUES, a, out, n, e);
     int64_t *v = tra_news(a, int64_t, facts.n + 1);
     for (int64_t i = 0; i < facts.n; i++) v[i] = facts.frequency[i][0];

@@ -158,7 +158,7 @@ static tra_status read_all(tra_rel *r, tra_err *e) {
     for (int c = 0; c < t->columns->n; c++) {
         tra_column_facts f;
         tra_block_facts g;
-        (void)!tra_rel_column_facts(r, c, a, &f, NULL);
+        (void)!tra_rel_column_facts(r, c, &f);
         if (t->cat->n > 0) (void)!tra_rel_block_facts(r, c, t->cat->n - 1, &g, NULL);
     }
     if (s == TRA_OK) s = tra_rel_check(r, e);
