@@ -1,5 +1,6 @@
 /* file.c - opening a relation: which dataset, of what type, with which tuples, and how its bytes can be reached. */
 #include "file_int.h"
+#include "table_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -279,7 +280,7 @@ static tra_status open_relation(tra_rel *r, const tra_dims *block, const char **
 
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
 
-tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, tra_err *e) {
+tra_status tra_rel_open_bare(const char *spec, const tra_dims *block, tra_rel **out, tra_err *e) {
     tra_arena *a = tra_arena_new();
     tra_rel *r = tra_new(a, tra_rel);
     *out = NULL;
@@ -328,6 +329,15 @@ tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, 
         tra_rel_close(r);
     else
         *out = r;
+    return s;
+}
+
+tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, tra_err *e) {
+    TRA_TRY(tra_rel_open_bare(spec, block, out, e));
+    tra_status s = tra_rel_read_strings(*out, e);
+    if (s == TRA_OK) return s;
+    tra_rel_close(*out);
+    *out = NULL;
     return s;
 }
 

@@ -79,6 +79,9 @@ TRA_MUSTUSE tra_status tra_store_names(const char *path, tra_arena *a, tra_relat
  * the extents of blocks; NULL: they are chosen. Chunks that are not allocated are holes only in files that tra wrote;
  * in others they hold the fill value. Errors: TRA_INPUT, naming file and dataset. */
 TRA_MUSTUSE tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, tra_err *e);
+/* The same, without the strings of a table that tra wrote: until tra_rel_read_strings its dictionaries have only their
+ * numbers of strings. */
+TRA_MUSTUSE tra_status tra_rel_open_bare(const char *spec, const tra_dims *block, tra_rel **out, tra_err *e);
 void tra_rel_close(tra_rel *r); /* NULL allowed */
 /* The spec of a relation that is in no file: its elements are made whenever they are read. In the arena. shape and
  * block have the same rank. tra_rel_positions: the tensor 0, 1, ..., extent - 1 of i64. */

@@ -45,6 +45,9 @@ typedef struct tra_spooled {
 /* Tells the writer of such dictionaries, one entry for each column, before rows are placed. They must outlive the
  * writer. In the type, the dictionary of such a column has only its n. */
 void tra_writer_spooled(tra_writer *w, const tra_spooled *of);
+/* The same columns with other dictionaries, which rows that are put then have the codes of; before rows are placed. They
+ * must outlive the writer. */
+void tra_writer_columns(tra_writer *w, const tra_schema *s);
 /* Bytes of memory that committing a table of this type takes: to read all that was written, to count values, and to
  * keep and write the statistics. The rows are the expected ones. */
 int64_t tra_table_finish_bytes(const tra_type *t);
@@ -55,6 +58,8 @@ TRA_MUSTUSE tra_status tra_writer_put_rows(tra_writer *w, int64_t first, const t
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 bool tra_rel_is_table(const tra_rel *r);
+/* Reads the strings of a table that was opened without them (tra_rel_open_bare), unless they are there. TRA_INPUT. */
+TRA_MUSTUSE tra_status tra_rel_read_strings(tra_rel *r, tra_err *e);
 bool tra_rel_is_coded(const tra_rel *r); /* compressed: so blocks are best read whole */
 int64_t tra_rel_rows(const tra_rel *r);
 /* Reads rows first .. first + b->rows - 1, of those columns whose values in b are not NULL (with states where

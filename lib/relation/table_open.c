@@ -198,7 +198,7 @@ static tra_status categorical(tra_rel *r, hid_t group, const char *path, int i, 
     if (r->table->foreign) TRA_TRY(distinct(r, c, e));
     bool texts = text && strcmp(text, "text") == 0;
     c->type = texts || (c->dict && !c->dict->sorted) ? TRA_COL_TEXT : TRA_COL_STRING;
-    if (!c->dict) { /* own_dictionaries fills it; only its size is known now */
+    if (!c->dict) { /* tra_rel_read_strings fills it; only its size is known now */
         tra_dictionary *d = tra_new(r->arena, tra_dictionary);
         d->n = entries;
         c->dict = d;
@@ -297,9 +297,10 @@ static tra_status open_column(tra_rel *r, const char *name, int i, tra_column *c
     return s;
 }
 
-/* Fills the dictionaries of a table that tra wrote. */
-static tra_status own_dictionaries(tra_rel *r, tra_column *columns, tra_err *e) {
+/* Reads the strings of a table that tra wrote into its dictionaries. */
+static tra_status own_dictionaries(tra_rel *r, tra_err *e) {
     int64_t n = 0, words = 0, at = 0;
+    const tra_column *columns = r->table->schema.v;
     int64_t *ends = tra_sealed_numbers(r, "string_ends", &n), *text = tra_sealed_numbers(r, "strings", &words);
     bool ok = ends && text;
     const char *bytes = (const char *)text;
@@ -317,6 +318,8 @@ static tra_status own_dictionaries(tra_rel *r, tra_column *columns, tra_err *e) 
         at += d->n;
         *d = (tra_dictionary){
             .n = d->n, .begin = begin, .bytes = bytes + base, .sorted = columns[c].type == TRA_COL_STRING};
+        /* 8 of the 16 bytes for each string are freed when the table has been opened */
+        r->table->held += begin[d->n] + 16 * d->n;
     }
     free(ends);
     return ok && at == n ? TRA_OK
@@ -470,16 +473,23 @@ tra_status tra_table_open(tra_rel *r, tra_err *e) {
     if (f->block == 0) f->block = 1 << 18;
     f->nblocks = tra_ceil_div(f->rows, f->block);
     if (r->ours) {
-        TRA_TRY(own_dictionaries(r, columns, e));
         TRA_TRY(own_tables(r, e));
         for (int i = 0; i < n; i++) /* a code of -1 is a NULL; the facts of blocks tell whether there are any */
             for (int64_t b = 0; b < f->nblocks && columns[i].dict && !columns[i].nullable; b++)
                 columns[i].nullable = !t->blocks || t->blocks[((int64_t)i * f->nblocks + b) * 4 + 2] > 0;
     }
-    for (int i = 0; i < n; i++)
-        if (columns[i].dict) /* 8 of the 16 bytes for each string are freed when the table has been opened */
-            t->held += columns[i].dict->begin[columns[i].dict->n] + 16 * columns[i].dict->n;
+    for (int i = 0; i < n && t->foreign; i++)
+        if (columns[i].dict) t->held += columns[i].dict->begin[columns[i].dict->n] + 16 * columns[i].dict->n;
     return catalog(r, e);
+}
+
+tra_status tra_rel_read_strings(tra_rel *r, tra_err *e) {
+    struct tra_table *t = r->table;
+    if (!t || t->foreign || t->strings) return TRA_OK;
+    tra_h5_enter();
+    tra_status s = own_dictionaries(r, e);
+    tra_h5_leave();
+    return s;
 }
 
 void tra_table_close(tra_rel *r) {

@@ -7,6 +7,8 @@
 
 void tra_writer_spooled(tra_writer *w, const tra_spooled *of) { w->table->spooled = of; }
 
+void tra_writer_columns(tra_writer *w, const tra_schema *s) { w->table->form.schema = w->type.columns = s; }
+
 /* ---- some strings at a time ------------------------------------------------------------------------------------- */
 
 enum { AT_ONCE = 4096, BYTES = 256 << 10 };

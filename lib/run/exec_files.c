@@ -18,7 +18,7 @@ tra_status tra_exec_open_inputs(tra_execution *x, tra_err *e) {
                          op->what.name);
             break;
         }
-        s = tra_rel_open(op->what.path, &op->type.cat->bound, &x->rels[i], e);
+        s = tra_rel_open_bare(op->what.path, &op->type.cat->bound, &x->rels[i], e);
         if (s != TRA_OK) break;
         const tra_type *t = tra_rel_type(x->rels[i]);
         if (t->dtype != op->type.dtype || t->layout != op->type.layout || t->cat->n != op->type.cat->n ||

@@ -13,6 +13,7 @@ void tra_outfile_free(tra_outfile *o) {
     pthread_mutex_destroy(&o->lock);
     free(o->counts);
     tra_compact_free(o);
+    tra_arena_free(o->strings);
     free(o->spool_at);
     free(o->spool_file);
     free(o->encoded);

@@ -77,9 +77,12 @@ static tra_status put_rows(tra_outfile *o, tra_worker *w, int64_t t, const tra_c
     tra_batch b = {.v = tra_calloc((size_t)o->file_type.columns->n + 1, sizeof *b.v)};
     int64_t first = 0;
     for (int64_t before = 0; before < t; before++) first += o->counts[before];
-    tra_status s = tra_columns_of(c, o->file_type.columns, &b, e);
+    tra_status s = tra_columns_of(c, o->memory_type.columns, &b, e);
+    tra_arena *a = tra_arena_new();
+    if (s == TRA_OK) tra_strings_recode(o, &b, a);
     if (s == TRA_OK) s = tra_writer_put_rows(o->writer, first, &b, e);
     if (s == TRA_OK) tra_digest_rows(&o->tallies[w->id].digest, first, &b);
+    tra_arena_free(a);
     free(b.v);
     if (s != TRA_OK && e->kind == TRA_KIND_OVERFLOW) {
         tra_err was = *e;
@@ -151,8 +154,7 @@ static tra_part *waiting(tra_outfile *o) {
     return p;
 }
 
-static tra_status put_all(tra_outfile *o, tra_err *e) {
-    tra_part *p = waiting(o);
+static tra_status put_all(tra_outfile *o, tra_part *p, tra_err *e) {
     int64_t room = tra_block_footprint(o->count_room); /* for one worker, so that at least one can go on */
     tra_status s = tra_engine_begin_stage(o->engine, 0, 0, 0, 0, e);
     if (s == TRA_OK) s = tra_pool_reserve(o->pool, room, e);
@@ -173,18 +175,19 @@ static tra_status put_all(tra_outfile *o, tra_err *e) {
     tra_status end = tra_engine_drain(o->engine, &drained);
     if (end != TRA_OK) *e = drained, s = end;
     if (reserved) tra_pool_release(o->pool, room);
-    tra_part_release(p, o->pool);
     return s;
 }
 
 tra_status tra_counted_place(tra_outfile *o, tra_err *e) {
-    tra_status s = TRA_OK;
     tra_comm_sum(&o->comm, o->counts, o->file_type.cat->n * o->ncounts);
-    if (!o->counted && o->comm.rank == 0)
+    tra_part *p = waiting(o);
+    tra_status s = o->file_type.columns ? tra_strings_cut(o, p, e) : TRA_OK;
+    if (s == TRA_OK && !o->counted && o->comm.rank == 0)
         s = o->levels || o->mapping ? tra_writer_place(o->writer, o->counts, e)
                                     : tra_writer_place_rows(o->writer, o->counts, e);
     s = o->counted ? tra_compact_create(o, e) : tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK && o->comm.size > 1 && o->joined_fd < 0) s = tra_comm_agree(&o->comm, tra_outfile_share(o, e), e);
-    if (s == TRA_OK) s = put_all(o, e);
+    if (s == TRA_OK) s = put_all(o, p, e);
+    tra_part_release(p, o->pool);
     return tra_comm_agree(&o->comm, s, e);
 }

@@ -60,6 +60,8 @@ struct tra_outfile {
     tra_write_options options;
     tra_temp joined; /* and where chunks are not written as they are, the file of rank 0 in which they come together */
     int joined_fd;   /* before that, as this rank has opened it; -1: there is none */
+    struct tra_kept_strings *kept; /* of each column, where strings are left out (output_strings.c); NULL: none are */
+    tra_arena *strings;            /* of what that takes */
     int64_t count_room; /* bytes of scratch that each worker has for counting */
 
     /* The place of a compressed chunk, or of an array that is counted, follows from the lengths or counts of all arrays
@@ -122,6 +124,11 @@ void tra_held_free(tra_outfile *o);
 TRA_MUSTUSE tra_status tra_counted_recount(tra_outfile *o, tra_worker *w, const tra_saved *s, tra_err *e);
 /* Writes all arrays to their places, when all are counted. Collective. */
 TRA_MUSTUSE tra_status tra_counted_place(tra_outfile *o, tra_err *e);
+
+/* output_strings.c: leaves strings out of dictionaries that have many more than the counted rows of p, which wait.
+ * Collective. Then rows that are written need other codes, which the second function makes in the arena. */
+TRA_MUSTUSE tra_status tra_strings_cut(tra_outfile *o, tra_part *p, tra_err *e);
+void tra_strings_recode(const tra_outfile *o, tra_batch *b, tra_arena *a);
 
 /* output_panels.c: can arrays come in panels? Then these count the panels of a tuple and copy them to scratch, where
  * the list of them is what was saved (tra_saved); put_panels also frees them, and end_panels what begin has made. */

@@ -43,6 +43,9 @@ typedef struct tra_build {
     bool refused;        /* what is required does not hold: nothing below that is built */
     int loop;            /* the loop whose body is being built; -1: none */
     int depth;           /* loops around the statement that is being built */
+    tra_names open;      /* relations of which columns may be used without their names; */
+    tra_names words;     /* of others only those that have one of these names, or the end of one; */
+    bool all_open;       /* any relation's may be */
 } tra_build;
 
 /* Everything below that can fail returns false or NULL after a diagnostic, or silently where the cause has one
@@ -172,6 +175,8 @@ tra_node *tra_build_input(tra_build *b, const tra_stmt *st, tra_symbol *s);
 const char *tra_input_path(tra_build *b, const tra_stmt *st, const tra_symbol *s);
 /* Tells tra_file_hooks which columns of the inputs the program may use. Once, before its statements are built. */
 void tra_build_demands(tra_build *b, const tra_ast_program *ast);
+/* May the program use this column of the input, by its name or without? */
+bool tra_build_may_use(const tra_build *b, const char *input, const char *column);
 /* The table in a file that was made for the program. */
 tra_node *tra_build_made_input(tra_build *b, tra_span span, const char *path);
 void tra_build_output(tra_build *b, tra_stmt *st);

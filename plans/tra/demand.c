@@ -80,11 +80,13 @@ static void walk_all(demand *d, const tra_ast_program *ast, bool loop) {
 }
 
 void tra_build_demands(tra_build *b, const tra_ast_program *ast) {
-    if (!tra_file_hooks_set || !tra_file_hooks_set->columns) return;
     demand d = {.b = b, .open.arena = b->arena, .words.arena = b->arena, .own.arena = b->arena};
     for (int i = 0; i < ast->n; i++)
         if (ast->v[i].kind == TRA_STMT_OUTPUT) put(&d.open, ast->v[i].name, &d);
     walk_all(&d, ast, false);
+    b->open = d.open;
+    b->words = d.words;
+    b->all_open = d.all;
     bool *only = tra_news(b->arena, bool, d.words.n + 1); /* it can be nothing but a column */
     double v;
     for (int k = 0; k < d.words.n; k++)
@@ -96,6 +98,17 @@ void tra_build_demands(tra_build *b, const tra_ast_program *ast) {
         if (st->kind != TRA_STMT_INPUT || st->broken) continue;
         const char *path = tra_input_path(b, st, b->symbols.value[tra_names_find(&b->symbols, st->name)]);
         bool open = d.all || st->rows || st->shape || tra_names_find(&d.open, st->name) >= 0;
-        if (path) tra_file_hooks_set->columns(path, open ? -1 : d.words.n, d.words.name, only);
+        if (path && tra_file_hooks_set && tra_file_hooks_set->columns)
+            tra_file_hooks_set->columns(path, open ? -1 : d.words.n, d.words.name, only);
     }
+}
+
+bool tra_build_may_use(const tra_build *b, const char *input, const char *column) {
+    bool may = b->all_open || tra_names_find(&b->open, input) >= 0;
+    size_t n = strlen(column);
+    for (int k = 0; k < b->words.n && !may; k++) {
+        size_t have = strlen(b->words.name[k]);
+        may = have >= n && strcmp(b->words.name[k] + have - n, column) == 0;
+    }
+    return may;
 }

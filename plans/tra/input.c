@@ -5,6 +5,7 @@
 #include "units.h"
 
 #include "../../lib/relation/stand_in.h"
+#include "../../lib/relation/table_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,10 +80,19 @@ void tra_build_unreadable(tra_build *b, tra_span span, const char *advice, const
     b->first_unreadable = tra_arena_printf(b->arena, "%s:%d:%d: %s", b->g->src->name, line, column, why->msg);
 }
 
-/* Opens the file n->path and sets what follows from it. defined: the path is from -D. */
-static bool open_input(tra_build *b, tra_span span, tra_node *n, bool defined) {
+/* May the program use strings of the open table? name: of the input; NULL: it has none. */
+static bool uses_strings(const tra_build *b, const char *name, const tra_rel *rel) {
+    const tra_schema *s = tra_rel_type(rel)->columns;
+    for (int i = 0; s && i < s->n; i++)
+        if (s->v[i].dict && (!name || tra_build_may_use(b, name, s->v[i].name))) return true;
+    return false;
+}
+
+/* Opens the file n->path of an input and sets what follows from it. defined: the path is from -D. */
+static bool open_input(tra_build *b, const char *name, tra_span span, tra_node *n, bool defined) {
     tra_err e = {0};
-    if (tra_rel_open(n->path, NULL, &n->rel, &e) == TRA_OK) {
+    if (tra_rel_open_bare(n->path, NULL, &n->rel, &e) == TRA_OK &&
+        (!uses_strings(b, name, n->rel) || tra_rel_read_strings(n->rel, &e) == TRA_OK)) {
         n->type = *tra_rel_type(n->rel);
         n->units = tra_units_of_file(n->rel);
         if (n->type.bounded) n->rows = tra_table_own_rows(b, n);
@@ -186,7 +196,7 @@ tra_node *tra_build_input(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     if (st->rows && !tra_build_declared_table(b, st, n)) return NULL;
     n->path = tra_input_path(b, st, s);
     const tra_type as_declared = n->type;
-    if (n->path && !open_input(b, st->path ? st->path_span : st->name_span, n, s->define)) return NULL;
+    if (n->path && !open_input(b, st->name, st->path ? st->path_span : st->name_span, n, s->define)) return NULL;
     if (n->path) s->stored = stored_in(b, n->rel, n->type.cat->bound.n);
     s->stored.said = false; /* it is said of this input, not of outputs of it */
     if (n->path && declared) {
@@ -207,7 +217,7 @@ tra_node *tra_build_made_input(tra_build *b, tra_span span, const char *path) {
     n->at = TRA_AT_ANY;
     n->path = path;
     n->name = tra_arena_printf(b->arena, "strings %d", b->nmade++);
-    return open_input(b, span, n, false) ? n : NULL;
+    return open_input(b, NULL, span, n, false) ? n : NULL;
 }
 
 /* ---- outputs ------------------------------------------------------------------------------------------------ */
