@@ -14,12 +14,14 @@
 #include "search_int.h"
 
 enum { VISITS = 20000000, VISITS_PER_GROUP = 200000, PLANNED = 20000, PLANNED_ALONE = 6000 };
+enum { VISITS_ALONE = 2000000, VISITS_PER_GROUP_ALONE = 10000, FINISHED = 8 };
 
 /* How much the search tries: as many entries as keep the visits of supplies below a limit. It depends on the sizes of
  * the program alone, so that the same plans come out each time. */
 static budget budget_of(const search *s) {
     static const int cells[] = {320, 200, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2};
-    double most = VISITS + VISITS_PER_GROUP * s->ngroups;
+    bool alone = s->o->sites == 1;
+    double most = alone ? VISITS_ALONE + VISITS_PER_GROUP_ALONE * s->ngroups : VISITS + VISITS_PER_GROUP * s->ngroups;
     int k = 0;
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
         double visits = 0;
@@ -225,6 +227,13 @@ static void add_direct(finding *f, search *s) {
     free(implementation);
 }
 
+/* The least of the plans' ceilings, without what planning itself takes. */
+static int64_t least_to_run(const finding *f) {
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < f->n; i++) least = tra_min64(least, f->v[i].least);
+    return least;
+}
+
 /* Adds the plans that one search finds. */
 static tra_status find_plans(finding *f, search *s, bool with_direct, tra_err *e) {
     int n = 0;
@@ -233,16 +242,14 @@ static tra_status find_plans(finding *f, search *s, bool with_direct, tra_err *e
     s->bytes.program = (int64_t)tra_arena_bytes(s->a);
     entry *x = tra_extract(s, &n);
     f->most = tra_max64(f->most, held(f) + s->bytes.most - tra_search_bytes(s));
-    for (int i = 0; i < n; i++) add_found(f, s, &x[i]);
+    /* cheapest first; on one site their exact costs are in the same order but for little */
+    bool few = s->o->sites == 1 && !s->o->by_eindecomp;
+    for (int i = 0; i < n; i++) {
+        if (few && i >= FINISHED && (s->o->memory == 0 || least_to_run(f) <= s->o->memory)) break;
+        add_found(f, s, &x[i]);
+    }
     if (with_direct) add_direct(f, s);
     return TRA_OK;
-}
-
-/* The least of the plans' ceilings, without what planning itself takes. */
-static int64_t least_to_run(const finding *f) {
-    int64_t least = INT64_MAX;
-    for (int i = 0; i < f->n; i++) least = tra_min64(least, f->v[i].least);
-    return least;
 }
 
 /* The plan that the least ceiling is for; its `least` includes what planning takes. */
