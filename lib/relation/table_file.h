@@ -45,7 +45,7 @@ typedef struct tra_spooled {
 /* Tells the writer of such dictionaries, one entry for each column, before rows are placed. They must outlive the
  * writer. In the type, the dictionary of such a column has only its n. */
 void tra_writer_spooled(tra_writer *w, const tra_spooled *of);
-/* The same columns with other dictionaries, which rows that are put then have the codes of; before rows are placed. They
+/* The same columns with other dictionaries, of which rows that are put have the codes; before rows are placed. Both
  * must outlive the writer. */
 void tra_writer_columns(tra_writer *w, const tra_schema *s);
 /* Bytes of memory that committing a table of this type takes: to read all that was written, to count values, and to

@@ -297,35 +297,6 @@ static tra_status open_column(tra_rel *r, const char *name, int i, tra_column *c
     return s;
 }
 
-/* Reads the strings of a table that tra wrote into its dictionaries. */
-static tra_status own_dictionaries(tra_rel *r, tra_err *e) {
-    int64_t n = 0, words = 0, at = 0;
-    const tra_column *columns = r->table->schema.v;
-    int64_t *ends = tra_sealed_numbers(r, "string_ends", &n), *text = tra_sealed_numbers(r, "strings", &words);
-    bool ok = ends && text;
-    const char *bytes = (const char *)text;
-    r->table->strings = text;
-    for (int c = 0; c < r->table->schema.n && ok; c++) {
-        tra_dictionary *d = (tra_dictionary *)columns[c].dict;
-        if (!d) continue;
-        int64_t base = at > 0 ? ends[at - 1] : 0;
-        if (!(ok = d->n <= n - at)) break;
-        int64_t *begin = tra_news(r->arena, int64_t, d->n + 1);
-        for (int64_t i = 0; i < d->n && ok; i++) {
-            begin[i + 1] = ends[at + i] - base;
-            ok = begin[i + 1] >= begin[i] && ends[at + i] <= words * 8;
-        }
-        at += d->n;
-        *d = (tra_dictionary){
-            .n = d->n, .begin = begin, .bytes = bytes + base, .sorted = columns[c].type == TRA_COL_STRING};
-        /* 8 of the 16 bytes for each string are freed when the table has been opened */
-        r->table->held += begin[d->n] + 16 * d->n;
-    }
-    free(ends);
-    return ok && at == n ? TRA_OK
-                         : TRA_REL_BAD(r, e, "its dictionaries (.tra/%s/strings) are missing or damaged", r->name);
-}
-
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
 /* Makes the index of another program's frame the first column, unless it is one of the columns already. */
@@ -481,15 +452,6 @@ tra_status tra_table_open(tra_rel *r, tra_err *e) {
     for (int i = 0; i < n && t->foreign; i++)
         if (columns[i].dict) t->held += columns[i].dict->begin[columns[i].dict->n] + 16 * columns[i].dict->n;
     return catalog(r, e);
-}
-
-tra_status tra_rel_read_strings(tra_rel *r, tra_err *e) {
-    struct tra_table *t = r->table;
-    if (!t || t->foreign || t->strings) return TRA_OK;
-    tra_h5_enter();
-    tra_status s = own_dictionaries(r, e);
-    tra_h5_leave();
-    return s;
 }
 
 void tra_table_close(tra_rel *r) {

@@ -1,7 +1,9 @@
-/* output_strings.c - dictionaries of tables that are written. A column has the dictionary of the file that it comes from,
- * which may have many more strings than the result has rows. Of such a one only the strings that rows have are written.
+/* output_strings.c - dictionaries of tables that are written. A column has the dictionary of the file that it comes
+ * from, which may have many more strings than the result has rows. Of such a one only the strings that rows have are
+ * written.
  *
- * The rows are counted, and wait (output_counted.c): each rank looks through the codes of its rows, and all learn all. */
+ * The rows are counted, and wait (output_counted.c): each rank looks through the codes of its rows, and all learn all.
+ */
 #include "output_int.h"
 
 #include <stdlib.h>
@@ -60,7 +62,8 @@ static const tra_dictionary *cut(tra_arena *a, const tra_dictionary *d, int64_t 
     qsort(k->seen, (size_t)rows, sizeof *k->seen, by_number);
     k->code = tra_news(a, int32_t, rows + 1);
     for (int64_t i = 0; i < rows; i++)
-        if (k->seen[i] && (k->n == 0 || k->code[k->n - 1] != k->seen[i] - 1)) k->code[k->n++] = (int32_t)(k->seen[i] - 1);
+        if (k->seen[i] && (k->n == 0 || k->code[k->n - 1] != k->seen[i] - 1))
+            k->code[k->n++] = (int32_t)(k->seen[i] - 1);
     const char **text = tra_calloc((size_t)k->n + 1, sizeof *text);
     int64_t *len = tra_calloc((size_t)k->n + 1, sizeof *len);
     for (int64_t i = 0; i < k->n; i++) text[i] = tra_dictionary_at(d, k->code[i], &len[i]);
