@@ -96,8 +96,8 @@ for name in sys.argv[1:] or ["c.h5"]:
     (ulimit -t 30; status 0 tra run -q p.tra)
     py 'a = h5py.File("a.h5")["data"][:]; assert np.allclose(h5py.File("c.h5")["data"][:], np.exp(a @ a), rtol=1e-12)'
     # of the left arrays those with a partner fit it, the largest does not; minutes when all pairs are visited
-    tra gen -q --shape 300000x7 --block 1x4 --seed 1 -o l.h5
-    tra gen -q --shape 300000x3 --block 1x3 --seed 2 -o r.h5
+    tra gen -q --shape 150000x7 --block 1x4 --seed 1 -o l.h5
+    tra gen -q --shape 150000x3 --block 1x3 --seed 2 -o r.h5
     cat >q.tra <<'EOF'
 input A from "l.h5"
 input B from "r.h5"
@@ -105,7 +105,7 @@ L = rekey(A, (i, k) -> (i, 1 - k))
 C = agg(join(L, B, [0,1], [0,1], (x, y) -> x * y), [1], matadd)
 output C to "d.h5"
 EOF
-    (ulimit -t 30; status 0 tra run -q q.tra)
+    (ulimit -t 12; status 0 tra run -q q.tra)
     py 'l, r = (h5py.File(x)["data"][:] for x in ("l.h5", "r.h5"))
 assert np.allclose(h5py.File("d.h5")["data"][:], (l[:, 4:] * r).sum(0), rtol=1e-9)'
 }
