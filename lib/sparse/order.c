@@ -1,12 +1,14 @@
 /* order.c - see order.h. Entries are first divided by the high bits of their rows, which threads share by rows of the
- * operand; then each part, which stays in the second cache, is sorted by counting, and parts are shared. */
+ * operand; then those of each part, which stays in the second cache, are counted by row and put to their places, and
+ * parts are shared. */
 #include "order.h"
 
+#include "../base/simd.h"
 #include "../kernel/share.h"
 
 #include <string.h>
 
-enum { PARTS = 1 << 10, EACH = 1 << 13, DIGIT = 11, BUCKETS = 1 << DIGIT, FEW = 48 };
+enum { PARTS = 1 << 10, EACH = 1 << 13, LEAST = 1 << 6, DIGIT = 11, BUCKETS = 1 << DIGIT };
 
 /* An entry on its way; its value is of the type that is wanted. */
 typedef struct item {
@@ -54,9 +56,10 @@ static bool row_at(const tra_ordering *in, int64_t rest, int64_t *row, int64_t *
     *to = tra_last_extent(ext);
     if (route->from && ext->n)
         *from = route->from[route->label[last]], *to = tra_min64(*to, route->to[route->label[last]]);
-    for (int d = last - 1; d >= 0; rest /= ext->v[d], d--) {
+    for (int d = last - 1; d >= 0; d--) {
         int l = route->label[d];
         c[d] = d ? rest % ext->v[d] : rest;
+        if (d) rest /= ext->v[d];
         *row += c[d] * route->row[d];
         *column += c[d] * route->column[d];
         if (route->from && (c[d] < route->from[l] || c[d] >= route->to[l])) return false;
@@ -82,6 +85,21 @@ static bool rows_in(const job *x, int piece, int i, int64_t *before, tra_rows_vi
     return true;
 }
 
+/* Is one of the values 0? */
+TRA_ANY_TARGET __attribute__((optimize("O3"))) static bool holds_zero(const tra_rows_view *v, tra_dtype t) {
+    const char *value = v->value + (size_t)v->begin[0] * v->size;
+    int64_t n = v->begin[v->nrows] - v->begin[0], zeros = 0;
+    switch (t) {
+#define X(name, text, type, ...)                                                                                       \
+    case TRA_##name:                                                                                                   \
+        for (int64_t i = 0; i < n; i++) zeros += ((const type *)(const void *)value)[i] == 0;                          \
+        break;
+        TRA_DTYPES(X)
+#undef X
+    }
+    return zeros > 0;
+}
+
 /* Runs a statement with cell i, its view v, entry k, and the row and column of each entry of a piece that stays. */
 #define WALK(x, piece, ...)                                                                                            \
     for (int64_t i = 0, before = 0; i < (x)->n; i++) {                                                                 \
@@ -91,12 +109,13 @@ static bool rows_in(const job *x, int piece, int i, int64_t *before, tra_rows_vi
         int last = in->in->array.ext.n - 1;                                                                            \
         int64_t mr = last >= 0 ? in->route.row[last] : 0, mc = last >= 0 ? in->route.column[last] : 0;                 \
         if (!rows_in(x, piece, (int)i, &before, &v)) continue;                                                         \
+        bool zeros = holds_zero(&v, in->in->array.dtype);                                                              \
         for (int64_t r = 0; r < v.nrows; r++) {                                                                        \
             if (!row_at(in, v.row[r], &row0, &column0, &from, &to)) continue;                                          \
             int64_t k = from > 0 ? tra_rows_entry(&v, r, from) : v.begin[r], end = v.begin[r + 1];                     \
             for (; k < end && (int64_t)v.column[k] < to; k++) {                                                        \
                 int64_t row = row0 + (int64_t)v.column[k] * mr, column = column0 + (int64_t)v.column[k] * mc;          \
-                if (!tra_not_zero(v.value, in->in->array.dtype, k)) continue;                                          \
+                if (zeros && !tra_not_zero(v.value, in->in->array.dtype, k)) continue;                                 \
                 (void)column;                                                                                          \
                 __VA_ARGS__;                                                                                           \
             }                                                                                                          \
@@ -112,6 +131,16 @@ static void count_piece(void *ctx, int piece, void *scratch) {
     WALK(x, piece, at[row >> shift]++)
 }
 
+/* Copies a value of at most eight bytes. */
+static inline void copy_value(void *to, const void *from, size_t size) {
+    if (size == 8)
+        memcpy(to, from, 8);
+    else if (size == 4)
+        memcpy(to, from, 4);
+    else
+        memcpy(to, from, size);
+}
+
 static void divide_piece(void *ctx, int piece, void *scratch) {
     const job *x = ctx;
     int64_t *at = x->at[piece];
@@ -121,14 +150,14 @@ static void divide_piece(void *ctx, int piece, void *scratch) {
         item *to_ = &x->items[at[row >> shift]++];
         to_->row = (uint32_t)row;
         to_->column = (uint32_t)column;
-        if (v.size == 8 && in->in->array.dtype == x->t)
-            memcpy(&to_->value, v.value + (size_t)k * 8, 8);
+        if (in->in->array.dtype == x->t)
+            copy_value(&to_->value, v.value + (size_t)k * v.size, v.size);
         else
             tra_pick(&to_->value, 0, x->t, v.value, in->in->array.dtype, k);
     })
 }
 
-/* One pass over a digit; stable. column: of the column, else of the row. */
+/* One pass over BUCKETS values of the column or row; stable. */
 static void pass(const item *from, item *to, int64_t n, bool column, int shift) {
     uint32_t at[BUCKETS], sum = 0;
     memset(at, 0, sizeof at);
@@ -143,35 +172,13 @@ static void pass(const item *from, item *to, int64_t n, bool column, int shift) 
 #undef DIGIT_OF
 }
 
-static void sort_few(item *e, int64_t n) {
-    for (int64_t i = 1; i < n; i++) {
-        item x = e[i];
-        int64_t j = i;
-        for (; j > 0 && (e[j - 1].row > x.row || (e[j - 1].row == x.row && e[j - 1].column > x.column)); j--)
-            e[j] = e[j - 1];
-        e[j] = x;
-    }
-}
-
-/* Sorts the entries of a part, which stay where they are; other: room for as many. */
-static void sort_part(item *e, item *other, int64_t n) {
-    uint32_t rows = 0, columns = 0;
-    bool sorted = true, columns_sorted = true;
-    for (int64_t i = 1; i < n; i++) {
-        rows |= e[i].row ^ e[i - 1].row;
-        columns |= e[i].column ^ e[i - 1].column;
-        columns_sorted &= e[i].column >= e[i - 1].column;
-        sorted &= e[i].row > e[i - 1].row || (e[i].row == e[i - 1].row && e[i].column >= e[i - 1].column);
-    }
-    if (sorted) return;
-    if (n < FEW) {
-        sort_few(e, n);
-        return;
-    }
+/* Sorts items by the bits of columns, then by those of rows from `shift` on, in which they differ; other: room for as
+ * many. */
+static void sort_items(item *e, item *other, int64_t n, uint32_t columns, uint32_t rows, int row_shift) {
     item *begin = e;
     for (int column = 1; column >= 0; column--) {
-        uint32_t bits = column ? (columns_sorted ? 0 : columns) : rows;
-        for (int shift = 0; shift < 32 && bits >> shift; shift += DIGIT) {
+        uint32_t bits = column ? columns : rows;
+        for (int shift = column ? 0 : row_shift; shift < 32 && bits >> shift; shift += DIGIT) {
             if (!((bits >> shift) & (BUCKETS - 1))) continue;
             pass(e, other, n, column, shift);
             item *swap = e;
@@ -182,32 +189,88 @@ static void sort_part(item *e, item *other, int64_t n) {
     if (e != begin) memcpy(begin, e, (size_t)n * sizeof *e);
 }
 
+/* The entries of a part from `from` on whose rows agree but for the last DIGIT bits; all those of a part of that many
+ * rows, else the part is sorted so far. Returns where they end. */
+static int64_t run_end(const job *x, int64_t from, int64_t to) {
+    if (x->shift <= DIGIT) return to;
+    uint32_t high = x->items[from].row >> DIGIT;
+    int64_t at = from + 1;
+    while (at < to && x->items[at].row >> DIGIT == high) at++;
+    return at;
+}
+
+/* Brings the entries of each part into an order in which those of one row have ascending columns, and those whose rows
+ * agree but for the last DIGIT bits are together; counts rows. */
 static void sort_parts(void *ctx, int group, void *scratch) {
     const job *x = ctx;
+    struct {
+        uint32_t part, column; /* 1 + the run that had an entry of this row last, and its column */
+    } last[BUCKETS];
+    uint32_t run = 0;
     (void)scratch;
+    memset(last, 0, sizeof last);
     for (int64_t p = x->parts * group / x->groups; p < x->parts * (group + 1) / x->groups; p++) {
-        int64_t from = x->first[p], to = x->first[p + 1], rows = to > from;
-        sort_part(x->items + from, x->other + from, to - from);
-        for (int64_t i = from + 1; i < to; i++) rows += x->items[i].row != x->items[i - 1].row;
+        int64_t from = x->first[p], to = x->first[p + 1], rows = 0;
+        uint32_t row_bits = 0, column_bits = 0;
+        for (int64_t i = from + 1; i < to; i++) {
+            row_bits |= x->items[i].row ^ x->items[from].row;
+            column_bits |= x->items[i].column ^ x->items[from].column;
+        }
+        if (row_bits >> DIGIT) sort_items(x->items + from, x->other + from, to - from, 0, row_bits, DIGIT);
+        for (int64_t i = from; i < to;) {
+            bool ascends = true;
+            int64_t end = run_end(x, i, to), begin = i;
+            if (++run == 0) memset(last, 0, sizeof last), run = 1;
+            for (; i < end; i++) {
+                const item *e = &x->items[i];
+                uint32_t at = e->row & (BUCKETS - 1);
+                bool again = last[at].part == run;
+                rows += !again;
+                ascends &= !again || e->column >= last[at].column;
+                last[at].part = run;
+                last[at].column = e->column;
+            }
+            if (!ascends) sort_items(x->items + begin, x->other + begin, end - begin, column_bits, 0, 0);
+        }
         x->rows[p + 1] = rows;
+    }
+}
+
+/* Puts entries to their places by counting those of each row. */
+static void write_run(const tra_rows_view *v, const item *e, int64_t n, int64_t at, int64_t *row, uint32_t *count) {
+    uint64_t has[BUCKETS / 64] = {0};
+    size_t size = v->size;
+    int64_t sum = at, high = (int64_t)(e->row & ~(uint32_t)(BUCKETS - 1));
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t r = e[i].row & (BUCKETS - 1);
+        count[r]++;
+        has[r / 64] |= (uint64_t)1 << (r & 63);
+    }
+    uint32_t here[BUCKETS];
+    for (int w = 0; w < BUCKETS / 64; w++)
+        for (uint64_t left = has[w]; left; left &= left - 1) {
+            uint32_t r = (uint32_t)w * 64 + (uint32_t)__builtin_ctzll(left);
+            v->row[*row] = high + r, v->begin[(*row)++] = sum;
+            here[r] = (uint32_t)(sum - at);
+            sum += count[r];
+            count[r] = 0;
+        }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t k = at + here[e[i].row & (BUCKETS - 1)]++;
+        v->column[k] = e[i].column;
+        copy_value(v->value + (size_t)k * size, &e[i].value, size);
     }
 }
 
 static void write_parts(void *ctx, int group, void *scratch) {
     const job *x = ctx;
-    const tra_rows_view *v = x->out;
-    size_t size = v->size;
+    uint32_t count[BUCKETS] = {0};
     (void)scratch;
     for (int64_t p = x->parts * group / x->groups; p < x->parts * (group + 1) / x->groups; p++) {
-        int64_t row = x->rows[p];
-        for (int64_t i = x->first[p]; i < x->first[p + 1]; i++) {
-            const item *e = &x->items[i];
-            if (i == x->first[p] || e->row != e[-1].row) v->row[row] = e->row, v->begin[row++] = i;
-            v->column[i] = e->column;
-            if (size == 8)
-                ((uint64_t *)(void *)v->value)[i] = e->value;
-            else
-                memcpy(v->value + (size_t)i * size, &e->value, size);
+        int64_t row = x->rows[p], end;
+        for (int64_t i = x->first[p]; i < x->first[p + 1]; i = end) {
+            end = run_end(x, i, x->first[p + 1]);
+            write_run(x->out, x->items + i, end - i, i, &row, count);
         }
     }
 }
@@ -265,7 +328,11 @@ void tra_order_entries(const tra_ordering *in, int n, int64_t row_box, tra_dtype
     x.rows = take(&at, (PARTS + 1) * 8);
     x.items = take(&at, entries * (int64_t)sizeof(item));
     x.other = room ? room : take(&at, entries * (int64_t)sizeof(item)); /* until the result is written there */
-    while (x.parts < PARTS && x.parts * EACH < entries && x.parts < row_box) x.parts *= 2, x.shift++;
+    /* so many parts that each stays in the cache, and has few enough rows to be counted at once if that is no more than
+     * the entries are worth */
+    while (x.parts < PARTS && x.parts < row_box &&
+           (x.parts * EACH < entries || (bits - x.shift > DIGIT && x.parts * LEAST < entries)))
+        x.parts *= 2, x.shift++;
     x.shift = (int)tra_max64(0, bits - x.shift);
     cut(&x, entries);
     x.groups = tra_min64(x.parts, tra_share_pieces(tra_mul_most(16, entries)));
