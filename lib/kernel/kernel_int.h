@@ -2,6 +2,7 @@
 #ifndef TRA_KERNEL_INT_H
 #define TRA_KERNEL_INT_H
 
+#include "../base/share.h"
 #include "../relation/labels.h"
 #include "kernel.h"
 
@@ -217,7 +218,6 @@ int64_t tra_dot_int(const int64_t *x, const int64_t *y, int64_t n, bool wide);
 /* c (m x n) += a (m x k) b (k x n), all dense and row-major. */
 void tra_gemm_int(int64_t m, int64_t n, int64_t k, const int64_t *a, const int64_t *b, int64_t *c, bool wide);
 
-extern _Thread_local bool tra_overflow; /* an integer did not fit since somebody asked (tra_kernel_overflowed) */
 static inline int64_t tra_int_of(double v) { return v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : (int64_t)v; }
 /* The identity of a maximum or minimum as a number of type t: without infinities it is the smallest or largest number.
  */

@@ -1,50 +1,7 @@
-/* share.c - pieces of one kernel's work, run by its own thread or shared with others. */
+/* share.c - pieces of rows, and sums that pieces have of their own. */
 #include "share.h"
 
 #include "kernel_int.h"
-
-#include <stdatomic.h>
-
-enum { STEPS = 1 << 17 }; /* of a piece at least: a hundred times what waking a thread takes */
-
-static _Thread_local tra_sharer *sharer;
-
-void tra_share_by(tra_sharer *s) { sharer = s; }
-
-int tra_share_pieces(int64_t steps) { return (int)tra_max64(1, tra_min64(TRA_PIECES, steps / STEPS)); }
-
-typedef struct noted {
-    tra_piece_fn *fn;
-    void *ctx;
-    atomic_bool overflow;
-} noted;
-
-/* Runs a piece, and passes on to the caller's thread that an integer did not fit, which each thread notes for itself.
- */
-static void run_noted(void *ctx, int piece, void *scratch) {
-    noted *x = ctx;
-    bool before = tra_overflow;
-    tra_overflow = false;
-    x->fn(x->ctx, piece, scratch);
-    if (tra_overflow) atomic_store(&x->overflow, true);
-    tra_overflow = before;
-}
-
-void tra_share(int n, tra_piece_fn *fn, void *ctx, void *scratch) {
-    tra_sharer *by = sharer;
-    if (!by || n < 2) {
-        for (int i = 0; i < n; i++) fn(ctx, i, scratch);
-        return;
-    }
-    noted x = {.fn = fn, .ctx = ctx};
-    atomic_init(&x.overflow, false);
-    sharer = NULL; /* the caller's thread also runs pieces, which are not cut further */
-    by->run(by, n, run_noted, &x, scratch);
-    sharer = by;
-    tra_overflow |= atomic_load(&x.overflow);
-}
-
-/* ---- pieces of rows --------------------------------------------------------------------------------------------- */
 
 int tra_share_sums(int64_t entries, int64_t steps, int64_t elements) {
     enum { WORTH = 8 }; /* entries for each element from which a piece is worth a sum of its own to clear and to add */

@@ -23,8 +23,6 @@
 #define GLUE_(a, b) a##b
 #define GLUE(a, b)  GLUE_(a, b)
 
-_Thread_local bool tra_overflow;
-
 bool tra_kernel_overflowed(void) {
     bool over = tra_overflow;
     tra_overflow = false;

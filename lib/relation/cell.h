@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 
+#include "../base/share.h"
 #include "relation.h"
 
 /* A row-major contiguous array. It is a view: data belong to someone else. */
@@ -19,7 +20,7 @@ typedef struct tra_array {
     void *data;
 } tra_array;
 
-enum { TRA_MAXPARTS = 6, TRA_CELL_ALIGN = 64, TRA_CELL_PIECES = 16 };
+enum { TRA_MAXPARTS = 6, TRA_CELL_ALIGN = 64, TRA_CELL_PIECES = TRA_PIECES };
 
 typedef struct tra_cell_part {
     int64_t count, offset; /* elements; bytes from the beginning of the block, a multiple of TRA_CELL_ALIGN */

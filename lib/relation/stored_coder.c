@@ -177,47 +177,79 @@ bool tra_code_takes_lines(const tra_form *f) {
     return f->levels.n == 2 && (f->group[0] == 2 || (f->group[1] == 1 && f->group[0] >= 0));
 }
 
-/* Puts the number of a line before each of its n entries. */
-static void put_number(tra_coder *x, int64_t number, int64_t n) {
-    enum { STRIP = 64 };
-    uint32_t v[STRIP];
+void tra_code_spread(tra_spread *s, const tra_lines *v) {
+    tra_spread x = *s;
+    for (int64_t i = 0; i < v->n; i++) {
+        int64_t from = v->begin[i], here = v->begin[i + 1] - from;
+        tra_spread_add(&x, here, v->at[from], v->at[from + here - 1]);
+    }
+    *s = x;
+}
+
+/* Puts the number of each line, or of each of its entries. */
+static void put_numbers(tra_coder *x, const tra_lines *v, bool each_entry) {
+    enum { STRIP = 1024 };
+    uint32_t strip[STRIP];
     int component = x->form->indices[0];
+    int64_t n = 0;
     if (!x->out[component]) return;
-    for (int64_t i = 0; i < tra_min64(n, STRIP); i++) v[i] = (uint32_t)number;
-    for (; n > 0; n -= STRIP) tra_code_columns(x, component, v, tra_min64(n, STRIP));
+    bool wide = x->out[component]->each > sizeof *strip;
+    for (int64_t i = 0; i < v->n; i++) {
+        int64_t number = v->number ? v->number[i] : i, times = each_entry ? v->begin[i + 1] - v->begin[i] : 1;
+        for (; times > 0; times--) {
+            if (wide) tra_code_int(x, component, number);
+            if (wide) continue;
+            strip[n++] = (uint32_t)number;
+            if (n == STRIP) tra_code_columns(x, component, strip, n), n = 0;
+        }
+    }
+    if (n > 0) tra_code_columns(x, component, strip, n);
+}
+
+/* Puts the ends of the ranges before each line, the first of which has the position `first` if these are consecutive. */
+static void put_ranges(tra_coder *x, const tra_lines *v, bool consecutive, int64_t first) {
+    int64_t before = x->count[1];
+    bool by_number = !consecutive && v->number;
+    for (int64_t i = 0; i < v->n; i++) {
+        int64_t parent = by_number ? v->number[i] : first + i;
+        if (parent == x->ended[1]) continue;
+        x->count[1] = before + v->begin[i];
+        put_ends(x, 1, parent);
+    }
+    x->count[1] = before;
 }
 
 void tra_code_lines(tra_coder *x, const tra_lines *v) {
     const tra_form *f = x->form;
-    bool pairs = f->group[0] == 2;
-    int64_t n = v->begin[v->n];
+    bool pairs = f->group[0] == 2, sparse = f->group[0] == 1;
+    int64_t n = v->begin[v->n], first = v->number && v->n > 0 ? v->number[0] : 0;
     if (n == 0) return;
-    for (int64_t i = 0; i < v->n; i++) {
-        int64_t from = v->begin[i], here = v->begin[i + 1] - from, at = v->number ? v->number[i] : i, parent = at;
-        if (here == 0) continue;
-        if (pairs && x->children[0] == 0) x->first[0] = at;
-        if (f->group[0] == 1) open_position(x, 0, 0, &at);
-        x->last[0] = at;
-        if (pairs) {
-            put_number(x, at, here);
-            x->children[0] += here;
-            x->count[0] += here;
-        } else {
-            put_ends(x, 1, f->group[0] == 1 ? x->pos[0] : parent);
-            close_parent(x, 1);
-            if (!x->by_rows) tra_spread_add(&x->level[1], here, v->at[from], v->at[from + here - 1]);
-        }
-        x->count[1] += here;
+    x->last[0] = v->number ? v->number[v->n - 1] : v->n - 1;
+    if (f->group[0] > 0) { /* a position for each entry, or for each line */
+        if (x->children[0] == 0) x->parent[0] = 0, x->first[0] = first;
+        x->children[0] += pairs ? n : v->n;
+        put_numbers(x, v, pairs);
     }
-    x->pos[0] = pairs ? x->count[0] - 1 : f->group[0] == 1 ? x->pos[0] : x->last[0];
+    if (!pairs) {
+        close_parent(x, 1);
+        put_ranges(x, v, sparse, sparse ? x->count[0] : 0);
+        if (!x->by_rows) tra_code_spread(&x->level[1], v);
+    }
+    x->count[0] += pairs ? n : sparse ? v->n : 0;
+    x->count[1] += n;
+    x->pos[0] = f->group[0] > 0 ? x->count[0] - 1 : x->last[0];
     x->pos[1] = x->count[1] - 1;
     x->last[1] = v->at[n - 1];
     x->values += n;
     x->any = true;
     if (!x->out[f->values]) return;
     tra_code_columns(x, f->indices[1], v->at, n);
-    tra_code_all(x, f->values, v->value, n);
-    x->finite = x->finite && tra_code_finite(x->dtype, v->value, n);
+    int64_t piece = TRA_SLICE_PIECE / (int64_t)x->size;
+    for (int64_t k = 0; k < n; k += piece) { /* while it is in the cache */
+        const char *value = v->value + (size_t)k * x->size;
+        tra_code_all(x, f->values, value, tra_min64(piece, n - k));
+        x->finite = x->finite && tra_code_finite(x->dtype, value, tra_min64(piece, n - k));
+    }
 }
 
 void tra_code_end(tra_coder *x) {

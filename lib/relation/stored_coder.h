@@ -49,7 +49,7 @@ void tra_code_columns(tra_coder *x, int component, const uint32_t *v, int64_t n)
 /* Takes an entry: its coordinates by level, in ascending order from entry to entry. */
 void tra_code_entry(tra_coder *x, const int64_t *c, const void *value);
 /* Entries of a matrix by lines, rows or columns as the outer level has it: line i has the number number[i], or i, and
- * the entries from begin[i] to begin[i + 1] (begin[0] is 0), at ascending places `at`. */
+ * the entries, at least one, from begin[i] to begin[i + 1] (begin[0] is 0), at ascending places `at`. */
 typedef struct tra_lines {
     int64_t n;
     const int64_t *number, *begin;
@@ -60,6 +60,8 @@ bool tra_code_takes_lines(const tra_form *f);
 /* Takes lines, each of which is whole and comes after what was taken before. */
 void tra_code_lines(tra_coder *x, const tra_lines *v);
 void tra_code_end(tra_coder *x);
+/* Adds the lines to statistics. */
+void tra_code_spread(tra_spread *s, const tra_lines *v);
 /* Are all n elements finite? */
 bool tra_code_finite(tra_dtype t, const char *v, int64_t n);
 

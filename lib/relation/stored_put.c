@@ -5,6 +5,7 @@
  * entries are sorted first.
  */
 #include "stored_coder.h"
+#include "turn.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,10 +63,6 @@ static bool entry(const tra_coder *x, const row *r, int64_t i, uint32_t *column)
 static void count_row(tra_coder *x, const row *r, uint32_t *columns) {
     int64_t n = 0, first = 0;
     uint32_t last = 0, j;
-    if (stores_all(x, r)) {
-        if (r->n > 0) tra_spread_add(&x->rows, r->n, r->column[0], r->column[r->n - 1]);
-        return;
-    }
     for (int64_t i = 0; i < r->n; i++) {
         if (!entry(x, r, i, &j)) continue;
         if (n++ == 0) first = j;
@@ -121,31 +118,16 @@ static void feed_rows(tra_coder *x, const tra_cell *cell) {
     }
 }
 
-/* Takes the entries of a matrix by columns: counts these, and puts rows and values of each column one after the other.
- * false: scratch, for sorting `room` entries, is too small for that. */
-static bool feed_columns(tra_coder *x, const tra_cell *cell, char *scratch, int64_t room) {
-    rows all = rows_of(cell);
-    row one;
-    if (!cell->layout || !tra_code_takes_lines(x->form) || cell->array.ext.v[0] > UINT32_MAX)
-        return false;
-    int64_t n = all.v.n, width = all.width;
-    int64_t bytes = tra_add_most(tra_mul_most(8, width + 2), n * (int64_t)(sizeof(uint32_t) + x->size) + 8);
-    if (bytes > tra_mul_most(room, 2 * (int64_t)sizeof(tra_sort_item))) return false;
-    int64_t *begin = memset(scratch, 0, (size_t)(width + 2) * sizeof *begin);
-    char *value = scratch + (width + 2) * 8;
-    uint32_t *number = (uint32_t *)(void *)(value + (n * (int64_t)x->size + 7) / 8 * 8);
-    for (int64_t k = 0; k < n; k++) begin[all.v.column[k] + 2]++;
-    for (int64_t j = 2; j < width + 2; j++) begin[j] += begin[j - 1];
-    while (next_row(&all, &one))
-        for (int64_t i = 0; i < one.n; i++) {
-            int64_t at = begin[one.column[i] + 1]++;
-            number[at] = (uint32_t)one.number;
-            if (x->size == 8)
-                memcpy(value + at * 8, one.value + i * 8, 8);
-            else
-                memcpy(value + (size_t)at * x->size, one.value + (size_t)i * x->size, x->size);
-        }
-    const tra_lines columns = {.n = width, .begin = begin, .at = number, .value = value};
+/* Takes the entries of a matrix by columns; false: it is none, or not held as rows. */
+static bool feed_columns(tra_coder *x, const tra_cell *cell, char *scratch) {
+    if (!cell->layout || !tra_code_takes_lines(x->form) || cell->array.ext.v[0] > UINT32_MAX) return false;
+    tra_rows_view all = tra_rows_of(cell), v;
+    tra_turn turn;
+    char *sorting = scratch + tra_round64(tra_turn_room(all.n, cell->array.ext.v[1]));
+    (void)tra_turn_matrix(&turn, &all, cell->array.ext.v[1], scratch, sorting);
+    tra_turn_lay(&turn, x->dtype, scratch, &v);
+    tra_turn_write(&turn, &v);
+    const tra_lines columns = {.n = v.nrows, .number = v.row, .begin = v.begin, .at = v.column, .value = v.value};
     tra_code_lines(x, &columns);
     return true;
 }
@@ -158,7 +140,7 @@ static tra_status feed_sorted(tra_coder *x, const tra_cell *cell, tra_sort_item 
     int64_t n = 0, count = 0, box;
     int r = lead.n--;
     uint32_t j;
-    if (feed_columns(x, cell, (char *)items, room)) return TRA_OK;
+    if (feed_columns(x, cell, (char *)items)) return TRA_OK;
     for (int i = 0; i < outer.n; i++) outer.v[i] = f->ext[i];
     if (!tra_dims_product(&outer, &box) || room > UINT32_MAX)
         return tra_fail(e, TRA_RESOURCE, "a block is too large to be stored in this order; use smaller blocks");
@@ -203,7 +185,11 @@ static tra_status feed_cell(tra_coder *x, const tra_cell *cell, void *scratch, t
 /* ---- what is asked for ------------------------------------------------------------------------------------------ */
 
 static int64_t sorting(const tra_levels *l, int64_t entries) {
-    return tra_levels_in_order(l) ? 0 : tra_mul_most(tra_max64(1, entries), 2 * (int64_t)sizeof(tra_sort_item));
+    if (tra_levels_in_order(l)) return 0;
+    int64_t items = tra_mul_most(tra_max64(1, entries), 2 * (int64_t)sizeof(tra_sort_item));
+    if (l->n != 2) return items;
+    int64_t turn = tra_add_most(tra_round64(tra_turn_room(entries, entries)), tra_turn_scratch(entries, true));
+    return tra_max64(items, turn);
 }
 
 int64_t tra_stored_scratch(const tra_levels *l, int64_t entries) {
@@ -298,8 +284,10 @@ static void count_rows(tra_stored_putting *p, const tra_cell *cell) {
     uint32_t *columns = p->columns;
     const row any = {.column = all.v.column};
     if (stores_all(&p->x, &any)) {
+        const tra_lines lines = {.n = all.v.nrows, .begin = all.v.begin, .at = all.v.column};
         for (int64_t k = 0; columns && k < all.v.n; k++) columns[all.v.column[k]]++;
-        columns = NULL;
+        tra_code_spread(&p->x.rows, &lines);
+        return;
     }
     for (row one; next_row(&all, &one);) count_row(&p->x, &one, columns);
 }

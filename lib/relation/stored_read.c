@@ -6,6 +6,7 @@
  * added.
  */
 #include "stored_reading.h"
+#include "turn.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -199,12 +200,19 @@ static int64_t most_entries(const struct tra_stored *x) { return x->most[x->form
 
 static size_t align16(size_t n) { return (n + 15) & ~(size_t)15; }
 
+/* Bytes that a cell of columns takes; it is room for sorting its entries later. */
+static int64_t columns_room(const tra_rel *r, int64_t n) {
+    return tra_round64(tra_max64(tra_rows_room(r->type.dtype, n, n), tra_turn_room(n, n)));
+}
+
 size_t tra_stored_read_scratch(const tra_rel *r) {
     const struct tra_stored *x = r->stored;
     size_t pieces = align16(sizeof(reading)) + (size_t)x->form.n * PIECE * 2 * sizeof(int64_t);
     int64_t n = gathers(x) ? tra_max64(1, most_entries(x)) : 0;
     int64_t sort = tra_mul_most(n, 2 * (int64_t)sizeof(tra_sort_item) + (int64_t)r->size);
-    int64_t packed = tra_add_most(tra_mapping_scratch(r), 16);
+    int64_t packed = tra_add_most(tra_mapping_scratch(r), 64);
+    if (n > 0 && x->form.levels.n == 2)
+        sort = tra_max64(sort, tra_add_most(columns_room(r, n), tra_turn_scratch(n, true)));
     return (size_t)tra_min64(tra_add_most(tra_add_most((int64_t)pieces, packed), sort), TRA_SIZE_MOST);
 }
 
@@ -344,14 +352,11 @@ static tra_status tell(reading *x, tra_status s, tra_err *e) {
 
 /* ---- matrices whose levels are in the other order ---------------------------------------------------------------- */
 
-/* Begins to read a matrix by columns as it lies, into a cell of columns in scratch, which is sized for sorting. false:
- * another way must be taken. */
+/* Begins to read a matrix by columns as it lies, into a cell of columns in scratch. false: another way must be taken. */
 static bool begin_columns(reading *x, const tra_cell *cell, tra_cell *columns, char *scratch) {
     if (x->x->unordered || x->x->mapping || !cell->layout || x->form->levels.n != 2 || x->ext.v[0] > UINT32_MAX)
         return false;
-    int64_t n = x->x->of[x->ordinal], room = tra_rows_room(x->r->type.dtype, tra_min64(n, x->ext.v[1]), n);
-    int64_t sorting = n * (2 * (int64_t)sizeof(tra_sort_item) + (int64_t)x->r->size);
-    if (tra_add_most(room, tra_mul_most(8, x->ext.v[0])) > sorting) return false;
+    int64_t n = x->x->of[x->ordinal];
     *columns = (tra_cell){
         .layout = cell->layout, .sparse = true, .array = cell->array, .head = (tra_cell_head *)(void *)scratch};
     columns->array.ext.v[0] = x->ext.v[1], columns->array.ext.v[1] = x->ext.v[0];
@@ -366,37 +371,18 @@ static bool begin_columns(reading *x, const tra_cell *cell, tra_cell *columns, c
     return x->in_place;
 }
 
-/* Reads the columns, and puts their entries in the order of rows by counting. */
+/* Reads the columns, and puts their entries in the order of rows. */
 static tra_status read_columns(reading *x, const tra_cell *columns, tra_cell *cell) {
-    int64_t rows = x->ext.v[0], nrows = 0, size = (int64_t)x->r->size, sum = 0;
     TRA_TRY(visit_all(x));
     if (x->rows.v.n != x->room) return damaged(x, x->form->values, "it has fewer entries than its tables say");
-    const tra_rows_view c = x->rows.v;
-    int64_t *at =
-        (int64_t *)(void *)((char *)columns->head + tra_rows_room(columns->array.dtype, x->room_rows, x->room));
-    memset(at, 0, (size_t)rows * sizeof *at);
-    for (int64_t k = 0; k < c.n; k++) at[c.column[k]]++;
-    for (int64_t i = 0; i < rows; i++) nrows += at[i] > 0;
+    tra_rows_view c = x->rows.v;
+    tra_turn turn;
+    char *room = (char *)columns->head;
+    int64_t nrows = tra_turn_matrix(&turn, &c, x->ext.v[0], room, room + columns_room(x->r, x->room));
     if (nrows != x->x->rows[x->ordinal])
         return damaged(x, x->form->values, "it has not as many entries as its tables say");
     tra_rows_view v = tra_rows_begin(cell, nrows, c.n);
-    nrows = 0;
-    for (int64_t i = 0; i < rows; i++) {
-        int64_t here = at[i];
-        if (here > 0) v.row[nrows] = i, v.begin[nrows++] = sum;
-        at[i] = sum;
-        sum += here;
-    }
-    v.begin[nrows] = sum;
-    for (int64_t j = 0; j < c.nrows; j++)
-        for (int64_t k = c.begin[j]; k < c.begin[j + 1]; k++) {
-            int64_t to = at[c.column[k]]++;
-            v.column[to] = (uint32_t)c.row[j];
-            if (size == 8)
-                memcpy(v.value + to * 8, c.value + k * 8, 8);
-            else
-                memcpy(v.value + to * size, c.value + k * size, (size_t)size);
-        }
+    tra_turn_write(&turn, &v);
     return TRA_OK;
 }
 

@@ -114,9 +114,9 @@ static int64_t joined_room(int64_t entries, int64_t rows) {
 }
 
 int64_t tra_matrices_room(const tra_matrices *m, int64_t shared, const int64_t entries[2]) {
-    int64_t outer = tra_round64(tra_order_room(entries[0], m->parts));
-    int64_t inner = tra_round64(m->natural[1] ? joined_room(entries[1], shared) : tra_order_room(entries[1], shared));
-    int64_t sorting[2] = {tra_order_scratch(entries[0], true), m->natural[1] ? 0 : tra_order_scratch(entries[1], true)};
+    int64_t outer = tra_round64(tra_turn_room(entries[0], m->parts));
+    int64_t inner = tra_round64(m->natural[1] ? joined_room(entries[1], shared) : tra_turn_room(entries[1], shared));
+    int64_t sorting[2] = {tra_turn_scratch(entries[0], true), m->natural[1] ? 0 : tra_turn_scratch(entries[1], true)};
     /* when the outer matrix is in order, the inner one; when both are, the product */
     int64_t more = tra_max64(sorting[1], tra_matmul_room(tra_min64(m->parts, entries[0]), entries[1], shared));
     more = tra_max64(sorting[0], tra_add_most(inner, tra_round64(more)));
@@ -191,7 +191,7 @@ static void bring(const tra_matrices *m, int n, int k, int64_t shared, char **at
     }
     int64_t box = k ? shared : m->parts;
     void *room = *at;
-    *at += tra_round64(tra_order_room(entries, box));
+    *at += tra_round64(tra_turn_room(entries, box));
     tra_order_entries(all, n, box, m->x->t, room, *at, v);
     free(all);
 }

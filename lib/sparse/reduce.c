@@ -227,7 +227,7 @@ static int64_t add_to_rows(const tra_cell *in, const tra_route *route, const tra
 /* Are there so many entries that what sorting takes in scratch has room for putting them in order in pieces? */
 static bool is_quick(const tra_cell *in, int64_t box, int64_t columns) {
     int64_t have = tra_project_scratch(tra_rows_of(in).n);
-    return tra_can_order(box, columns) && tra_add_most(tra_order_scratch(tra_rows_of(in).n, false), 64) <= have &&
+    return tra_can_order(box, columns) && tra_add_most(tra_turn_scratch(tra_rows_of(in).n, false), 64) <= have &&
            tra_ceil_div(box, 8) + 128 <= have;
 }
 
@@ -248,10 +248,10 @@ int64_t tra_rows_reduce_scratch(int64_t entries) { return tra_project_scratch(en
 
 int64_t tra_rows_move_scratch(int64_t entries, int64_t box, int64_t columns) {
     int64_t marks = tra_ceil_div(box, 8) + 128, each = tra_project_scratch(1 << 20) >> 20;
-    int64_t fixed = tra_order_scratch(0, false), few = 1 + marks / each; /* fewer are not quick */
-    few = tra_max64(few, 1 + fixed / (each - (tra_order_scratch(1, false) - fixed)));
+    int64_t fixed = tra_turn_scratch(0, false), few = 1 + marks / each; /* fewer are not quick */
+    few = tra_max64(few, 1 + fixed / (each - (tra_turn_scratch(1, false) - fixed)));
     if (!tra_can_order(box, columns) || entries <= few) return tra_project_scratch(entries);
-    return tra_max64(tra_project_scratch(few), tra_add_most(tra_order_scratch(entries, false), 64));
+    return tra_max64(tra_project_scratch(few), tra_add_most(tra_turn_scratch(entries, false), 64));
 }
 
 int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_unary *after, const tra_cell *in,

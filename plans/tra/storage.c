@@ -138,14 +138,14 @@ void tra_build_declared(tra_build *b, const tra_stmt *st, tra_type *t, tra_stora
     t->layout = tra_type_best_layout(t);
 }
 
-/* Would the pointers of csr, one for each row of each block, take more bytes than the entries? */
-static bool has_more_pointers(const tra_type *t) {
-    enum { LARGE = 1 << 20 };
-    double along = 1, entry = (double)(sizeof(uint32_t) + tra_dtype_size(t->dtype));
+/* Have the blocks more than twice as many rows as entries, so that the pointers of csr would take the most room? */
+static bool has_empty_rows(const tra_type *t) {
+    enum { MANY = 1 << 17 };
+    double along = 1;
     for (int k = 0; k < t->cat->frontier.n; k++)
         if (t->cut[0] >> k & 1) along *= (double)t->cat->frontier.v[k];
-    double pointers = (double)sizeof(int64_t) * (double)t->cat->bound.v[0] * (double)t->cat->n / (along > 1 ? along : 1);
-    return pointers > LARGE && pointers > entry * (double)tra_type_entries(t).expected;
+    double rows = (double)t->cat->bound.v[0] * (double)t->cat->n / (along > 1 ? along : 1);
+    return rows > MANY && rows > 2 * (double)tra_type_entries(t).expected;
 }
 
 tra_storage_choice tra_storage_default(tra_arena *a, const tra_type *t) {
@@ -154,7 +154,7 @@ tra_storage_choice tra_storage_default(tra_arena *a, const tra_type *t) {
     if (!t->sparse || rank == 0 || (double)tra_type_entries(t).expected >= TRA_SPARSE_BELOW * elements)
         return (tra_storage_choice){.name = "dense"};
     tra_levels *l = tra_new(a, tra_levels);
-    bool csr = rank == 2 && !has_more_pointers(t);
+    bool csr = rank == 2 && !has_empty_rows(t);
     l->n = rank;
     for (int i = 0; i < rank; i++) {
         l->order[i] = (int8_t)i;

@@ -278,7 +278,7 @@ TRA_MUSTUSE tra_status tra_node_type(tra_arena *a, tra_node *n, const char **war
 
 /* How an output of that type is stored if the program does not say: as a plain array where it is dense by type, of rank
  * 0, or an eighth or more of its elements are expected to be entries; else as csr, or, if its rank is not 2, as csf. A
- * matrix whose blocks have so many empty rows that the pointers of csr would take more than the entries is dcsr.
+ * large matrix whose blocks have more than twice as many rows as entries is dcsr.
  * That follows from the program and the statistics of its inputs alone. */
 #define TRA_SPARSE_BELOW 0.125 /* share of the elements that are entries */
 tra_storage_choice tra_storage_default(tra_arena *a, const tra_type *t);

@@ -1,0 +1,40 @@
+/* share.h - pieces of long work that workers without work of their own take over.
+ *
+ * Where one array is much of what there is to do its kernel would keep one worker busy and let the others wait. So
+ * kernels cut long work in pieces: by their operands alone, never by threads or memory, so that who computes a piece
+ * does not show in the bits. Pieces write to different places, or each has a sum of its own, and the sums are added in
+ * the order of the pieces.
+ */
+#ifndef TRA_BASE_SHARE_H
+#define TRA_BASE_SHARE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* One piece. scratch: as large as what the kernel was given, and for as long as the piece runs its alone; if the kernel
+ * gives none (NULL) the piece may not use it. */
+typedef void tra_piece_fn(void *ctx, int piece, void *scratch);
+
+/* Who runs kernels on several threads implements this: `run` has all n pieces run by any threads, the caller's among
+ * them, and returns when all have ended. */
+typedef struct tra_sharer tra_sharer;
+struct tra_sharer {
+    void (*run)(tra_sharer *s, int n, tra_piece_fn *fn, void *ctx, void *scratch);
+};
+/* Sets who shares out the pieces of kernels that the calling thread runs from now on. NULL, as at first: the thread
+ * runs them itself. */
+void tra_share_by(tra_sharer *s);
+
+/* Runs pieces 0 to n - 1. An integer that does not fit in one of them is noted for the calling thread. A piece is not
+ * cut further. */
+void tra_share(int n, tra_piece_fn *fn, void *ctx, void *scratch);
+
+/* In how many pieces, at most TRA_PIECES, work of so many steps of about a nanosecond is cut: none is so short that
+ * handing it over matters. */
+enum { TRA_PIECES = 16 };
+int tra_share_pieces(int64_t steps);
+
+/* An integer of this thread did not fit since somebody asked. */
+extern _Thread_local bool tra_overflow;
+
+#endif
