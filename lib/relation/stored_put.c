@@ -118,17 +118,18 @@ static void feed_rows(tra_coder *x, const tra_cell *cell) {
     }
 }
 
-/* Takes the entries of a matrix by columns; false: it is none, or not held as rows. */
+/* Takes the entries of a matrix by columns, part by part; false: it is none, or not held as rows. */
 static bool feed_columns(tra_coder *x, const tra_cell *cell, char *scratch) {
     if (!cell->layout || !tra_code_takes_lines(x->form) || cell->array.ext.v[0] > UINT32_MAX) return false;
     tra_rows_view all = tra_rows_of(cell), v;
     tra_turn turn;
     char *sorting = scratch + tra_round64(tra_turn_room(all.n, cell->array.ext.v[1]));
-    (void)tra_turn_matrix(&turn, &all, cell->array.ext.v[1], scratch, sorting);
-    tra_turn_lay(&turn, x->dtype, scratch, &v);
-    tra_turn_write(&turn, &v);
-    const tra_lines columns = {.n = v.nrows, .number = v.row, .begin = v.begin, .at = v.column, .value = v.value};
-    tra_code_lines(x, &columns);
+    tra_turn_matrix(&turn, &all, cell->array.ext.v[1], scratch, sorting);
+    for (int64_t p = 0; p < turn.parts; p++) {
+        tra_turn_part(&turn, p, x->dtype, scratch, &v);
+        const tra_lines columns = {.n = v.nrows, .number = v.row, .begin = v.begin, .at = v.column, .value = v.value};
+        tra_code_lines(x, &columns);
+    }
     return true;
 }
 

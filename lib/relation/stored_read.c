@@ -378,7 +378,8 @@ static tra_status read_columns(reading *x, const tra_cell *columns, tra_cell *ce
     tra_rows_view c = x->rows.v;
     tra_turn turn;
     char *room = (char *)columns->head;
-    int64_t nrows = tra_turn_matrix(&turn, &c, x->ext.v[0], room, room + columns_room(x->r, x->room));
+    tra_turn_matrix(&turn, &c, x->ext.v[0], room, room + columns_room(x->r, x->room));
+    int64_t nrows = tra_turn_sort(&turn);
     if (nrows != x->x->rows[x->ordinal])
         return damaged(x, x->form->values, "it has not as many entries as its tables say");
     tra_rows_view v = tra_rows_begin(cell, nrows, c.n);

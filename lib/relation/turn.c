@@ -101,41 +101,48 @@ static int64_t run_end(const tra_turn *x, int64_t from, int64_t to) {
     return at;
 }
 
-/* Brings the entries of each part into an order in which those of one row have ascending columns, and those whose rows
- * agree but for the last DIGIT bits are together; counts rows. */
+/* By the last bits of rows: the run that had an entry of such a row last, from 1, and its column. */
+typedef struct seen {
+    uint32_t run;
+    struct {
+        uint32_t run, column;
+    } last[BUCKETS];
+} seen;
+
+/* Brings the entries of a part into an order in which those of one row have ascending columns, and those whose rows
+ * agree but for the last DIGIT bits are together; returns how many rows these are. other: room for as many. */
+static int64_t sort_part(const tra_turn *x, int64_t p, tra_item *other, seen *s) {
+    int64_t from = x->first[p], to = x->first[p + 1], rows = 0;
+    uint32_t row_bits = 0, column_bits = 0;
+    for (int64_t i = from + 1; i < to; i++) {
+        row_bits |= x->items[i].row ^ x->items[from].row;
+        column_bits |= x->items[i].column ^ x->items[from].column;
+    }
+    if (row_bits >> DIGIT) sort_items(x->items + from, other, to - from, 0, row_bits, DIGIT);
+    for (int64_t i = from; i < to;) {
+        bool ascends = true;
+        int64_t end = run_end(x, i, to), begin = i;
+        if (++s->run == 0) memset(s, 0, sizeof *s), s->run = 1;
+        for (; i < end; i++) {
+            const tra_item *e = &x->items[i];
+            uint32_t at = e->row & (BUCKETS - 1);
+            bool again = s->last[at].run == s->run;
+            rows += !again;
+            ascends &= !again || e->column >= s->last[at].column;
+            s->last[at].run = s->run;
+            s->last[at].column = e->column;
+        }
+        if (!ascends) sort_items(x->items + begin, other, end - begin, column_bits, 0, 0);
+    }
+    return rows;
+}
+
 static void sort_parts(void *ctx, int group, void *scratch) {
     const tra_turn *x = ctx;
-    struct {
-        uint32_t part, column; /* 1 + the run that had an entry of this row last, and its column */
-    } last[BUCKETS];
-    uint32_t run = 0;
+    seen s = {.run = 0};
     (void)scratch;
-    memset(last, 0, sizeof last);
-    for (int64_t p = x->parts * group / x->groups; p < x->parts * (group + 1) / x->groups; p++) {
-        int64_t from = x->first[p], to = x->first[p + 1], rows = 0;
-        uint32_t row_bits = 0, column_bits = 0;
-        for (int64_t i = from + 1; i < to; i++) {
-            row_bits |= x->items[i].row ^ x->items[from].row;
-            column_bits |= x->items[i].column ^ x->items[from].column;
-        }
-        if (row_bits >> DIGIT) sort_items(x->items + from, x->other + from, to - from, 0, row_bits, DIGIT);
-        for (int64_t i = from; i < to;) {
-            bool ascends = true;
-            int64_t end = run_end(x, i, to), begin = i;
-            if (++run == 0) memset(last, 0, sizeof last), run = 1;
-            for (; i < end; i++) {
-                const tra_item *e = &x->items[i];
-                uint32_t at = e->row & (BUCKETS - 1);
-                bool again = last[at].part == run;
-                rows += !again;
-                ascends &= !again || e->column >= last[at].column;
-                last[at].part = run;
-                last[at].column = e->column;
-            }
-            if (!ascends) sort_items(x->items + begin, x->other + begin, end - begin, column_bits, 0, 0);
-        }
-        x->rows[p + 1] = rows;
-    }
+    for (int64_t p = x->parts * group / x->groups; p < x->parts * (group + 1) / x->groups; p++)
+        x->rows[p + 1] = sort_part(x, p, x->other + x->first[p], &s);
 }
 
 /* Puts entries to their places by counting those of each row. */
@@ -164,19 +171,21 @@ static void write_run(const tra_rows_view *v, const tra_item *e, int64_t n, int6
     }
 }
 
+/* Writes a part, whose first entry and row have these places. count: BUCKETS times 0. */
+static void write_part(const tra_turn *x, int64_t p, const tra_rows_view *v, int64_t at, int64_t row, uint32_t *count) {
+    for (int64_t i = x->first[p], end; i < x->first[p + 1]; at += end - i, i = end) {
+        end = run_end(x, i, x->first[p + 1]);
+        write_run(v, x->items + i, end - i, at, &row, count);
+    }
+}
+
 static void write_parts(void *ctx, int group, void *scratch) {
     const tra_turn *x = ctx;
     uint32_t count[BUCKETS] = {0};
     (void)scratch;
-    for (int64_t p = x->parts * group / x->groups; p < x->parts * (group + 1) / x->groups; p++) {
-        int64_t row = x->rows[p], end;
-        for (int64_t i = x->first[p]; i < x->first[p + 1]; i = end) {
-            end = run_end(x, i, x->first[p + 1]);
-            write_run(x->out, x->items + i, end - i, i, &row, count);
-        }
-    }
+    for (int64_t p = x->parts * group / x->groups; p < x->parts * (group + 1) / x->groups; p++)
+        write_part(x, p, x->out, x->first[p], x->rows[p], count);
 }
-
 
 int64_t tra_turn_sort(tra_turn *x) {
     tra_share((int)x->groups, sort_parts, x, NULL);
@@ -185,13 +194,26 @@ int64_t tra_turn_sort(tra_turn *x) {
     return x->rows[x->parts];
 }
 
+static void lay_out(tra_rows_view *v, char *room) {
+    v->column = take(&room, 4 * v->n);
+    v->value = take(&room, 8 * v->n);
+    v->row = take(&room, 8 * v->nrows);
+    v->begin = take(&room, 8 * (v->nrows + 1));
+}
+
 void tra_turn_lay(const tra_turn *x, tra_dtype t, void *room, tra_rows_view *v) {
-    char *at = room;
     *v = (tra_rows_view){.size = tra_dtype_size(t), .n = x->first[x->parts], .nrows = x->rows[x->parts]};
-    v->column = take(&at, 4 * v->n);
-    v->value = take(&at, 8 * v->n);
-    v->row = take(&at, 8 * v->nrows);
-    v->begin = take(&at, 8 * (v->nrows + 1));
+    lay_out(v, room);
+}
+
+void tra_turn_part(const tra_turn *x, int64_t part, tra_dtype t, void *room, tra_rows_view *v) {
+    uint32_t count[BUCKETS] = {0};
+    seen s = {.run = 0};
+    *v = (tra_rows_view){.size = tra_dtype_size(t), .n = x->first[part + 1] - x->first[part]};
+    v->nrows = sort_part(x, part, room, &s);
+    lay_out(v, room);
+    write_part(x, part, v, 0, 0, count);
+    v->begin[v->nrows] = v->n;
 }
 
 void tra_turn_write(tra_turn *x, const tra_rows_view *v) {
@@ -238,12 +260,11 @@ static void divide_piece(void *ctx, int piece, void *scratch) {
         }
 }
 
-int64_t tra_turn_matrix(tra_turn *x, const tra_rows_view *in, int64_t columns, void *room, void *scratch) {
+void tra_turn_matrix(tra_turn *x, const tra_rows_view *in, int64_t columns, void *room, void *scratch) {
     turning w = {x, in};
     tra_turn_begin(x, in->n, columns, room, scratch);
     x->pieces = tra_share_pieces(tra_mul_most(8, in->n));
     tra_share(x->pieces, count_piece, &w, NULL);
     (void)tra_turn_place(x);
     tra_share(x->pieces, divide_piece, &w, NULL);
-    return tra_turn_sort(x);
 }

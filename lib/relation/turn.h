@@ -46,7 +46,7 @@ static inline void tra_turn_value(void *to, const void *from, size_t size) {
     else
         memcpy(to, from, size);
 }
-/* Sorts the items that are there by row, then by column; those of the same place keep their order. Returns how many
+/* Sorts the items by row, then by column; those of the same place keep their order. Returns how many
  * rows they are in. */
 int64_t tra_turn_sort(tra_turn *x);
 /* Lays out the result, of values of type t, in the room. */
@@ -54,8 +54,11 @@ void tra_turn_lay(const tra_turn *x, tra_dtype t, void *room, tra_rows_view *v);
 /* Writes all parts of v, which has been laid out for as many rows and entries. */
 void tra_turn_write(tra_turn *x, const tra_rows_view *v);
 
-/* All that comes before tra_turn_write for a matrix whose columns become rows; entries that are 0 stay. Rows and columns
- * are below 2^32. Returns how many columns have entries. */
-int64_t tra_turn_matrix(tra_turn *x, const tra_rows_view *in, int64_t columns, void *room, void *scratch);
+/* Instead of sort and write: one of the parts alone, sorted, in the room. */
+void tra_turn_part(const tra_turn *x, int64_t part, tra_dtype t, void *room, tra_rows_view *v);
+
+/* All that comes before tra_turn_sort for a matrix whose columns become rows; entries that are 0 stay. Rows and columns
+ * are below 2^32. */
+void tra_turn_matrix(tra_turn *x, const tra_rows_view *in, int64_t columns, void *room, void *scratch);
 
 #endif
