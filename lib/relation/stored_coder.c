@@ -206,7 +206,7 @@ static void put_numbers(tra_coder *x, const tra_lines *v, bool each_entry) {
     if (n > 0) tra_code_columns(x, component, strip, n);
 }
 
-/* Puts the ends of the ranges before each line, the first of which has the position `first` if these are consecutive. */
+/* Puts the ends of the ranges before each line. consecutive: lines are positions, the first of which is `first`. */
 static void put_ranges(tra_coder *x, const tra_lines *v, bool consecutive, int64_t first) {
     int64_t before = x->count[1];
     bool by_number = !consecutive && v->number;

@@ -352,7 +352,7 @@ static tra_status tell(reading *x, tra_status s, tra_err *e) {
 
 /* ---- matrices whose levels are in the other order ---------------------------------------------------------------- */
 
-/* Begins to read a matrix by columns as it lies, into a cell of columns in scratch. false: another way must be taken. */
+/* Begins to read a matrix by columns into a cell of columns in scratch. false: another way must be taken. */
 static bool begin_columns(reading *x, const tra_cell *cell, tra_cell *columns, char *scratch) {
     if (x->x->unordered || x->x->mapping || !cell->layout || x->form->levels.n != 2 || x->ext.v[0] > UINT32_MAX)
         return false;

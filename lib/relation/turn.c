@@ -9,14 +9,14 @@ enum { PARTS = TRA_TURN_PARTS, EACH = 1 << 13, LEAST = 1 << 6, DIGIT = 11, BUCKE
 
 int64_t tra_turn_room(int64_t entries, int64_t rows) {
     int64_t n = tra_add_most(tra_mul_most(4 + 8, entries), tra_mul_most(16, tra_min64(rows, entries)));
-    n = tra_max64(n, tra_mul_most(sizeof(tra_item), entries)); /* which are sorted there before */
+    n = tra_max64(n, tra_mul_most(sizeof(tra_turn_item), entries)); /* which are sorted there before */
     return tra_min64(TRA_SIZE_MOST, tra_add_most(n, 8 * 64));
 }
 
 static int64_t fixed_room(void) { return tra_round64(TRA_PIECES * PARTS * 8) + 2 * tra_round64((PARTS + 1) * 8); }
 
 int64_t tra_turn_scratch(int64_t entries, bool room) {
-    int64_t n = tra_mul_most((room ? 1 : 2) * (int64_t)sizeof(tra_item), entries);
+    int64_t n = tra_mul_most((room ? 1 : 2) * (int64_t)sizeof(tra_turn_item), entries);
     return tra_min64(TRA_SIZE_MOST, tra_add_most(n, fixed_room() + 128));
 }
 
@@ -26,7 +26,6 @@ static void *take(char **room, int64_t bytes) {
     return p;
 }
 
-
 void tra_turn_begin(tra_turn *x, int64_t entries, int64_t row_box, void *room, void *scratch) {
     char *at = scratch;
     int bits = 0;
@@ -35,8 +34,8 @@ void tra_turn_begin(tra_turn *x, int64_t entries, int64_t row_box, void *room, v
     x->at = take(&at, TRA_PIECES * PARTS * 8);
     x->first = take(&at, (PARTS + 1) * 8);
     x->rows = take(&at, (PARTS + 1) * 8);
-    x->items = take(&at, entries * (int64_t)sizeof(tra_item));
-    x->other = room ? room : take(&at, entries * (int64_t)sizeof(tra_item)); /* until the result is written there */
+    x->items = take(&at, entries * (int64_t)sizeof(tra_turn_item));
+    x->other = room ? room : take(&at, entries * (int64_t)sizeof(tra_turn_item));
     /* so many parts that each stays in the cache, and has few enough rows to be counted at once if that is no more than
      * the entries are worth */
     while (x->parts < PARTS && x->parts < row_box &&
@@ -60,7 +59,7 @@ int64_t tra_turn_place(tra_turn *x) {
 }
 
 /* One pass over BUCKETS values of the column or row; stable. */
-static void pass(const tra_item *from, tra_item *to, int64_t n, bool column, int shift) {
+static void pass(const tra_turn_item *from, tra_turn_item *to, int64_t n, bool column, int shift) {
     uint32_t at[BUCKETS], sum = 0;
     memset(at, 0, sizeof at);
 #define DIGIT_OF(e) ((column ? (e).column : (e).row) >> shift & (BUCKETS - 1))
@@ -76,14 +75,15 @@ static void pass(const tra_item *from, tra_item *to, int64_t n, bool column, int
 
 /* Sorts items by the bits of columns, then by those of rows from `shift` on, in which they differ; other: room for as
  * many. */
-static void sort_items(tra_item *e, tra_item *other, int64_t n, uint32_t columns, uint32_t rows, int row_shift) {
-    tra_item *begin = e;
+static void sort_items(tra_turn_item *e, tra_turn_item *other, int64_t n, uint32_t columns, uint32_t rows,
+                       int row_shift) {
+    tra_turn_item *begin = e;
     for (int column = 1; column >= 0; column--) {
         uint32_t bits = column ? columns : rows;
         for (int shift = column ? 0 : row_shift; shift < 32 && bits >> shift; shift += DIGIT) {
             if (!((bits >> shift) & (BUCKETS - 1))) continue;
             pass(e, other, n, column, shift);
-            tra_item *swap = e;
+            tra_turn_item *swap = e;
             e = other;
             other = swap;
         }
@@ -111,7 +111,7 @@ typedef struct seen {
 
 /* Brings the entries of a part into an order in which those of one row have ascending columns, and those whose rows
  * agree but for the last DIGIT bits are together; returns how many rows these are. other: room for as many. */
-static int64_t sort_part(const tra_turn *x, int64_t p, tra_item *other, seen *s) {
+static int64_t sort_part(const tra_turn *x, int64_t p, tra_turn_item *other, seen *s) {
     int64_t from = x->first[p], to = x->first[p + 1], rows = 0;
     uint32_t row_bits = 0, column_bits = 0;
     for (int64_t i = from + 1; i < to; i++) {
@@ -124,7 +124,7 @@ static int64_t sort_part(const tra_turn *x, int64_t p, tra_item *other, seen *s)
         int64_t end = run_end(x, i, to), begin = i;
         if (++s->run == 0) memset(s, 0, sizeof *s), s->run = 1;
         for (; i < end; i++) {
-            const tra_item *e = &x->items[i];
+            const tra_turn_item *e = &x->items[i];
             uint32_t at = e->row & (BUCKETS - 1);
             bool again = s->last[at].run == s->run;
             rows += !again;
@@ -146,7 +146,8 @@ static void sort_parts(void *ctx, int group, void *scratch) {
 }
 
 /* Puts entries to their places by counting those of each row. */
-static void write_run(const tra_rows_view *v, const tra_item *e, int64_t n, int64_t at, int64_t *row, uint32_t *count) {
+static void write_run(const tra_rows_view *v, const tra_turn_item *e, int64_t n, int64_t at, int64_t *row,
+                      uint32_t *count) {
     uint64_t has[BUCKETS / 64] = {0};
     size_t size = v->size;
     int64_t sum = at, high = (int64_t)(e->row & ~(uint32_t)(BUCKETS - 1));
@@ -253,7 +254,7 @@ static void divide_piece(void *ctx, int piece, void *scratch) {
     (void)scratch;
     for (int64_t r = first_row(w, piece); r < end; r++)
         for (int64_t k = v->begin[r]; k < v->begin[r + 1]; k++) {
-            tra_item *to = &w->x->items[at[v->column[k] >> shift]++];
+            tra_turn_item *to = &w->x->items[at[v->column[k] >> shift]++];
             to->row = v->column[k];
             to->column = (uint32_t)v->row[r];
             tra_turn_value(&to->value, v->value + (size_t)k * v->size, v->size);

@@ -14,18 +14,18 @@
 enum { TRA_TURN_PARTS = 1 << 10 };
 
 /* An entry on its way; its value is at the beginning of the eight bytes. */
-typedef struct tra_item {
+typedef struct tra_turn_item {
     uint32_t row, column;
     uint64_t value;
-} tra_item;
+} tra_turn_item;
 
 typedef struct tra_turn {
-    int pieces, shift;              /* the part of an entry: row >> shift */
-    int64_t parts, groups;          /* groups: of parts, each of which one piece of work sorts */
-    int64_t (*at)[TRA_TURN_PARTS];  /* of each piece: how many entries it has of each part, then where these go */
-    int64_t *first;                 /* of each part and the end: its first entry */
-    int64_t *rows;                  /* of each part and the end: its first row */
-    tra_item *items, *other;
+    int pieces, shift;             /* the part of an entry: row >> shift */
+    int64_t parts, groups;         /* groups: of parts, each of which one piece of work sorts */
+    int64_t (*at)[TRA_TURN_PARTS]; /* of each piece: how many entries it has of each part, then where these go */
+    int64_t *first;                /* of each part and the end: its first entry */
+    int64_t *rows;                 /* of each part and the end: its first row */
+    tra_turn_item *items, *other;
     const tra_rows_view *out;
 } tra_turn;
 

@@ -107,7 +107,7 @@ static void divide_piece(void *ctx, int piece, void *scratch) {
     int shift = x->turn.shift;
     (void)scratch;
     WALK(x, piece, {
-        tra_item *to_ = &x->turn.items[at[row >> shift]++];
+        tra_turn_item *to_ = &x->turn.items[at[row >> shift]++];
         to_->row = (uint32_t)row;
         to_->column = (uint32_t)column;
         if (in->in->array.dtype == x->t)

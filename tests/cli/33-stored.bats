@@ -238,3 +238,23 @@ with np.errstate(all="ignore"):
         np.testing.assert_array_equal(np.load(name + ".npy"), w)'
     done
 }
+
+@test "a large matrix of more empty rows than entries is stored as dcsr unless the program says how" {
+    tra gen -q --shape 300000x300000 --density 4e-7 --block 100000x300000 --seed 3 -o A.h5:x
+    echo 'input A from "A.h5:x"
+C[j,i] = A[i,j]
+D[i,j] as csr = C[j,i]
+E[j,i] as csc = A[i,j]
+F[i,j] as csr = E[j,i]
+output C
+output D
+output F' >p.tra
+    tra run -q p.tra
+    status 0 tra info C.h5
+    has "storage     dcsr"
+    status 0 tra info D.h5
+    has "storage     csr"
+    tra diff -q A.h5:x D.h5
+    tra diff -q A.h5:x F.h5
+    tra verify -q C.h5
+}
