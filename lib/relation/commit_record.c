@@ -143,15 +143,16 @@ static tra_status load(const char *first, record *r, bool *there, tra_err *e) {
 /* ---- writing --------------------------------------------------------------------------------------------------- */
 
 /* Writes a file whole or not at all. Its temporary file is named after the target, so that whoever writes that next
- * removes what is left of it. */
-static tra_status put_file(const char *target, const char *path, tra_str *text, tra_err *e) {
+ * removes what is left of it. first: it must be in its folder before anything that comes later is. */
+static tra_status put_file(const char *target, const char *path, tra_str *text, bool first, tra_err *e) {
     tra_temp t;
     put_seal(text);
     TRA_TRY(tra_temp_create(target, NULL, false, &t, e));
     free(t.target);
     t.target = tra_strdup(path);
     tra_status s = tra_pwrite(t.fd, text->s, text->n, 0, path, e);
-    if (s == TRA_OK) return tra_temp_commit(&t, true, e);
+    if (s == TRA_OK && !first) s = tra_temp_sync(&t, e);
+    if (s == TRA_OK) return tra_temp_commit(&t, first, e);
     tra_temp_abort(&t);
     return s;
 }
@@ -164,7 +165,7 @@ static tra_status write_record(const record *r, tra_err *e) {
         tra_str_add(&line, "tra-commit 1\nsee");
         put_word(&line, r->path);
         tra_str_add(&line, "\n");
-        s = put_file(r->v[i].target, record_path(r->arena, r->v[i].target), &line, e);
+        s = put_file(r->v[i].target, record_path(r->arena, r->v[i].target), &line, true, e);
         tra_str_free(&line);
     }
     if (s != TRA_OK) return s;
@@ -178,7 +179,7 @@ static tra_status write_record(const record *r, tra_err *e) {
         put_word(&text, r->v[i].target);
     }
     tra_str_add(&text, "\n");
-    s = put_file(r->v[0].target, r->path, &text, e);
+    s = put_file(r->v[0].target, r->path, &text, r->n > 1, e); /* one output is there, or not, with or without it */
     tra_str_free(&text);
     return s;
 }
