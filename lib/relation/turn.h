@@ -43,6 +43,8 @@ static inline void tra_turn_value(void *to, const void *from, size_t size) {
         memcpy(to, from, 8);
     else if (size == 4)
         memcpy(to, from, 4);
+    else if (size == 1)
+        memcpy(to, from, 1);
     else
         memcpy(to, from, size);
 }

@@ -265,7 +265,7 @@ int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const t
     tra_fold_route(&l, &out->array.ext, &route);
     int64_t rows, entries, box = tra_rows_box(&out->array.ext);
     if (moves && out->layout && !before->code && !after->code && in->array.dtype == out->array.dtype &&
-        tra_dtype_size(in->array.dtype) >= 4 && is_quick(in, box, tra_last_extent(&out->array.ext)))
+        is_quick(in, box, tra_last_extent(&out->array.ext)))
         return move(in, &route, box, out, count, scratch);
     if (count && moves && (entries = tra_project_rows(in, &route, box, scratch, &rows)) >= 0) {
         tra_rows_counted(out, rows, entries);
