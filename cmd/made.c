@@ -2,6 +2,7 @@
 #include "deadline.h"
 #include "made.h"
 #include "planning.h"
+#include "run.h"
 
 #include "../formats/made_strings.h"
 #include "../formats/stand_in.h"
@@ -79,7 +80,10 @@ static tra_status run_part(void *ctx, const char *identity, const char *to, tra_
     g.noutputs = n;
     if (!p->loops) g.nloops = 0;
     ((tra_node *)p->node)->uses++;
-    tra_status s = to ? run_plan(&g, a, identity, e) : ask(&g, a, e);
+    tra_status s = !to ? ask(&g, a, e)
+                   : tra_makes_tables->by_row
+                       ? tra_run_with_reference(&g, a, &(tra_write_options){.history = identity}, 0, e)
+                       : run_plan(&g, a, identity, e);
     ((tra_node *)p->node)->uses--;
     tra_arena_free(a);
     return s;
@@ -89,6 +93,7 @@ static tra_status make_table(const tra_graph *g, const tra_node *n, bool loops, 
                              tra_err *e) {
     part p = {g, n, loops};
     if (tra_made_asked) TRA_TRY(run_part(&p, identity, NULL, e));
+    if (tra_makes_tables->by_row) identity = tra_arena_printf(g->arena, "reference: %s", identity);
     return tra_stand_in_made(identity, run_part, &p, path, e);
 }
 
@@ -103,9 +108,9 @@ static tra_status make_strings(const tra_made_strings *m, const char *identity, 
     return tra_stand_in_made(identity, write_strings, (void *)m, path, e);
 }
 
-void tra_made_begin(const tra_request *r, const tra_exec_options *how, bool strings) {
+void tra_made_begin(const tra_request *r, const tra_exec_options *how, bool strings, bool by_row) {
     static tra_makes makes;
-    makes = (tra_makes){make_table, strings ? make_strings : NULL};
+    makes = (tra_makes){make_table, strings ? make_strings : NULL, by_row};
     options = r->options;
     options.over = false;
     exec_options = *how;
@@ -116,6 +121,6 @@ tra_status tra_made_planning(const tra_request *r, bool strings, tra_err *e) {
     tra_request own;
     if (!r) TRA_TRY(tra_planning_request(0, 0, &own, e));
     tra_exec_options how = {.scratch = tra_stand_ins.scratch, .codegen = (tra_codegen_mode)tra_planning_opts.codegen};
-    tra_made_begin(r ? r : &own, &how, strings);
+    tra_made_begin(r ? r : &own, &how, strings, false);
     return TRA_OK;
 }

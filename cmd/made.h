@@ -6,8 +6,9 @@
 #include "../plans/search/job.h"
 
 /* From now on programs that are loaded have the values of labels found that only a run tells, and (strings) their
- * strings made, by runs with these options on one site. */
-void tra_made_begin(const tra_request *r, const tra_exec_options *how, bool strings);
+ * strings made, by runs with these options on one site. by_row: by the reference evaluator, which needs only those of
+ * groups. */
+void tra_made_begin(const tra_request *r, const tra_exec_options *how, bool strings, bool by_row);
 /* What making takes when this is given: the parts are planned as the options say, and made once with those of
  * tra_made_begin. */
 typedef struct tra_made_needs {

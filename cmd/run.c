@@ -120,7 +120,7 @@ static void begin_making(const tra_request *r) {
     tra_exec_options how = {.scratch = tra_scratch_dir(opt.scratch),
                             .transport = (tra_transport_kind)opt.transport,
                             .codegen = (tra_codegen_mode)tra_planning_opts.codegen};
-    tra_made_begin(r, &how, !opt.dry);
+    tra_made_begin(r, &how, !opt.dry, opt.engine == ENGINE_REFERENCE);
 }
 
 /* All ranks must plan alike: with the least of what their machines offer. */
@@ -284,7 +284,8 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, uint64_t ste
         o.checkpoint_limit = tra_max64(1, opt.scratch_limit - (job->plan ? scratch_of(job->plan) : 0));
     tra_status s = opt.engine == ENGINE_TRA ? run_plan(job, comm, &o, e)
                    : comm->rank == 0
-                       ? tra_run_with_reference(job, &(tra_write_options){.codec = o.codec, .history = text}, step, e)
+                       ? tra_run_with_reference(job->program.graph, job->program.arena,
+                                                &(tra_write_options){.codec = o.codec, .history = text}, step, e)
                        : TRA_OK; /* one process, as it says */
     if (opt.engine == ENGINE_REFERENCE) s = tra_comm_agree(comm, s, e);
     if (opt.engine == ENGINE_REFERENCE && s == TRA_OK) s = tra_outputs_export(job->program.graph, comm, &o, 0, e);

@@ -19,8 +19,8 @@ typedef struct tra_run_source {
 TRA_MUSTUSE tra_status tra_run_program(const tra_run_source *source, tra_err *e);
 
 /* Computes the outputs of the program by the reference evaluator, and puts their files in place. */
-TRA_MUSTUSE tra_status tra_run_with_reference(const tra_job *job, const tra_write_options *o, uint64_t step,
-                                              tra_err *e);
+TRA_MUSTUSE tra_status tra_run_with_reference(const tra_graph *g, tra_arena *a, const tra_write_options *o,
+                                              uint64_t step, tra_err *e);
 
 /* The rows of the options of tra run. */
 extern const tra_opt tra_run_rows[];

@@ -4,9 +4,8 @@
 
 #include "../lib/relation/store.h"
 
-tra_status tra_run_with_reference(const tra_job *job, const tra_write_options *o, uint64_t step, tra_err *e) {
-    const tra_graph *g = job->program.graph;
-    tra_arena *a = job->program.arena;
+tra_status tra_run_with_reference(const tra_graph *g, tra_arena *a, const tra_write_options *o, uint64_t step,
+                                  tra_err *e) {
     const tra_ref_rel **v;
     TRA_TRY(tra_reference_run(g, false, a, &v, e));
     tra_writer **w = tra_news(a, tra_writer *, g->noutputs);

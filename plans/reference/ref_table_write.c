@@ -39,6 +39,30 @@ static tra_batch batch_of(const ref_table *t, const tra_schema *s, tra_arena *a)
     return b;
 }
 
+/* The strings of a column that the program does not know before it runs, sorted. */
+static const tra_dictionary *strings_of(const ref_table *t, int column, tra_arena *a) {
+    const char **s = tra_news(a, const char *, t->rows + 1);
+    int64_t *len = tra_news(a, int64_t, t->rows + 1), n = 0;
+    int32_t *map;
+    for (int64_t i = 0; i < t->rows; i++) {
+        const ref_cell *x = ref_at(t, i, column);
+        if (x->state == REF_VALUE) s[n] = x->s ? x->s : "", len[n++] = x->len;
+    }
+    const tra_dictionary *all = tra_dictionary_new(a, n, s, len);
+    return tra_dictionary_union(a, 1, &all, &map);
+}
+
+static const tra_schema *with_strings(const ref_table *t, const tra_schema *s, tra_arena *a) {
+    tra_schema *own = tra_new(a, tra_schema);
+    tra_column *v = tra_news(a, tra_column, s->n + 1);
+    for (int c = 0; c < s->n; c++) {
+        v[c] = s->v[c];
+        if (tra_coltype_is_coded(v[c].type) && !v[c].dict) v[c].dict = strings_of(t, c, a);
+    }
+    *own = (tra_schema){s->n, v};
+    return own;
+}
+
 tra_status ref_counted_type(const tra_type *type, const tra_dims *shape, tra_arena *a, tra_type *out, tra_err *e) {
     tra_catalog *cat = tra_new(a, tra_catalog);
     tra_dims block = type->cat->bound;
@@ -54,9 +78,11 @@ tra_status ref_table_fill(const ref_table *t, const tra_type *type, const char *
                           tra_arena *a, tra_writer **out, char digest_text[33], tra_err *e) {
     tra_type own;
     tra_dims rows = {.n = 1, .v = {t->rows}};
-    tra_batch b = batch_of(t, type->columns, a);
+    const tra_schema *columns = with_strings(t, type->columns, a);
+    tra_batch b = batch_of(t, columns, a);
     tra_digest digest = {0};
     TRA_TRY(ref_counted_type(type, &rows, a, &own, e));
+    own.columns = columns;
     TRA_TRY(tra_writer_create(spec, &own, o, out, e));
     tra_status s = tra_writer_place_rows(*out, NULL, e);
     if (s == TRA_OK) s = tra_writer_put_rows(*out, 0, &b, e);
@@ -65,6 +91,6 @@ tra_status ref_table_fill(const ref_table *t, const tra_type *type, const char *
         return s;
     }
     tra_digest_rows(&digest, 0, &b);
-    tra_digest_table_text(&digest, type->columns, t->rows, digest_text);
+    tra_digest_table_text(&digest, columns, t->rows, digest_text);
     return TRA_OK;
 }

@@ -19,6 +19,7 @@ typedef struct tra_makes {
                         tra_err *e);
     /* NULL: strings are not made. */
     tra_status (*strings)(const tra_made_strings *m, const char *identity, const char **path, tra_err *e);
+    bool by_row; /* who runs the program computes strings row by row: only those of groups are made */
 } tra_makes;
 extern const tra_makes *tra_makes_tables; /* NULL: nothing is made */
 

@@ -283,9 +283,10 @@ tra_node *tra_table_with_strings(tra_table_builder *w, tra_node *(*build)(tra_ta
     int before = b->deferred, made = 0;
     const char **name = NULL;
     tra_table_builder start = *w;
-    tra_combinations_most = makes_strings() && b->loop < 0 ? 1 << 16 : 1 << 22;
+    bool makes = makes_strings() && !tra_makes_tables->by_row;
+    tra_combinations_most = makes && b->loop < 0 ? 1 << 16 : 1 << 22;
     tra_node *n = build(w);
-    while (n && b->deferred > before && makes_strings()) {
+    while (n && b->deferred > before && makes) {
         b->deferred = before;
         *w = start;
         if (!make_strings(w, &made, &name)) return NULL;

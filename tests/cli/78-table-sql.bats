@@ -8,3 +8,9 @@ load helper
     echo "$output" | sed 's/^# //' | head -n 40 >&3
     ((status == 0))
 }
+
+@test "strings that are made of rows are those of the reference evaluator, on several ranks and with the least memory" {
+    run "$PYTHON" "$ROOT/tests/property/strings.py" --tra "$TRA" --seed 46 --programs ${TRA_TEST_LONG:+20}4
+    echo "$output" | sed 's/^# //' | head -n 40 >&3
+    ((status == 0))
+}
