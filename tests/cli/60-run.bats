@@ -106,8 +106,8 @@ C = agg(join(L, B, [0,1], [0,1], (x, y) -> x * y), [1], matadd)
 output C to "d.h5"
 EOF
     (ulimit -t 12; status 0 tra run -q q.tra)
-    py 'l, r = (h5py.File(x)["data"][:] for x in ("l.h5", "r.h5"))
-assert np.allclose(h5py.File("d.h5")["data"][:], (l[:, 4:] * r).sum(0), rtol=1e-9)'
+    for f in l r d; do tra export -q $f.h5 --to npy -o $f.npy; done
+    py 'l, r, d = (np.load(x + ".npy") for x in "lrd"); assert np.allclose(d, (l[:, 4:] * r).sum(0), rtol=1e-9)'
 }
 
 @test "large clipped blocks that are summed without a join" {
