@@ -349,9 +349,11 @@ static bool may_be_short(const tra_engine *g) {
 }
 
 tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
+    /* queued units hold their inputs: results that grow beyond what was estimated find room in the rest */
+    int64_t most = tra_min64(TRA_LOOKAHEAD_BYTES, tra_pool_stat(g->pool).budget / 4);
     pthread_mutex_lock(&g->lock);
     while ((atomic_load(&g->queue.inflight) >= TRA_LOOKAHEAD ||
-            (g->queue.bytes > TRA_LOOKAHEAD_BYTES && atomic_load(&g->queue.inflight) >= g->threads) ||
+            (g->queue.bytes > most && atomic_load(&g->queue.inflight) >= g->threads) ||
             g->now.short_of_memory > 0) &&
            !g->failed)
         wait_for(g, &g->ended);
