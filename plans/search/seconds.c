@@ -190,6 +190,20 @@ static double spill_seconds(const tra_op *op, int64_t *before, const tra_rates *
     return more / rates->disk_write + more / rates->disk_read;
 }
 
+/* Seconds in which a turn of a loop reads from scratch again what was computed before the loop and does not stay in
+ * memory. */
+static double again_seconds(const tra_plan *p, int i, const tra_rates *rates) {
+    const tra_op *op = &p->ops[i];
+    double bytes = 0;
+    bool many = false;
+    for (int side = 0; op->loop >= 0 && side < 2 && op->in[side] >= 0; side++) {
+        int from = tra_op_holder(p, op->in[side], &many);
+        if (!tra_op_is_outside(p, op->in[side], i) || tra_op_is(p->ops[from].op, TRA_READS)) continue;
+        bytes += (double)tra_type_bytes_all(&p->ops[from].type).expected / p->sites;
+    }
+    return fmin(bytes, (double)op->predicted.spill) / rates->disk_read;
+}
+
 int *tra_plan_runs_in(const tra_plan *p) {
     int *at = tra_malloc(((size_t)p->nops + 1) * sizeof *at);
     for (int i = 0; i < p->nops; i++) {
@@ -255,7 +269,7 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         s[DISK] += (((double)c->disk_read.expected + c->made) / rates->disk_read +
                     (double)c->disk_write.expected / rates->disk_write) /
                    p->sites;
-        s[DISK] += spill_seconds(o, &spilled, rates);
+        s[DISK] += spill_seconds(o, &spilled, rates) + again_seconds(p, i, rates);
         s[WORK] += kernel_seconds(p, o, rates) + tree_seconds(p, o, rates) + growth_seconds(p, o, rates) +
                    entries_seconds(p, o, rates) + table_seconds(p, o, rates) + blocks_seconds(p, o) +
                    export_seconds(o, rates) + turn_seconds(p, o);
