@@ -7,6 +7,12 @@
 
 enum { MOST = 16 }; /* stages of a scan */
 
+/* Is the operator a file, or what was computed before the loop of the reader? */
+static bool is_there(const tra_plan *p, int i, const tra_op *reader) {
+    if (tra_op_is(p->ops[i].op, TRA_READS)) return true;
+    return reader->loop >= 0 && tra_op_is_stage(&p->ops[i]) && tra_op_is_outside(p, i, reader->id);
+}
+
 /* The input that this side reads, each of its tuples once and in the order of its keys; -1: none. */
 static int input_of(const tra_plan *p, const tra_op *op, int side) {
     int i = op->in[side];
@@ -14,7 +20,7 @@ static int input_of(const tra_plan *p, const tra_op *op, int side) {
         if (p->ops[i].op != TRA_PLAN_FILTER && p->ops[i].op != TRA_PLAN_MAP) return -1;
         i = p->ops[i].in[0];
     }
-    return i >= 0 && tra_op_is(p->ops[i].op, TRA_READS) ? i : -1;
+    return i >= 0 && is_there(p, i, op) ? i : -1;
 }
 
 /* Can the stage take its inputs block by block, and make results that it need not count first? */
@@ -52,7 +58,7 @@ static int row_of(const tra_plan *p, const scan *x, const tra_op *op, int side, 
         *late |= renamed || x->row[k] < 0;
         return renamed ? -1 : x->row[k];
     }
-    *late |= i >= first && !tra_op_is(p->ops[i].op, TRA_READS);
+    *late |= i >= first && !is_there(p, i, op);
     return -1;
 }
 

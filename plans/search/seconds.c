@@ -3,6 +3,7 @@
 
 #include "../../lib/kernel/rows_cut.h"
 #include "../../lib/physical/needs.h"
+#include "../../lib/physical/scan.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -199,6 +200,7 @@ static double again_seconds(const tra_plan *p, int i, const tra_rates *rates) {
     for (int side = 0; op->loop >= 0 && side < 2 && op->in[side] >= 0; side++) {
         int from = tra_op_holder(p, op->in[side], &many);
         if (!tra_op_is_outside(p, op->in[side], i) || tra_op_is(p->ops[from].op, TRA_READS)) continue;
+        if (op->orders.scan.first != i && tra_scan_reads(p, op, side)) continue; /* with the first */
         bytes += (double)tra_type_bytes_all(&p->ops[from].type).expected / p->sites;
     }
     return fmin(bytes, (double)op->predicted.spill) / rates->disk_read;
