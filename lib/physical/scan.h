@@ -4,6 +4,8 @@
  * that can take the input block by block, in one order, run together: each block is read once, goes to all of them
  * while it is in memory, and leaves. So more memory is no reason to keep the input, and what does not fit is read once.
  * A stage may also want what others of the scan have made of the same block: of a logistic step X w, then X'(p - y).
+ * Stages of a turn of a loop so read what was computed before the loop, too: what does not stay in memory comes from
+ * scratch in each turn.
  */
 #ifndef TRA_SCAN_H
 #define TRA_SCAN_H

@@ -424,3 +424,29 @@ a, b = one["loops"][0]["turn"]["seconds"], two["loops"][0]["turn"]["seconds"]
 assert 1e-6 <= a < b < 1e-4, (a, b)
 assert one["seconds"] > 199 * a'
 }
+
+@test "what was computed before a loop and does not stay in memory is read once a turn, which its seconds tell" {
+    cat >p.tra <<'END'
+input X from "x.h5"
+H[n,j] = exp(X[n,j])
+state w = gen(1, [200])
+repeat 5 {
+    q[n] = sum H[n,j] * w[j]
+    p[n] = tanh(q[n])
+    s[]  = sum H[n,j] * p[n] * w[j]
+    next w[j] = w[j] / s
+}
+output w
+END
+    tra gen -q --shape 40000x200 --block 1000x200 --seed 1 -o x.h5
+    tra run -q p.tra --profile all.json
+    tra digest w.h5 >digest
+    tra run -q p.tra --memory 60M --profile little.json
+    tra digest w.h5 | cmp - digest
+    py '
+all, little = (json.load(open(x + ".json"))["plans"][0] for x in ("all", "little"))
+n = 40000 * 200 * 8
+assert little["measured"]["unspilled_bytes"] < 5.5 * n, little["measured"]
+a, b = (x["loops"][0]["turn"]["seconds"] for x in (all, little))
+assert b > 2 * a, (a, b)'
+}

@@ -139,3 +139,42 @@ assert abs(np.load("c.npy") - want) < 1e-12 * want'
         "$PYTHON" "$ROOT/tests/cli/sparse-random.py" judge
     done
 }
+
+@test "products with a vector beyond the caches, by rows and by columns, with NaN and infinity" {
+    cat >p.tra <<'END'
+input A from "a.h5"
+input x from "x.h5"
+input z from "z.h5"
+y[i] as dense = sum A[i,j] * x[j]
+v[j] as dense = sum A[i,j] * z[i]
+output y
+output v
+END
+    for t in f8 f4; do
+        py '
+import scipy.sparse as sp
+t, n, m, r = sys.argv[1], 1500, 150000, np.random.default_rng(5)
+length = r.choice([0, 1, 2, 3, 5, 17, 200], n)
+a = sp.coo_matrix((np.ones(length.sum()), (np.repeat(np.arange(n), length), r.integers(0, m, length.sum()))), (n, m)).tocsr()
+a.data = (r.random(a.nnz) + .1).astype(t)
+x, z = r.integers(-9, 9, m).astype(t), r.integers(-9, 9, n).astype(t)
+x[a.indices[5]], x[a.indices[70]], z[7], z[11], z[12] = np.nan, np.inf, np.nan, -np.inf, 0
+a.data[a.indptr[12]:a.indptr[13]], a.data[a.indptr[40]] = np.inf, np.nan
+sp.save_npz("a.npz", a), np.save("x.npy", x), np.save("z.npy", z)' $t
+        for f in a.npz x.npy z.npy; do tra import -q $f -o ${f%.*}.h5 || return 1; done
+        for how in "" "--without R1-8"; do
+            tra run -q p.tra $how
+            py '
+import scipy.sparse as sp
+t, a, x, z = sys.argv[1], sp.load_npz("a.npz").astype("f8"), np.load("x.npy"), np.load("z.npy")
+y, v = np.zeros(a.shape[0]), np.zeros(a.shape[1])
+row = np.repeat(np.arange(len(y)), np.diff(a.indptr))
+with np.errstate(all="ignore"):
+    np.add.at(y, row, a.data * x[a.indices]), np.add.at(v, a.indices, a.data * z[row])
+assert np.isnan(y).any() and np.isnan(v).any() and np.isinf(v).any()
+for name, want in ("y", y), ("v", v):
+    got = h5py.File(name + ".h5")["data"][...]
+    assert np.allclose(got, want, rtol=1e-4 if t == "f4" else 1e-12, atol=1e-3 if t == "f4" else 1e-10, equal_nan=True)' $t
+        done
+    done
+}
