@@ -54,10 +54,11 @@ typedef struct tra_rates {
     TRA_RATES(X)
     TRA_UNHIDDEN(X)
 #undef X
+    double interpreted; /* steps that kernels of statements take in a second where they are not compiled; 0: they are */
 } tra_rates;
 /* Of a site with one thread. */
 tra_rates tra_rates_builtin(void);
-/* The same site when kernels are not compiled, but interpreted by so many threads. */
+/* The same site when kernels of statements are not compiled, but interpreted by so many threads. */
 tra_rates tra_rates_interpreted(tra_rates r, int threads);
 /* Have all rates been measured that every machine has, that is, all but network and touch? */
 bool tra_rates_known(const tra_rates *r);

@@ -30,7 +30,7 @@ tra_rates tra_rates_builtin(void) {
 
 tra_rates tra_rates_interpreted(tra_rates r, int threads) {
     enum { STEPS = 20000000 }; /* of whatever kind, in a second */
-    r.entries = r.gathers = r.inserts = r.merges = r.hashes = r.operations = (double)STEPS * threads;
+    r.interpreted = (double)STEPS * threads;
     return r;
 }
 
@@ -52,7 +52,8 @@ bool tra_rates_known(const tra_rates *r) {
 }
 
 tra_storel_costs tra_rates_kernels(const tra_rates *r, int threads) {
-    double n = threads > 1 ? threads : 1;
+    double n = threads > 1 ? threads : 1, steps = r->interpreted / n;
+    if (steps > 0) return tra_storel_costs_at(&(tra_storel_rates){steps, steps, steps, steps, steps, steps});
     return tra_storel_costs_at(&(tra_storel_rates){r->entries / n, r->gathers / n, r->inserts / n, r->merges / n,
                                                    r->hashes / n, r->operations / n});
 }
@@ -88,7 +89,7 @@ double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *
     static const double GATHERS = 5; /* gathers take as long as an operation on an entry; threads share them out */
     size_t size = tra_dtype_size(t);
     double pace = k ? tra_kernel_pace(k) : 0;
-    if (pace > 0) return busiest * pace * 1e-9 * (rates->entries > 0 ? 1 : tra_rates_builtin().memory / rates->memory);
+    if (pace > 0) return busiest * pace * 1e-9 * (rates->entries > 0 || rates->interpreted > 0 ? 1 : tra_rates_builtin().memory / rates->memory);
     bool held = tra_is_held(l) || (r && tra_is_held(r));
     double share = k ? tra_kernel_lapack_share(k, &l->cat->bound) : 0; /* in f64, whatever the operands are */
     if (share > 0) return busiest / (share * rates->flops_f64);
