@@ -269,6 +269,8 @@ static void predict_spills(tra_plan *p, const held_bytes *during, int threads, i
         p->scratch = tra_max64(p->scratch, op->predicted.spill);
         int64_t likely = tra_max64(0, tra_min64(during[i].expected, during[i].expected + more));
         p->scratch_expected = tra_max64(p->scratch_expected, tra_min64(likely, op->predicted.spill));
+        bool fits = during[i].least <= budget;
+        op->predicted.spill_likely = fits ? 0 : tra_min64(during[i].expected, op->predicted.spill);
     }
 }
 
@@ -356,7 +358,7 @@ static void walk_op(tra_plan *p, walk *w, int i) {
     bool early = op->orders.scan.first >= 0 && op->orders.scan.first < i; /* with the first of its scan */
     op->predicted.cost.disk_read = op->predicted.cost.disk_write = tra_size_exactly(0);
     op->predicted.cost.made = 0;
-    op->predicted.spill = 0;
+    op->predicted.spill = op->predicted.spill_likely = 0;
     op->predicted.least_memory = w->base;
     w->held[i] = held_of(p, w, i, here, &takes);
     if (!early) held_add(&w->now, &w->held[i], 1);

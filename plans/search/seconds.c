@@ -187,8 +187,8 @@ static double export_seconds(const tra_op *op, const tra_rates *rates) {
 /* Seconds for what a stage spills to scratch beyond what the stage before it had there, and reads again. */
 static double spill_seconds(const tra_op *op, int64_t *before, const tra_rates *rates) {
     if (!tra_op_is_stage(op)) return 0;
-    double more = (double)tra_max64(0, op->predicted.spill - *before);
-    *before = op->predicted.spill;
+    double more = (double)tra_max64(0, op->predicted.spill_likely - *before);
+    *before = op->predicted.spill_likely;
     return more / rates->disk_write + more / rates->disk_read;
 }
 
