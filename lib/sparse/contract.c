@@ -148,16 +148,34 @@ static const char *element(const void *data, tra_dtype t, int64_t i) {
     return (const char *)data + i * (int64_t)tra_dtype_size(t);
 }
 
+/* Adds entry k of a part of a row times dense elements of another type, from `from` on, to those of the result. */
+static void add_converted(const tra_contraction *x, const steps *w, const tra_row_part *row, int64_t k, int64_t from,
+                          int64_t to) {
+    static const uint32_t here = 0;
+    const tra_array *dense = &x->in[w->o]->array;
+    double own[TRA_STRIP];
+    for (int64_t j = 0; j < w->width; j += TRA_STRIP) {
+        int64_t n = tra_min64(TRA_STRIP, w->width - j);
+        const void *d = tra_load(dense->data, dense->dtype, from + j, 1, n, x->t, own);
+        x->loops->add_rows(element(row->value, x->t, k), &here, 1, d, 0,
+                           (char *)(uintptr_t)element(x->out->data, x->t, to + j), n);
+    }
+}
+
 /* Adds the products of a part of a row; the row's other labels lead to d in the dense operand and c in the result. */
 static void meet(const tra_contraction *x, const steps *w, const tra_row_part *row, int64_t d, int64_t c, int last) {
     const tra_array *dense = &x->in[w->o]->array;
     int64_t sd = last < 0 ? 0 : x->s[w->o][last], sc = last < 0 ? 0 : x->sc[last];
-    bool sparse = x->in[w->o]->sparse, slow = w->careful || (sparse && !tra_finite(row->value, x->t, row->n));
+    bool sparse = x->in[w->o]->sparse, finite = !sparse || tra_finite(row->value, x->t, row->n);
+    bool converts = w->careful && w->vector && finite && x->out->dtype == x->t, slow = w->careful || !finite;
     for (int i = 0; i < w->n; i++) {
         int64_t from = d + w->d[i], to = c + w->c[i];
         const void *dp = element(dense->data, dense->dtype, from);
         void *cp = (char *)(uintptr_t)element(x->out->data, x->out->dtype, to);
-        if (slow) {
+        if (converts) {
+            for (int64_t k = 0; k < row->n; k++)
+                add_converted(x, w, row, k, from + row->column[k] * sd, to + row->column[k] * sc);
+        } else if (slow) {
             for (int64_t k = 0; k < row->n; k++)
                 for (int64_t j = 0; j < w->width; j++)
                     add_slowly(x, to + row->column[k] * sc + j, row->value, k, dense->data, dense->dtype,

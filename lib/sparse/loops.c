@@ -92,19 +92,57 @@ static int64_t scatters_int(const tra_rows_view *v, int64_t r, int64_t end, cons
     return end;
 }
 
+enum { LANES = 8 };
+typedef uint64_t lanes __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
+
+/* c[j] += the sum over k of v[k] d[column[k] * sd + j], of LANES elements, whose products fit as all factors have 32
+ * bits. False: they have more, or a sum does not fit; then c is as it was. */
+TRA_ANY_TARGET static bool add_lanes(const int64_t *v, const uint32_t *column, int64_t n, const int64_t *d, int64_t sd,
+                                     int64_t *c) {
+    const uint64_t half = UINT64_C(1) << 31;
+    lanes sum = *(const lanes *)c, wide = {0}, signs = {0};
+    for (int64_t k = 0; k < n; k++) {
+        const lanes y = *(const lanes *)(d + column[k] * sd), product = y * (uint64_t)v[k], after = sum + product;
+        wide |= (y + half) | ((uint64_t)v[k] + half);
+        signs |= (sum ^ after) & (product ^ after);
+        sum = after;
+    }
+    wide = (wide >> 32) | (signs >> 63);
+    uint64_t any = ((wide[0] | wide[1]) | (wide[2] | wide[3])) | ((wide[4] | wide[5]) | (wide[6] | wide[7]));
+    if (any == 0) *(lanes *)c = sum;
+    return any == 0;
+}
+
+static void add_rows_int(const void *vv, const uint32_t *column, int64_t n, const void *dd, int64_t sd, void *cc,
+                         int64_t width) {
+    const int64_t *v = vv, *d = dd;
+    int64_t *c = cc;
+    bool over = false;
+    for (int64_t j = 0, here; j < width; j += here) {
+        here = tra_min64(LANES, width - j);
+        if (here == LANES && add_lanes(v, column, n, d + j, sd, c + j)) continue;
+        for (int64_t i = j; i < j + here; i++) {
+            int64_t sum = c[i];
+            for (int64_t k = 0; k < n; k++) over |= add_product(&sum, v[k], d[column[k] * sd + i]);
+            c[i] = sum;
+        }
+    }
+    tra_overflow |= over;
+}
+
 static void spread_rows_int(const void *vv, const uint32_t *column, int64_t n, const void *dd, int64_t sd, void *cc,
                             int64_t sc, int64_t width) {
     const int64_t *v = vv, *d = dd;
     int64_t *c = cc;
     bool over = false;
-    for (int64_t k = 0; k < n; k++)
-        for (int64_t j = 0; j < width; j++) over |= add_product(c + column[k] * sc + j, v[k], d[column[k] * sd + j]);
+    for (int64_t k = 0; k < n; k++) {
+        int64_t *to = c + column[k] * sc;
+        if (width >= LANES)
+            add_rows_int(v + k, column + k, 1, dd, sd, to, width);
+        else
+            for (int64_t j = 0; j < width; j++) over |= add_product(to + j, v[k], d[column[k] * sd + j]);
+    }
     tra_overflow |= over;
-}
-
-static void add_rows_int(const void *v, const uint32_t *column, int64_t n, const void *d, int64_t sd, void *c,
-                         int64_t width) {
-    spread_rows_int(v, column, n, d, sd, c, 0, width);
 }
 
 #define LOOPS(suffix)                                                                                                  \

@@ -89,7 +89,8 @@ double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *
     static const double GATHERS = 5; /* gathers take as long as an operation on an entry; threads share them out */
     size_t size = tra_dtype_size(t);
     double pace = k ? tra_kernel_pace(k) : 0;
-    if (pace > 0) return busiest * pace * 1e-9 * (rates->entries > 0 || rates->interpreted > 0 ? 1 : tra_rates_builtin().memory / rates->memory);
+    bool paced = rates->entries > 0 || rates->interpreted > 0; /* else by what is known of the machine */
+    if (pace > 0) return busiest * pace * 1e-9 * (paced ? 1 : tra_rates_builtin().memory / rates->memory);
     bool held = tra_is_held(l) || (r && tra_is_held(r));
     double share = k ? tra_kernel_lapack_share(k, &l->cat->bound) : 0; /* in f64, whatever the operands are */
     if (share > 0) return busiest / (share * rates->flops_f64);

@@ -178,3 +178,29 @@ for name, want in ("y", y), ("v", v):
         done
     done
 }
+
+@test "whole numbers times dense columns, as many as vectors have and fewer, of other types: numpy's, and what does not fit" {
+    "$PYTHON" -c 'import numpy as np, scipy.sparse as sp
+r = np.random.default_rng(7)
+a = sp.random(60, 50, .2, random_state=r, format="csr"); a.data = r.integers(-2**40, 2**40, a.nnz); sp.save_npz("a.npz", a)
+a.data = r.integers(1, 4, a.nnz); sp.save_npz("s.npz", a)
+for n, x in (("x", r.integers(-9, 9, (50, 19))), ("w", r.integers(-2**20, 2**20, (50, 19))), ("f", r.integers(-9, 9, (60, 3)))):
+    np.save(n, x)
+np.save("i", r.integers(-9, 9, (50, 19)).astype("i4")); np.save("t", r.integers(0, 2, (60, 11)).astype(bool))
+x = np.full((50, 19), 1); x[:, 9] = 2**62; np.save("o", x)'
+    for m in a s; do tra import -q $m.npz --block 60x25 -o $m.h5; done
+    for x in x w f i t o; do tra import -q $x.npy -o $x.h5; done
+    check() { # matrix, dense, statement, numpy
+        printf '%s\n' "input A from \"$1.h5\"" "input X from \"$2.h5\"" "$3" 'output C to "c.npy"' >p.tra
+        rm -f c.npy
+        status 0 tra run -q --codegen off p.tra
+        "$PYTHON" -c 'import sys, numpy as np, scipy.sparse as sp
+a, x = sp.load_npz(sys.argv[1] + ".npz").toarray(), np.load(sys.argv[2] + ".npy").astype("i8")
+assert (np.load("c.npy") == eval(sys.argv[3])).all(), sys.argv' "$1" "$2" "$4"
+    }
+    for x in x w i; do check a $x 'C[i,k] as dense = sum A[i,j] * X[j,k]' 'a @ x'; done
+    for x in f t; do check s $x 'C[j,k] as dense = sum X[i,k] * A[i,j]' 'a.T @ x'; done
+    printf '%s\n' 'input A from "s.h5"' 'input X from "o.h5"' 'C[i,k] = sum A[i,j] * X[j,k]' 'output C to "c.npy"' >p.tra
+    status 3 tra run -q --codegen off p.tra
+    [[ $output == *'does not fit i64'* ]]
+}
