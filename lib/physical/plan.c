@@ -212,11 +212,6 @@ static bool has_ended(const tra_plan *p, const tra_op *op, int j) {
     return j < (op->orders.scan.first >= 0 ? op->orders.scan.first : op->id) && !tra_op_overlaps(&p->ops[j]);
 }
 
-/* Does the operator wait for the whole result of j before it reads anything? On one site j has read all by then. */
-static bool is_awaited(const tra_plan *p, const tra_op *op, int j) {
-    return p->sites == 1 && (op->in[0] == j || op->in[1] == j) && p->ops[j].type.cat->n == 1;
-}
-
 bool tra_op_is_only_reader(const tra_plan *p, const tra_op *op, int side) {
     bool many = tra_op_is(op->op, TRA_SPLITS);
     int mine = tra_op_viewed(p, op->in[side], &many), readers = 0;
@@ -235,7 +230,7 @@ bool tra_op_is_only_block_reader(const tra_plan *p, const tra_op *op, int side) 
     int mine = tra_op_holder(p, op->in[side], &many);
     if (lasts(p, mine, op) || lasts(p, tra_op_viewed(p, op->in[side], &many), op)) return false;
     for (int j = 0; j < p->nops && !many; j++) {
-        if (has_ended(p, op, j) || is_awaited(p, op, j)) continue;
+        if (has_ended(p, op, j)) continue;
         for (int k = 0; k < 2; k++) {
             if (p->ops[j].in[k] < 0 || (j == op->id && k == side)) continue;
             if (tra_op_holder(p, p->ops[j].in[k], &other) == mine) return false;
