@@ -10,6 +10,7 @@
 
 #include "../kernel/kernel.h"
 #include "../relation/labels.h"
+#include "group.h"
 
 /* The columns of a tensor of that rank: first those of the labels (entries: one of each dimension, positions where it
  * has no labels; table: of the rows, where these have labels), then the values (entries: one column; table: one, or of
@@ -60,6 +61,17 @@ typedef struct tra_pivot {
     const char *hint;
 } tra_pivot;
 extern const tra_rows_ops tra_pivot_ops;
+
+/* Of rows with keys, a column and a value, which have each pair of these once: the states of groups by the keys, whose
+ * aggregates are the first values of the column's values. data: a tra_pivot_wide. */
+enum { TRA_PIVOT_KEYS = 64 };
+typedef struct tra_pivot_wide {
+    const tra_schema *in; /* keys, TRA_PIVOT_KEYS at most, the column, the value */
+    tra_pivot_key key;    /* of the column */
+    const tra_group *g;
+    int64_t most; /* groups */
+} tra_pivot_wide;
+extern const tra_rows_ops tra_pivot_wide_ops;
 /* The same for a block of rows of the matrix, of rows that are a part of all: a join of the positions of the block's
  * rows (i64) with these. What a part has no entries for is 0. */
 extern const tra_rows_ops tra_pivot_block_ops;

@@ -1,6 +1,6 @@
 /* pivot.c - rows of two keys and a value as the entries of a matrix. */
 #include "border.h"
-#include "group.h"
+#include "order.h"
 
 #include "../relation/rows.h"
 #include "table_int.h"
@@ -20,15 +20,9 @@ static int64_t pivot_bytes(const void *data, const tra_cell *a, const tra_cell *
     return tra_rows_room(out->array.dtype, tra_min64(rows, out->array.ext.v[0]), rows);
 }
 
-/* The place of row i's key along its dimension, -1 after a failure. */
-static int64_t place_of(const tra_pivot *p, int k, const tra_batch *b, int64_t i) {
-    const tra_column *c = &p->in->v[k];
-    const tra_pivot_key *key = &p->key[k];
-    if (b->v[k].state && b->v[k].state[i] == TRA_STATE_NULL) {
-        tra_kernel_fail("a key of pivot is NULL in column `%s`; select(T, !isnull(...)) leaves such rows out", c->name);
-        return -1;
-    }
-    int64_t v = tra_value_whole(c, &b->v[k], i);
+/* The place of value i of a column among those of the key, -1 after a failure. */
+static int64_t place_among(const tra_pivot_key *key, const tra_column *c, const tra_vector *from, int64_t i) {
+    int64_t v = tra_value_whole(c, from, i);
     if (!key->whole) return key->place ? key->place[v] : v;
     int64_t at = key->n > 0 ? v - key->whole[0] : 0; /* numbers without gaps are their own places */
     if (at >= 0 && at < key->n && key->whole[at] == v) return at;
@@ -37,6 +31,14 @@ static int64_t place_of(const tra_pivot *p, int k, const tra_batch *b, int64_t i
     if (at < key->n && key->whole[at] == v) return at;
     tra_kernel_fail("column `%s` has the value %" PRId64 ", of which the statistics of its file do not know", c->name,
                     v);
+    return -1;
+}
+
+/* The same of row i's key along its dimension, which may not be NULL. */
+static int64_t place_of(const tra_pivot *p, int k, const tra_batch *b, int64_t i) {
+    const tra_column *c = &p->in->v[k];
+    if (!b->v[k].state || b->v[k].state[i] != TRA_STATE_NULL) return place_among(&p->key[k], c, &b->v[k], i);
+    tra_kernel_fail("a key of pivot is NULL in column `%s`; select(T, !isnull(...)) leaves such rows out", c->name);
     return -1;
 }
 
@@ -128,3 +130,68 @@ static void block_run(const void *data, const tra_cell *a, const tra_cell *rows,
 }
 
 const tra_rows_ops tra_pivot_block_ops = {.scratch = block_scratch, .bytes = block_bytes, .run = block_run};
+
+/* ---- a table ------------------------------------------------------------------------------------------------------
+ */
+
+static int64_t wide_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    const tra_pivot_wide *p = data;
+    (void)ext_b;
+    int64_t rows = ext_a->v[0], vectors = tra_vectors_bytes(p->in->n) + tra_vectors_bytes(tra_group_states(p->g)->n);
+    return tra_add_most(vectors, tra_mul_most(tra_add_most(tra_mul_most(4, rows), 1), sizeof(int64_t)));
+}
+
+static int64_t wide_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *buf) {
+    const tra_pivot_wide *p = data;
+    (void)b, (void)out, (void)buf;
+    return tra_columns_room(tra_group_states(p->g), tra_min64(a->array.ext.v[0], p->most));
+}
+
+/* The value of row i becomes that of its column in row `to`. */
+static void put_wide(const tra_pivot_wide *p, const tra_batch *in, int64_t i, const tra_batch *out, int64_t to) {
+    int keys = tra_group_keys(p->g);
+    const tra_vector *column = &in->v[keys], *value = column + 1;
+    if ((column->state && column->state[i]) || (value->state && value->state[i])) return;
+    int64_t at = place_among(&p->key, &p->in->v[keys], column, i);
+    size_t size = tra_coltype_size(p->in->v[keys + 1].type);
+    if (at < 0) return;
+    const tra_vector *v = &out->v[tra_group_state(p->g, (int)at)];
+    memcpy((char *)v->values + (size_t)to * size, (const char *)value->values + (size_t)i * size, size);
+    v->state[to] = TRA_STATE_VALUE;
+}
+
+static void wide_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *buf) {
+    const tra_pivot_wide *p = data;
+    const tra_schema *states = tra_group_states(p->g);
+    tra_batch in, made = {.v = (tra_vector *)((char *)buf + tra_vectors_bytes(p->in->n))};
+    int keys = tra_group_keys(p->g);
+    (void)b;
+    if (!tra_open_rows(a, p->in, true, buf, &in)) {
+        tra_columns_begin(out, states, 0, &made);
+        return;
+    }
+    int64_t n = in.rows, most = tra_min64(n, p->most);
+    int64_t *at = (int64_t *)((char *)made.v + tra_vectors_bytes(states->n)), *begin = at + n, groups;
+    int *key = (int[TRA_PIVOT_KEYS]){0};
+    for (int k = 0; k < keys; k++) key[k] = k;
+    for (int64_t i = 0; i < n; i++) at[i] = i;
+    tra_order_rows(&in, keys, key, NULL, at, n, begin);
+    groups = n ? tra_order_runs(&in, keys, key, at, n, begin) : 0;
+    tra_columns_begin(out, states, most, &made);
+    if (groups > most) {
+        tra_kernel_fail("pivot has more rows than the statistics of the file let it have: import the table again");
+        groups = 0;
+    }
+    int64_t *first = begin + n + 1;
+    for (int64_t g = 0; g < groups; g++) first[g] = at[begin[g]];
+    for (int k = 0; k < keys; k++) tra_gather_rows(&made.v[k], 0, &in.v[k], p->in->v[k].type, first, groups);
+    for (int c = keys; c < states->n; c++) {
+        memset(made.v[c].values, 0, (size_t)groups * tra_coltype_size(states->v[c].type));
+        memset(made.v[c].state, TRA_STATE_NULL, (size_t)groups);
+    }
+    for (int64_t g = 0; g < groups; g++)
+        for (int64_t i = begin[g]; i < begin[g + 1]; i++) put_wide(p, &in, at[i], &made, g);
+    tra_columns_end(out, states, groups);
+}
+
+const tra_rows_ops tra_pivot_wide_ops = {.scratch = wide_scratch, .bytes = wide_bytes, .run = wide_run};

@@ -1,4 +1,5 @@
 /* table_group.c - group: the groups of each block first, where aggregates have states, then those of all blocks. */
+#include "../../lib/table/border.h"
 #include "table_bounds.h"
 #include "table_estimates.h"
 #include "table_parts.h"
@@ -132,9 +133,10 @@ static const tra_colexpr *const *key_expressions(const tra_table_builder *w) {
     return x;
 }
 
-/* One pass (lib/table/group.h) over `in`, which is `rows`, all rows in one block, or states of them. */
+/* One pass (lib/table/group.h) over `in`, which is `rows`, all rows in one block, or states of them; or with wide,
+ * PARTIAL of what pivot makes of `in`. */
 static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *rows, const tra_group_column *columns,
-                            tra_group_pass pass) {
+                            tra_group_pass pass, const tra_pivot_key *wide) {
     tra_group *g;
     tra_err e = {0};
     const tra_schema *s = rows->type.columns;
@@ -148,6 +150,8 @@ static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *
     int64_t most = tra_max64(1, tra_table_groups_most(w->b->g, w->in, s, w->op.nterms, x));
     most = tra_min64(most, tra_max64(1, tra_table_combinations_most(w->b->g, w->in, w->op.nterms, x)));
     tra_group_bound(g, most);
+    tra_pivot_wide *p = tra_new(w->b->arena, tra_pivot_wide);
+    if (wide) *p = (tra_pivot_wide){.in = in->type.columns, .key = *wide, .g = g, .most = most};
     double blocks = pass == TRA_GROUP_PARTIAL ? (double)tra_max64(1, in->type.cat->n) : 1;
     double each = (double)tra_type_entries(&rows->type).expected / blocks;
     double groups = blocks * tra_table_groups_expected(s, w->op.nterms, x, each);
@@ -163,8 +167,8 @@ static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *
                                                .divides = true,
                                                .all = pass == TRA_GROUP_PARTIAL || most == INT64_MAX ? 0 : most,
                                                .flops = 20.0 * (1 + w->op.nterms + w->op.naggs),
-                                               .ops = &tra_group_ops,
-                                               .data = g});
+                                               .ops = wide ? &tra_pivot_wide_ops : &tra_group_ops,
+                                               .data = wide ? (const void *)p : g});
 }
 
 /* Brings the states of all blocks together: in one block, or, where they may be too many for that, in parts by ranges
@@ -211,9 +215,28 @@ static bool one_pass_is_better(const tra_table_builder *w, const tra_node *rows,
 
 tra_node *tra_table_group_rows(tra_table_builder *w, tra_node *rows, const tra_group_column *columns, bool states) {
     if (!states || rows->type.cat->n == 1 || one_pass_is_better(w, rows, columns))
-        return group_pass(w, tra_table_one_block(w, rows, 1), rows, columns, TRA_GROUP_WHOLE);
-    tra_node *partial = group_pass(w, rows, rows, columns, TRA_GROUP_PARTIAL);
-    return group_pass(w, gather_states(w, partial), rows, columns, TRA_GROUP_FINAL);
+        return group_pass(w, tra_table_one_block(w, rows, 1), rows, columns, TRA_GROUP_WHOLE, NULL);
+    tra_node *partial = group_pass(w, rows, rows, columns, TRA_GROUP_PARTIAL, NULL);
+    return group_pass(w, gather_states(w, partial), rows, columns, TRA_GROUP_FINAL, NULL);
+}
+
+tra_node *tra_table_group_wide(tra_table_builder *w, const tra_pivot_key *key, const tra_group_column *columns) {
+    tra_arena *a = w->b->arena;
+    int nkeys = w->op.nterms;
+    tra_column *v = tra_news(a, tra_column, nkeys + w->op.naggs);
+    tra_schema *s = tra_new(a, tra_schema);
+    tra_node *rows = tra_new(a, tra_node); /* as if each row had a column for each value */
+    memcpy(v, w->in->type.columns->v, (size_t)nkeys * sizeof *v);
+    for (int i = 0; i < w->op.naggs; i++) {
+        v[nkeys + i] = w->in->type.columns->v[nkeys + 1];
+        v[nkeys + i].name = columns[i].name;
+        v[nkeys + i].nullable = true;
+    }
+    *s = (tra_schema){nkeys + w->op.naggs, v};
+    *rows = *w->in;
+    rows->type.columns = s;
+    tra_node *partial = group_pass(w, w->in, rows, columns, TRA_GROUP_PARTIAL, key);
+    return group_pass(w, gather_states(w, partial), rows, columns, TRA_GROUP_FINAL, NULL);
 }
 
 /* ---- the operator ------------------------------------------------------------------------------------------- */

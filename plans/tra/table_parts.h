@@ -77,6 +77,10 @@ const char *tra_composed_aggregate(int i);
 /* table_group.c: the groups of rows whose first columns are the keys; w->op says how keys are called. states: all
  * aggregates have states, so that groups are made block by block first. */
 tra_node *tra_table_group_rows(tra_table_builder *w, tra_node *rows, const tra_group_column *columns, bool states);
+/* The same where aggregates are the first values that rows of w->in, whose columns are keys, a column and a value, have
+ * beside each value of that column. */
+struct tra_pivot_key;
+tra_node *tra_table_group_wide(tra_table_builder *w, const struct tra_pivot_key *key, const tra_group_column *columns);
 /* table_group_parts.c: the same where some aggregates have no states. divides: has the table so many rows that it
  * should be divided for these? */
 bool tra_table_divides_groups(tra_table_builder *w, tra_node *rows, const tra_group_column *columns);

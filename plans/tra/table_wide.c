@@ -1,6 +1,8 @@
 /* table_wide.c - pivot(T, [keys], column, value, aggregate): a row for each group, a column for each value of a column.
  */
+#include "../../lib/table/border.h"
 #include "table_derived.h"
+#include "table_parts.h"
 
 #include <string.h>
 
@@ -65,8 +67,33 @@ static bool read_options(tra_table_builder *w, const tra_ast **values, const cha
     return true;
 }
 
+/* The rows of groups with keys, a column and a value, as rows of the keys with n columns: aggregates that stand in a
+ * list of arguments, first(if(column == value, aggregate, null)). */
+static tra_node *make_wide(const tra_deriving *d, tra_node *groups, const tra_pivot_key *key, int n, tra_ast **wide) {
+    tra_arena *a = d->b->arena;
+    tra_table_builder one = {.b = d->b, .call = d->call, .in = groups, .op.op = TRA_TABLE_GROUP};
+    tra_table_scope sc = tra_table_scope_of(&one);
+    tra_table_agg *agg = tra_news(a, tra_table_agg, n);
+    tra_group_column *columns = tra_news(a, tra_group_column, n);
+    const tra_ast *keys = wide[0];
+    for (int k = 0; k < keys->nkids; k++)
+        if (!tra_table_add_term(&one, keys->kids[k])) return NULL;
+    for (int i = 0; i < n; i++) {
+        const tra_ast *x = wide[1 + i];
+        tra_table_term t;
+        if (!tra_table_build_term(&sc, x->text, x->kids[0]->kids[0], &t)) return NULL;
+        agg[i] = (tra_table_agg){.name = x->text, .f = TRA_AGGREGATE_FIRST, .ast = t.ast};
+        columns[i] = (tra_group_column){.name = x->text, .f = TRA_AGGREGATE_FIRST, .column = keys->nkids + i};
+        for (int k = 0; k < keys->nkids + i; k++)
+            if (strcmp(k < keys->nkids ? one.op.term[k].name : agg[k - keys->nkids].name, x->text) == 0) return NULL;
+    }
+    one.op.agg = agg;
+    one.op.naggs = n;
+    return tra_table_record(&one, tra_table_group_wide(&one, key, columns));
+}
+
 /* The groups by the keys and the column come first, with the aggregate as a value, so that the many columns are made of
- * few rows: first(if(column == value, aggregate, null)). */
+ * few rows. */
 tra_node *tra_table_wide(tra_table_builder *w) {
     enum { TABLE, KEYS, COLUMN, VALUE, AGGREGATE, ARGUMENTS };
     const tra_deriving d = {w->b, w->call, w->in, w->in_name};
@@ -96,13 +123,13 @@ tra_node *tra_table_wide(tra_table_builder *w) {
                                                    tra_derive_named(&d, value, aggregate)});
     if (!groups) return NULL;
     const tra_column *of = &groups->type.columns->v[keys->nkids];
+    tra_pivot_key key = {0};
     heading *v;
     int n = 0;
     if (values) {
         v = tra_news(a, heading, values->nkids + 1);
         if (!listed(&d, values, prefix, v, &n)) return NULL;
     } else {
-        tra_pivot_key key = {0};
         const tra_dim_labels *labels;
         if (!tra_table_key_values(w, of, column, &key, &labels)) return NULL;
         if (key.n > MAXCOLUMNS)
@@ -128,6 +155,8 @@ tra_node *tra_table_wide(tra_table_builder *w) {
         if (counts) x = tra_derive_call(&d, "ifnull", 2, (tra_ast *[]){x, tra_derive_int(&d, 0)});
         args[keys->nkids + i] = tra_derive_named(&d, v[i].name, x);
     }
-    tra_node *out = tra_derive_op(&d, TRA_TABLE_GROUP, groups, NULL, n + 1, wide);
+    bool direct = !values && keys->nkids > 0 && keys->nkids <= TRA_PIVOT_KEYS;
+    tra_node *out = direct ? make_wide(&d, groups, &key, n, wide) : NULL;
+    if (!out) out = tra_derive_op(&d, TRA_TABLE_GROUP, groups, NULL, n + 1, wide);
     return counts ? tra_derive_op(&d, TRA_TABLE_PROJECT, out, NULL, keys->nkids + n, args) : out;
 }

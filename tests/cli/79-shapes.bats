@@ -134,3 +134,20 @@ wrong() {
     wrong "generate_series(1, 2)" "series"
     wrong "pivot_table(T, k)" "pivot(T, [key]"
 }
+
+@test "a pivot with thousands of columns takes the memory of its result, not a column of all rows for each" {
+    awk 'BEGIN { print "k,c,v"; for (i = 0; i < 20000; i++) print i % 50 ",n" (i * 7) % 3000 "," i % 11 }' >t.csv
+    tra import -q --table t.csv -o t.h5
+    echo 'input t from "t.h5"
+P = pivot(t, [k], c, v, sum)
+R = group(unpivot(project(P, k, n0, n7, n2999), [n0, n7, n2999], name = c, value = v), [k, c], v = max(v))
+S = select(R, !isnull(v))
+W = order(select(group(t, [k, c], v = sum(v)), in(c, "n0", "n7", "n2999")), [k, c])
+output P
+output S
+output W' >p.tra
+    status 0 tra run -q --memory 128M p.tra
+    tra head -n 500 S.h5 >got
+    tra head -n 500 W.h5 | diff - got
+    [ "$(tra info --format json P.h5 | grep -o '"name"' | wc -l)" -ge 3001 ]
+}
