@@ -209,7 +209,7 @@ static bool check_left(reading *r, const tra_stmt *st, bool known) {
         bool of_macro = find_label(s, tra_arena_printf(r->b->arena, "%s'", x->text)) >= 0;
         tra_diag_error(r->b->d, x->span,
                        of_macro ? "labels of a macro are its own; make this one a parameter: def f(X, i) = X[i] ..."
-                                : "each label of the result needs a dimension that says how far it runs; gen(0, [10]) is ten zeros",
+                                : "each label of the result needs a dimension on the right; gen(0, [10]) is ten zeros",
                        "label '%s' is nowhere on the right", x->text);
         ok = false;
     }
@@ -238,7 +238,7 @@ static bool check_aggregation(reading *r, const tra_stmt *st) {
         if (on_left(s, l)) continue;
         aggregated++;
         if (!st->agg) {
-            const char *counted = "slice(X, [%s:%s+1]) is the part of X that the counter %s stands for, which is no label";
+            const char *counted = "slice(X, [%s:%s+1]) is the part of X that the counter %s stands for: it is no label";
             const char *advice = "write sum, mean, max, min, prod, argmax or argmin after '=': %s[...] = sum ...";
             tra_diag_error(
                 r->b->d, r->bound_at[l],

@@ -101,7 +101,7 @@ static tra_ast *resolve_name(const tra_table_scope *sc, const tra_ast *x) {
             tra_diag_error(sc->b->d, x->span,
                            s->node->type.columns || s->node->type.cat->bound.n > 0
                                ? "expressions over columns read columns and params"
-                               : "one = gen(1, [1]); v[i] = one[i] * s; cross(T, table(v)) has the number s as a column",
+                               : "one = gen(1, [1]); v[i] = one[i] * s; cross(T, table(v)) has it as a column",
                            "'%s' is a relation, not a column", x->text);
             return NULL;
         }
