@@ -17,7 +17,7 @@ typedef struct rows_product {
     bool vector;                 /* these lie side by side, in the dense operand too */
     int cut;                     /* the label that is cut; -1: none */
     double pieces;               /* into so many */
-    double near;                 /* bytes of the dense operand that entries of one row look for */
+    double read, written;        /* bytes of the dense operand, and of the result, that entries of one row look for */
 } rows_product;
 
 static bool is_among(const int8_t *label, int n, int l) { return memchr(label, l, (size_t)n) != NULL; }
@@ -31,9 +31,16 @@ static bool look(const tra_kernel *join, const tra_type *a, const tra_type *b, r
     const tra_dims *ext = &in[o]->cat->bound, *other = &in[!o]->cat->bound;
     const int8_t *label = join->in[o], *dense = join->in[!o];
     if (ext->n < 2 || ext->n != join->rank[o] || other->n != join->rank[!o]) return false;
-    double near = (double)tra_dtype_size(in[!o]->dtype);
-    for (int d = 0; d < other->n; d++) near *= dense[d] == label[0] ? 1 : (double)other->v[d];
-    *x = (rows_product){.near = near,
+    double size = (double)tra_dtype_size(in[!o]->dtype), read = size, written = size;
+    for (int d = 0; d < other->n; d++) read *= dense[d] == label[0] ? 1 : (double)other->v[d];
+    for (int l = 0; l < join->nout; l++) {
+        const int8_t *at = memchr(label, join->out[l], (size_t)ext->n);
+        const int8_t *also = memchr(dense, join->out[l], (size_t)other->n);
+        if (join->out[l] != label[0])
+            written *= at ? (double)ext->v[at - label] : also ? (double)other->v[also - dense] : 1;
+    }
+    *x = (rows_product){.read = read,
+                        .written = written,
                         .entries = (double)tra_type_entries(in[o]).expected / (double)tra_max64(1, in[o]->cat->n),
                         .rows = 1,
                         .width = 1,
@@ -107,13 +114,15 @@ double tra_kernel_rows_share(const tra_kernel *join, const tra_type *a, const tr
     static const double ONE = 0.5;   /* of the memory's rate */
     static const double BOTH = 0.25; /* of products of entries with entries: what they come to is counted besides */
     static const double MERGED = 6;  /* rows are merged, and results put in rows of their own */
-    static const double COLD = 40;   /* reading a row of the dense operand that no cache has, in times of an entry */
+    static const double COLD = 8;    /* reading or adding to a dense row that no cache has, in times of an entry */
     rows_product x;
     if (both_rows(join, a, b) && join->nout > 1) return BOTH;
     bool each_entry = join && (join->cls == TRA_K_ALIGNED || join->cls == TRA_K_SCALAR);
     if (each_entry && b && a->layout == &tra_rows && b->layout == &tra_rows) return MERGED;
     if (!look(join, a, b, &x)) return 1;
-    double each = x.vector ? (1 + COLD * farness(x.near)) / x.width + OF_VECTOR : 1;
+    /* entries ask ahead for single numbers, which then come as fast as the entries do */
+    double far = COLD * (farness(x.read) + farness(x.written));
+    double each = x.vector ? (1 + far) / x.width + OF_VECTOR : 1;
     double busy = fmin(THREADS, x.pieces * (double)tra_max64(1, results));
     return ONE * each * THREADS / fmax(1, busy);
 }

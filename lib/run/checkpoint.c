@@ -165,7 +165,7 @@ static bool save(tra_checkpoint *k, const tra_op *op, tra_part *part, int64_t i)
 }
 
 void tra_checkpoint_result(tra_checkpoint *k, const tra_op *op, tra_part *part, int64_t i) {
-    if (k && tra_now() >= k->due && is_first(k, op, part, i)) save(k, op, part, i);
+    if (k && op->loop < 0 && tra_now() >= k->due && is_first(k, op, part, i)) save(k, op, part, i);
 }
 
 /* Saves the blocks of a part that are not saved yet; false when some could not be. */
@@ -263,9 +263,9 @@ void tra_checkpoint_turn_saved(tra_checkpoint *k, double spent) {
     k->due = tra_now() + (k->seconds == 0 ? 0 : 20 * spent > k->seconds ? 20 * spent : k->seconds);
 }
 
-/* Writes bytes as array `ordinal` of the turn. room: where the data of this array go, by turns; at -1: nowhere yet. */
+/* Writes bytes as array `ordinal` of the turn. room: where the data of this array go, by turns. */
 static bool save_bytes(tra_checkpoint *k, int op, int64_t ordinal, const void *p, int64_t n, tra_digest turn,
-                       tra_turn_room *room) {
+                       tra_turn_room *room, bool grows) {
     pthread_mutex_lock(&k->lock);
     tra_log *log = tra_log_open(k->journal, op, true);
     pthread_mutex_unlock(&k->lock);
@@ -273,12 +273,15 @@ static bool save_bytes(tra_checkpoint *k, int op, int64_t ordinal, const void *p
     if (!log) return false;
     int fd = tra_log_fd(log, k->site->comm.rank);
     tra_turn_slot *slot = &room->slot[room->next ^= 1];
-    if (slot->room < n) *slot = (tra_turn_slot){tra_log_reserve(log, n), n};
+    int64_t most = grows ? 2 * n : n;
+    if (slot->room < n) *slot = (tra_turn_slot){.at = tra_log_reserve(log, most), .room = most};
+    int64_t had = grows ? tra_min64(slot->len, n) : 0;
     tra_saved s = {.ordinal = ordinal, .at = slot->at, .len = n, .sum = XXH64(p, (size_t)n, 0), .digest = turn};
-    if (tra_pwrite(fd, p, (size_t)n, s.at, "the scratch file", &e) != TRA_OK) {
+    if (tra_pwrite(fd, (const char *)p + had, (size_t)(n - had), s.at + had, "the scratch file", &e) != TRA_OK) {
         tra_journal_give_up(k->journal, e.msg);
         return false;
     }
+    slot->len = n;
     tra_log_add(log, &s);
     return true;
 }
@@ -293,15 +296,15 @@ bool tra_checkpoint_save_turn(tra_checkpoint *k, int op, tra_part *part, tra_dig
         if (!is_first(k, o, part, i)) continue;
         if (tra_block_pin(k->site->pool, b, &load, &e) != TRA_OK) return false;
         all = (!load || tra_block_load(k->site->pool, b, NULL, &e) == TRA_OK) &&
-              save_bytes(k, op, part->ordinal[i], b->ptr, b->bytes, turn, &room[i]);
+              save_bytes(k, op, part->ordinal[i], b->ptr, b->bytes, turn, &room[i], false);
         tra_block_unpin(k->site->pool, b);
     }
     return all;
 }
 
 bool tra_checkpoint_save_rows(tra_checkpoint *k, int op, const void *rows, int64_t bytes, tra_digest turn,
-                              tra_turn_room *room) {
-    return k->site->comm.rank != 0 || save_bytes(k, op, 0, rows, bytes, turn, room);
+                              tra_turn_room *room, bool grows) {
+    return k->site->comm.rank != 0 || save_bytes(k, op, 0, rows, bytes, turn, room, grows);
 }
 
 /* The record of an array of that turn whose data are whole; NULL: there is none. */

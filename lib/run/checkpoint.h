@@ -45,7 +45,7 @@ void tra_checkpoint_stage_end(tra_checkpoint *k, int op, tra_part *const *parts,
 
 /* Room in a data file for one array: two places, which the saved turns use in turn. Zeroed in the beginning. */
 typedef struct tra_turn_slot {
-    int64_t at, room;
+    int64_t at, room, len; /* of what grows: bytes that stand there */
 } tra_turn_slot;
 typedef struct tra_turn_room {
     tra_turn_slot slot[2];
@@ -56,11 +56,12 @@ typedef struct tra_turn_room {
 bool tra_checkpoint_turn_is_due(const tra_checkpoint *k);
 /* The states of a turn have been saved, which took so many seconds. */
 void tra_checkpoint_turn_saved(tra_checkpoint *k, double spent);
-/* Saves what operator op has made of the turn: its part, with room[n] for the n tuples; or rows, by rank 0. False if it
- * could not be saved. */
+/* Saves what operator op has made of the turn: its part, with room[n] for the n tuples; or rows, by rank 0. grows: rows
+ * that were saved with this room stay as they are, so that only what is new is written; from a room of length 0 on all
+ * of it is. False if it could not be saved. */
 bool tra_checkpoint_save_turn(tra_checkpoint *k, int op, tra_part *part, tra_digest turn, tra_turn_room *room);
 bool tra_checkpoint_save_rows(tra_checkpoint *k, int op, const void *rows, int64_t bytes, tra_digest turn,
-                              tra_turn_room *room);
+                              tra_turn_room *room, bool grows);
 /* The last turn below `before` of which something is saved; -1: none. `around`: hi of the turn. */
 int64_t tra_checkpoint_last_turn(tra_checkpoint *k, int op, uint64_t around, int64_t before);
 /* Fills the part's empty slots with what was saved of the turn. *whole: all were. */

@@ -211,6 +211,8 @@ static void begin_run(tra_execution *x, int loop) {
     run->turns = 0;
     run->saved = -1;
     run->ends = run->nan = false;
+    for (int k = 0; run->rows && k < x->plan->loops[loop].ntraces; k++) /* these rows are others */
+        run->rows[k].slot[0].len = run->rows[k].slot[1].len = 0;
 }
 
 /* "n = 3, m = 0.5": what the last turn read for its end, but the condition. */

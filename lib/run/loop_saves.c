@@ -56,11 +56,12 @@ static bool save_loop(tra_execution *x, int loop) {
     for (int k = 0; k < l->ntraces && all; k++) {
         int op = trace_op(x->plan, loop, k);
         int64_t bytes = run->turns * l->traced[k]->columns->n * (int64_t)sizeof(int64_t);
-        if (op >= 0) all = tra_checkpoint_save_rows(x->checkpoint, op, run->trace[k].v, bytes, turn, &run->rows[k]);
+        if (op >= 0)
+            all = tra_checkpoint_save_rows(x->checkpoint, op, run->trace[k].v, bytes, turn, &run->rows[k], true);
     }
     const ending end = {.ends = run->ends};
     if (all && l->until >= 0)
-        all = tra_checkpoint_save_rows(x->checkpoint, l->until, &end, sizeof end, turn, &run->ended);
+        all = tra_checkpoint_save_rows(x->checkpoint, l->until, &end, sizeof end, turn, &run->ended, false);
     return all;
 }
 

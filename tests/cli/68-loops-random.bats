@@ -11,3 +11,19 @@ load helper
         "$([[ ${TRA_TEST_LONG-} ]] && echo 900 || echo 22)" "${TRA_PROPERTY_SEED:-1}"
     has ' 0 wrong'
 }
+
+@test "what is saved of a loop takes the room of two turns, whatever the number of turns" {
+    cat >p.tra <<'END'
+state x = gen(0, [1000])
+repeat 6000 as t { next x = x + t; m = sum(x); trace log(m) }
+output x
+output log
+END
+    tra run -q p.tra
+    tra digest x.h5 log.h5 >want
+    mkdir saved
+    timeout -s TERM 1 "$TRA" run -q --checkpoint 0 --scratch saved p.tra || [ $? -eq 124 ]
+    [ "$(cat saved/*/*.dat 2>/dev/null | wc -c)" -lt 600000 ]
+    tra run -q --resume --checkpoint 0 --scratch saved p.tra
+    tra digest x.h5 log.h5 | diff - want
+}

@@ -33,6 +33,20 @@ assert n > 5e5 and t["least_memory_bytes"] - o["state"]["least_memory_bytes"] < 
     done
     status 0 tra explain --operators --rules --threads 2 -D turns=1 walk.tra
     lacks "R1-8"
+    cat >rows.tra <<'END' # rows of the result that no cache has cost as much as such rows of the operand
+input G : f64 [1048576, 1048576] as csr nnz 16000000
+param columns = 4
+param turns = 20
+state v = gen(1, [extent(G, 0), columns])
+repeat turns { w[j,c] as dense = sum v[i,c] * G[i,j]; next v[j,c] = w[j,c] * 0.1 }
+output v
+END
+    for columns in 4 16; do
+        status 0 tra explain --operators --threads 2 -D columns=$columns rows.tra
+        has "ab->ba"
+    done
+    status 0 tra explain --operators --threads 2 -D turns=1 rows.tra
+    lacks "ab->ba"
 }
 
 @test "products of rows of entries in blocks of any shape are shared out by their entries, with the same bits" {

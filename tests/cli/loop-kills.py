@@ -2,6 +2,7 @@
 
 loop-kills.py TRA KILLS SECONDS SEED: ends after so many kills, or seconds. The kinds are dense, sparse and table states,
 loops in loops, minibatches, and states that are divided, on 1 and on 3 sites; the last go on with other numbers of sites.
+After some kills a file of what was saved is cut or loses a bit: the run goes on from before, or anew.
 """
 import os, random, subprocess, sys, tempfile, time
 from killing import kill_here
@@ -10,6 +11,7 @@ tra, most, seconds, seed = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), in
 r = random.Random(seed)
 where = os.path.realpath(tempfile.mkdtemp(dir=os.environ.get("BATS_TEST_TMPDIR")))
 os.chdir(where)
+os.mkdir("saved")
 X = "X = gen(normal, [400, 400], by = [200, 400], seed = 1)\n"
 KINDS = {
     "dense": X + """state a = gen(uniform, [400], by = [200], seed = 2)
@@ -80,7 +82,20 @@ ANY_SITES = ("parts",)  # whose bits do not depend on how many there are, so tha
 
 
 def command(kind, sites, *more):
-    return [tra, "run", "-q", "--checkpoint", "0", "--threads", "1", "--sites", str(sites), *more, kind + ".tra"]
+    return [tra, "run", "-q", "--checkpoint", "0", "--threads", "1", "--scratch", "saved", "--sites", str(sites), *more, kind + ".tra"]
+
+
+def damage():
+    """Damages one of the files that were saved."""
+    files = [os.path.join(d, f) for d, _, names in os.walk("saved") for f in names if not f.endswith("lock")]
+    files = [f for f in files if os.path.getsize(f) > 0 and "import" not in f]
+    if not files: return 0
+    with open(r.choice(sorted(files)), "r+b") as f:
+        data = bytearray(f.read())
+        at = r.randrange(len(data))
+        if r.random() < 0.5: f.truncate(at)
+        else: data[at] ^= 1 << r.randrange(8); f.seek(0); f.write(data)
+    return 1
 
 
 def digests(kind):
@@ -93,7 +108,7 @@ def digests(kind):
 
 subprocess.run([tra, "gen", "-q", "--shape", "300x300", "--density", "0.02", "--storage", "csr", "--seed", "3", "-o", "G.h5"], check=True)
 open("t.csv", "w").write("a,b\n" + "".join(f"{2**33 + i * 31 % 997},{2**33 + i}\n" for i in range(3000)))
-begun, kills, ended, bad, want, took = time.time(), 0, 0, 0, {}, {}
+begun, kills, ended, bad, damaged, want, took = time.time(), 0, 0, 0, 0, {}, {}
 for kind, text in KINDS.items(): open(kind + ".tra", "w").write(text)
 while kills < most and time.time() - begun < seconds and not bad:
     kind, sites = r.choice(list(KINDS)), r.choice([1, 1, 3])
@@ -106,7 +121,7 @@ while kills < most and time.time() - begun < seconds and not bad:
         now = r.choice([1, 2, 3]) if resume and kind in ANY_SITES else sites
         p = subprocess.Popen(command(kind, now, *resume), stderr=subprocess.PIPE, text=True, start_new_session=True)
         try:
-            p.wait(r.uniform(0.02, 0.7 * took[kind, sites]) if tries < 4 else 60)
+            p.wait(r.uniform(0.02, took[kind, sites]) if tries < 4 else 60)
             if p.returncode != 0: print(kind, sites, "ended with", p.returncode, p.stderr.read()); bad += 1
             ended += 1
             break
@@ -114,7 +129,8 @@ while kills < most and time.time() - begun < seconds and not bad:
             kill_here(where)
             p.wait()
             kills, tries, resume = kills + 1, tries + 1, ("--resume",)
+            if r.random() < 0.2: damaged += damage()
     got = digests(kind)
     if got != want[kind, sites]: print(kind, sites, "differs:\n" + got + want[kind, sites]); bad += 1
-print(f"{kills} kills of {ended} runs, {len(want)} kinds, {bad} wrong, {time.time() - begun:.0f} s")
+print(f"{kills} kills of {ended} runs, {len(want)} kinds, {damaged} files damaged, {bad} wrong, {time.time() - begun:.0f} s")
 sys.exit(bad > 0)
