@@ -81,11 +81,11 @@ static tra_status plan_in_memory(tra_job *job, const building *b, tra_err *e) {
     if (fits || memory == 0 || !job->program.graph->divides || (s != TRA_OK && s != TRA_RESOURCE)) return s;
     bool may_whole = !(job->options.without_rules & TRA_WHOLE_BIT);
     job->options.over = true; /* says what would do, and is no error */
-    s = plan_whole(job, b, 0, &divided, e);
+    s = plan_whole(job, b, 1, &divided, e);
     if (s == TRA_OK && divided > memory && may_whole) s = plan_whole(job, b, TRA_WHOLE_ANY, &whole, e);
     job->options.over = over;
     if (s != TRA_OK || tra_min64(divided, whole) <= memory) return s;
-    return plan_whole(job, b, divided <= whole ? 0 : TRA_WHOLE_ANY, &whole, e);
+    return plan_whole(job, b, divided <= whole ? 1 : TRA_WHOLE_ANY, &whole, e);
 }
 
 static tra_status no_output(const tra_program *p, tra_err *e) {

@@ -224,6 +224,29 @@ tra_node *tra_build_value(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     return tra_build_stored(b, &st->as, &n->type, &s->stored) ? tra_build_as(b, n, &s->stored, st->span) : NULL;
 }
 
+/* The name of an input that is large beside the ceiling stands for those of its columns that the program may use. So
+ * where its rows go through scratch, as parts of tables do, the others do not. */
+static void narrow_input(tra_build *b, const tra_stmt *st, tra_symbol *s) {
+    enum { SHARE = 8 };
+    const tra_schema *c = s->node->type.columns;
+    if (!c || b->whole <= 0 || !s->node->rel) return;
+    if (tra_mul_most(tra_catalog_elements(s->node->type.cat), tra_schema_row_bytes(c)) <= b->whole / SHARE) return;
+    tra_ast *kids = tra_news(b->arena, tra_ast, c->n + 1), call = {.kind = TRA_AST_CALL, .text = "project", .nkids = 1};
+    call.span = call.name_span = st->name_span;
+    call.kids = tra_news(b->arena, tra_ast *, c->n + 1);
+    for (int i = -1; i < c->n; i++) {
+        if (i >= 0 && !tra_build_may_use(b, st->name, c->v[i].name)) continue;
+        tra_ast *x = call.kids[i < 0 ? 0 : call.nkids++] = &kids[i + 1];
+        *x = (tra_ast){.kind = TRA_AST_NAME, .span = st->name_span, .name_span = st->name_span, .quoted = i >= 0};
+        x->text = i < 0 ? st->name : c->v[i].name;
+    }
+    bool used = s->used;
+    s->seen = true;
+    tra_node *n = call.nkids > 1 && call.nkids <= c->n ? tra_build_relation(b, &call) : NULL;
+    if (n) s->node = n;
+    s->used = used;
+}
+
 static void build_statement(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     switch (st->kind) {
     case TRA_STMT_INPUT: s->node = tra_build_input(b, st, s); break;
@@ -247,6 +270,7 @@ static void build_statement(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     }
     if (!s->node->name) s->node->name = st->name;
     tra_build_add_name(b, st->name, s);
+    if (st->kind == TRA_STMT_INPUT) narrow_input(b, st, s);
 }
 
 /* Does anything read it, or another result of the same call? */
