@@ -654,3 +654,26 @@ END2
         [[ ${t%:*} == [br] ]] || [ "$rows" -eq "${t#*:}" ]
     done
 }
+
+@test "a join in parts under a low ceiling holds and reads the columns that the program uses" {
+    py '
+rng = np.random.default_rng(1)
+for t in "lr":
+    v = np.column_stack([rng.integers(0, 3000, 120000), rng.integers(0, 40, 120000)] + [rng.integers(0, 1 << 30, 120000) for _ in range(6)])
+    head = ",".join([t + "a", t + "b"] + [f"{t}c{i}" for i in range(6)])
+    np.savetxt(t + ".csv", v, fmt="%d", delimiter=",", header=head, comments="")'
+    for t in l r; do tra import -q $t.csv -o $t.h5 --block 4000; done
+    program <<'END'
+input L from "l.h5"
+input R from "r.h5"
+J = join(L, R, la == ra && lb == rb)
+O = group(J, [lb], n = count(), s = sum(rc0))
+output O to "o.h5"
+END
+    status 0 tra run --memory 1G p.tra
+    mv o.h5 wide.h5
+    for n in 1 2; do
+        status 0 tra run --sites $n --memory ${SAN:+5}$((33 + 7 * n))M p.tra
+        same_digest o.h5 wide.h5
+    done
+}
