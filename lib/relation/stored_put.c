@@ -124,9 +124,10 @@ static bool feed_columns(tra_coder *x, const tra_cell *cell, char *scratch) {
     tra_rows_view all = tra_rows_of(cell), v;
     tra_turn turn;
     char *sorting = scratch + tra_round64(tra_turn_room(all.n, cell->array.ext.v[1]));
-    tra_turn_matrix(&turn, &all, cell->array.ext.v[1], scratch, sorting);
-    for (int64_t p = 0; p < turn.parts; p++) {
-        tra_turn_part(&turn, p, x->dtype, scratch, &v);
+    bool few = tra_turn_few(&all, cell->array.ext.v[1], scratch, sorting, &v);
+    if (!few) tra_turn_matrix(&turn, &all, cell->array.ext.v[1], scratch, sorting);
+    for (int64_t p = 0; p < (few ? 1 : turn.parts); p++) {
+        if (!few) tra_turn_part(&turn, p, x->dtype, scratch, &v);
         const tra_lines columns = {.n = v.nrows, .number = v.row, .begin = v.begin, .at = v.column, .value = v.value};
         tra_code_lines(x, &columns);
     }

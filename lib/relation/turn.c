@@ -269,3 +269,27 @@ void tra_turn_matrix(tra_turn *x, const tra_rows_view *in, int64_t columns, void
     (void)tra_turn_place(x);
     tra_share(x->pieces, divide_piece, &w, NULL);
 }
+
+bool tra_turn_few(const tra_rows_view *in, int64_t columns, void *room, void *scratch, tra_rows_view *v) {
+    enum { FEW = 1 << 17, ENTRIES = 1 << 20 };
+    if (columns > FEW || columns > in->n || in->n > ENTRIES) return false;
+    uint32_t *at = memset(scratch, 0, (size_t)columns * sizeof *at), sum = 0;
+    *v = (tra_rows_view){.size = in->size, .n = in->n};
+    for (int64_t k = 0; k < in->n; k++) at[in->column[k]]++;
+    for (int64_t j = 0; j < columns; j++) v->nrows += at[j] > 0;
+    lay_out(v, room);
+    for (int64_t j = 0, row = 0; j < columns; j++) {
+        uint32_t here = at[j];
+        if (here > 0) v->row[row] = j, v->begin[row++] = sum;
+        at[j] = sum;
+        sum += here;
+    }
+    v->begin[v->nrows] = sum;
+    for (int64_t r = 0; r < in->nrows; r++)
+        for (int64_t k = in->begin[r]; k < in->begin[r + 1]; k++) {
+            uint32_t to = at[in->column[k]]++;
+            v->column[to] = (uint32_t)in->row[r];
+            tra_turn_value(v->value + (size_t)to * v->size, in->value + (size_t)k * v->size, v->size);
+        }
+    return true;
+}
