@@ -474,6 +474,31 @@ assert abs(np.load("t.npy") / t - 1) < 1e-12, (np.load("t.npy"), t)
 END
 }
 
+@test "sums under a mask whose rows lie near each other, and of rows far longer than those of the mask, by each plan" {
+    "$PYTHON" -c 'import numpy as np, scipy.sparse as sp
+r = np.random.default_rng(3)
+for n, share in (("m", .012), ("a", .03), ("b", .03)):
+    x = sp.random(400, 400, share, "lil", random_state=r, data_rvs=lambda n: r.integers(1, 9, n).astype(float))
+    if n != "m": x[r.integers(0, 400, 9)] = 3
+    sp.save_npz(n, x.tocsr())'
+    for m in m a b; do tra import -q $m.npz --block 400x400 -o $m.h5; done
+    for b in 'B[j,k]' 'B[k,j]'; do
+        printf '%s\n' 'input M from "m.h5"' 'input A from "a.h5"' 'input B from "b.h5"' \
+            "C[i,k] as csr = sum M[i,k] * A[i,j] * $b" 'output C to "c.npz"' >p.tra
+        plans=$(tra cost p.tra | grep -c '^[0-9]') masked=0
+        for ((k = 1; k <= plans; k++)); do
+            status 0 tra explain --operators --plan $k p.tra
+            [[ $output != *"masked "* ]] || masked=1
+            status 0 tra run -q --plan $k p.tra
+            status 0 "$PYTHON" -c 'import sys, scipy.sparse as sp
+m, a, b, c = (sp.load_npz(n + ".npz").tocsr() for n in "mabc")
+want = (a @ (b if sys.argv[1] == "B[j,k]" else b.T)).multiply(m).tocsr()
+assert (c != want).nnz == 0, sys.argv' "$b"
+        done
+        [ $masked = 1 ]
+    done
+}
+
 @test "largest products of entries stay sparse: paths of two steps" {
     tra gen -q --shape 20000x20000 --density 0.0005 --seed 1 --dtype bool --storage csr -o g.h5:A
     printf 'input A from "g.h5:A"\nC[i,k] = max A[i,j] * A[j,k]\noutput C to "c.h5"\n' >c.tra
