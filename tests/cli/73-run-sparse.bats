@@ -520,7 +520,7 @@ END
     status 0 "$PYTHON" - <<'END'
 import numpy as np, scipy.sparse as sp
 g = np.random.default_rng(1)
-a, b = (sp.random(900, 40, 0.2, "csr", random_state=i, data_rvs=lambda n: g.integers(1, 9, n).astype(float)) for i in (1, 2))
+a, b = (sp.random(900, 40, 0.05, "csr", random_state=i, data_rvs=lambda n: g.integers(1, 9, n).astype(float)) for i in (1, 2))
 a.data[::97], a.data[5::301], a.data[7::500] = 0, np.nan, -0.0  # zeros that are stored
 a, b = a.tolil(), b.tolil()
 a[100:700], b[:60], b[80:110], b[400:405], b[800:] = 0, 0, 0, 0, 0
