@@ -93,7 +93,7 @@ static int as_file(const char *text, size_t n) {
 static const struct kind {
     const char *names[4], *others[4];
     const char *package;
-    const char *args[6];      /* of one on this machine */
+    const char *args[6];          /* of one on this machine */
     const char *job, *on_each[2]; /* in a job script; what stands around the number of ranks on each machine */
     int above_ranks;              /* how many levels of processes: who starts the ranks, or hands signals on to them */
 } kinds[] = {
@@ -310,8 +310,8 @@ static tra_status check_program(const char *self, tra_err *e) {
     if (access(self, X_OK) == 0) return TRA_OK;
     gethostname(host, sizeof host - 1);
     return tra_fail_errno(e, TRA_INTERNAL,
-                          "ranks cannot be started from %s on %s; install tra there again, and start the run again", self,
-                          *host ? host : "this machine");
+                          "ranks cannot be started from %s on %s; install tra there again, and start the run again",
+                          self, *host ? host : "this machine");
 }
 
 tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_status, tra_err *e) {

@@ -423,8 +423,8 @@ static tra_plan *make_plan(search *s, const entry *x, reading reading, tra_arena
     return p;
 }
 
-/* Bytes of tables that the program has open and the plan does not read, as those of which strings were made, and of what
- * making these leaves in the heap. */
+/* Bytes of tables that the program has open and the plan does not read, as those of which strings were made, and of
+ * what making these leaves in the heap. */
 static int64_t unread_tables(const tra_graph *g, const tra_plan *p) {
     enum { LEFT = 2 << 20 };
     int64_t bytes = 0;

@@ -319,7 +319,8 @@ int main(int argc, char **argv) {
     int64_t untold = !tells_errors(&world) + !tells_alarms(&world);
     tra_comm_sum(&world, &untold, 1);
     bad[1] += untold;
-    if (world.rank == 0) printf("%sok %d - ranks tell each other whole errors, and which of them failed\n", untold ? "not " : "", n++);
+    if (world.rank == 0)
+        printf("%sok %d - ranks tell each other whole errors, and which of them failed\n", untold ? "not " : "", n++);
 
     tally t[6] = {0};
     if (o.engine) {
