@@ -4,8 +4,9 @@
 usage: tests/bench/predictions.py [--fitted | --neighbours | NAME...]
 
 The cost model was fitted to the first set of programs, then by the worst of the neighbours, which are of other types,
-shapes, storages, operators and sizes: neither set is a test of it by programs that it has not seen. It calibrates first. On a machine that is busy with other things wall seconds tell
-nothing: TRA_BENCH_CPU=1 takes the least processor time of TRA_BENCH_REPEATS runs of one thread, puts the clock of it in
+shapes, storages, operators and sizes: neither set is a test of it by programs that it has not seen. It calibrates first,
+or takes TRA_BENCH_MACHINE, and runs all programs in turns, TRA_BENCH_REPEATS times (3) as far as TRA_BENCH_SECONDS (390)
+last. On a machine that is busy with other things wall seconds tell nothing: TRA_BENCH_CPU=1 takes the least processor time of the runs, which have one thread, puts the clock of it in
 the place of the wall clock of calibrate, and takes for the disk what copies from the page cache take. Inputs that
 tests/bench/h2o and evals.py made are used where TRA_BENCH_DIR has them."""
 import json, mmap, os, resource, statistics, subprocess, sys, tempfile, time
@@ -167,46 +168,86 @@ def environment(work):
     return env
 
 
+def write_program(name, work, where):
+    """Writes p.tra of the program; returns what is missing."""
+    inputs, text, *to = (PROGRAMS | NEIGHBOURS)[name]
+    files = {NAMES.get(i, i): source(i, work if i in GEN else where, where) for i in inputs.split()}
+    if None in files.values(): return "an input is missing"
+    with open(os.path.join(work, "p.tra"), "w") as f:
+        f.write("".join(f'input {n} from "{p}"\n' for n, p in files.items()) + text + "\n")
+        f.write('output O to "%s"\n' % ("o.csv" if to else "o.h5"))
+    return None
+
+
+def run_once(work, env, start):
+    """Runs p.tra. The seconds, and the JSON of the run; or what it said."""
+    before = processor()
+    p = subprocess.run([TRA, "run", "-q", "--no-history", "--threads", "1", "--memory", "3G", "--profile", "m.json", "p.tra"],
+                       env=env, cwd=work, capture_output=True, text=True)
+    if p.returncode: return None, f"status {p.returncode}: {p.stderr.strip()[:160]}"
+    m = json.load(open(os.path.join(work, "m.json")))
+    return processor(before) - start if CPU else m["plans"][0]["measured"]["seconds"], m
+
+
+def parts(m):
+    """What tells which rate is wrong: what threads did, bytes predicted/counted, phases, and the dearest operators."""
+    plan, t = m["plans"][0], m.get("timeline") or {"sites": [], "phases": {}}
+    did = {}
+    for s in t["sites"]:
+        for thread in s["threads"]:
+            for what, ns in thread.items():
+                if isinstance(ns, list): did[what] = did.get(what, 0) + sum(ns) / 1e9
+    did = [f"{k} {v:.2f}" for k, v in sorted(did.items(), key=lambda x: -x[1]) if v >= .05 and not k.startswith("wait_for_work")]
+    took = [f"{k} {v:.2f}" for k, v in t["phases"].items() if v >= .05]
+    moved = [f"{w} {plan[k] / 1e6:.0f}/{plan['measured'][k] / 1e6:.0f} MB" for w, k in (("read", "disk_read_bytes"), ("written", "disk_write_bytes"))]
+    if plan["measured"]["spilled_bytes"] or plan["scratch_bytes"] > 1e6:
+        moved.append(f"scratch {plan['scratch_bytes'] / 1e6:.0f}/{plan['measured']['spilled_bytes'] / 1e6:.0f} MB")
+    most = sorted((o for o in plan["operators"] if "measured" in o), key=lambda o: -max(o["seconds"], o["measured"]["seconds"]))[:3]
+    ops = [f"#{o['id']} {o['op']} {o.get('name') or ''} {o['seconds']:.2f}/{o['measured']['seconds']:.2f}" for o in most]
+    return " | ".join(", ".join(x) for x in (did, took, moved, ops))
+
+
 def predict(names, where):
-    """Runs the programs; prints a line each, and how many are within 1.3 times."""
-    near = done = 0
-    print("| program | predicted | measured | ratio | operators that take most: predicted/measured by the wall clock |\n|---|---|---|---|---|")
+    """Runs the programs in turns for TRA_BENCH_SECONDS; prints a line each, and how many are within 1.3 times."""
+    begun, most = time.time(), float(os.environ.get("TRA_BENCH_SECONDS", "390"))
+    every = PROGRAMS | NEIGHBOURS
+    seconds, last, wrong = {}, {}, {}
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", where), prefix="predict-") as work:
         env = environment(work)
+        calibrated, begun = time.time() - begun, time.time()
         before = processor()
         subprocess.run([TRA, "version"], env=env, stdout=subprocess.DEVNULL)
         start = processor(before)
-        every = PROGRAMS | NEIGHBOURS
-        for name in {"--fitted": PROGRAMS, "--neighbours": NEIGHBOURS, "": every}.get("".join(names), names):
-            inputs, text, *to = every[name]
-            files = {NAMES.get(i, i): source(i, work if i in GEN else where, where) for i in inputs.split()}
-            if None in files.values():
-                print(f"| {name} | an input is missing |")
-                continue
-            with open(os.path.join(work, "p.tra"), "w") as f:
-                f.write("".join(f'input {n} from "{p}"\n' for n, p in files.items()) + text + "\n")
-                f.write('output O to "%s"\n' % ("o.csv" if to else "o.h5"))
-            seconds = []
-            for _ in range(int(os.environ.get("TRA_BENCH_REPEATS", "1"))):
-                before = processor()
-                p = subprocess.run([TRA, "run", "-q", "--no-history", "--threads", "1", "--memory", "3G", "--profile", "m.json", "p.tra"],
-                                   env=env, cwd=work, capture_output=True, text=True)
-                if p.returncode: break
-                plan = json.load(open(os.path.join(work, "m.json")))["plans"][0]
-                seconds.append(processor(before) - start if CPU else plan["measured"]["seconds"])
-            if p.returncode:
-                print(f"| {name} | status {p.returncode}: {p.stderr.strip()[:160]} |", flush=True)
-                continue
-            told, took = plan["seconds"], min(seconds) if CPU else statistics.median(seconds)
-            most = sorted((o for o in plan["operators"] if "measured" in o), key=lambda o: -max(o["seconds"], o["measured"]["seconds"]))[:3]
-            print(f"| {name} | {told:.2f} | {took:.2f} | {told / took:.2f} | " +
-                  "; ".join(f"#{o['id']} {o['op']} {o.get('name') or ''} {o['seconds']:.2f}/{o['measured']['seconds']:.2f}" for o in most) + " |", flush=True)
-            if took >= 2:
-                done += 1
-                near += 1 / 1.3 <= told / took <= 1.3
-            for i in inputs.split():
-                if i in GEN and os.path.getsize(files[i]) > 5e8: os.remove(files[i])
-        print(f"{near} of {done} programs of two seconds or more are within 1.3 times")
+        asked = list({"--fitted": PROGRAMS, "--neighbours": NEIGHBOURS, "": every}.get("".join(names), names))
+        longest = {}
+        for turn in range(int(os.environ.get("TRA_BENCH_REPEATS", "3"))):
+            for name in asked:
+                if name in wrong or time.time() - begun + longest.get(name, 0) > most: continue
+                at = time.time()
+                wrong[name] = write_program(name, work, where)
+                took, m = run_once(work, env, start) if not wrong[name] else (None, wrong[name])
+                if took is None: wrong[name] = m; continue
+                del wrong[name]
+                seconds.setdefault(name, []).append(took)
+                last[name] = m
+                longest[name] = time.time() - at
+                print(f"turn {turn} {name} {took:.2f}", file=sys.stderr, flush=True)
+                if os.statvfs(work).f_bavail * os.statvfs(work).f_frsize < 5e9:
+                    for f in os.listdir(work):
+                        if f.startswith("predict_"): os.remove(os.path.join(work, f))
+    near = done = 0
+    print("| program | predicted | measured, least and median of turns | ratio | threads, s | phases, s | predicted/counted | predicted/measured of the dearest operators |\n"
+          "|---|---|---|---|---|---|---|---|")
+    for name in asked:
+        if name not in seconds:
+            print(f"| {name} | {wrong.get(name) or 'no time was left'} |")
+            continue
+        told, took = last[name]["plans"][0]["seconds"], min(seconds[name]) if CPU else statistics.median(seconds[name])
+        print(f"| {name} | {told:.2f} | {min(seconds[name]):.2f} {statistics.median(seconds[name]):.2f} of {len(seconds[name])} | {told / took:.2f} | {parts(last[name])} |")
+        if took >= 2:
+            done += 1
+            near += 1 / 1.3 <= told / took <= 1.3
+    print(f"{near} of {done} programs of two seconds or more are within 1.3 times; {calibrated:.0f} s to calibrate, {time.time() - begun:.0f} s in turns")
 
 
 CPU = bool(os.environ.get("TRA_BENCH_CPU"))
