@@ -6,8 +6,8 @@ processor to begin, and the tests begin python thousands of times. What differs 
 another environment of python, and options. Ends when its parent does."""
 import atexit, builtins, ctypes, gc, io, os, selectors, signal, socket, struct, sys, traceback, types
 
-for name in ("json math random csv re subprocess sqlite3 struct itertools collections fractions decimal datetime hashlib "
-             "tempfile numpy numpy.ma h5py scipy scipy.sparse scipy.io pandas "
+for name in ("json math random csv re subprocess sqlite3 struct itertools collections fractions decimal datetime "
+             "hashlib tempfile numpy numpy.ma h5py scipy scipy.sparse scipy.io pandas "
              "xarray netCDF4 h5netcdf").split():
     try:
         __import__(name)
