@@ -121,7 +121,7 @@ while kills < most and time.time() - begun < seconds and not bad:
         now = r.choice([1, 2, 3]) if resume and kind in ANY_SITES else sites
         p = subprocess.Popen(command(kind, now, *resume), stderr=subprocess.PIPE, text=True, start_new_session=True)
         try:
-            p.wait(r.uniform(0.02, took[kind, sites]) if tries < 4 else 60)
+            p.wait(r.uniform(0.02, r.choice([0.7, 0.7, 1]) * took[kind, sites]) if tries < 4 else 60)
             if p.returncode != 0: print(kind, sites, "ended with", p.returncode, p.stderr.read()); bad += 1
             ended += 1
             break
