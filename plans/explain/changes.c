@@ -96,10 +96,11 @@ static bool is_faster(const changes *c, const picture *x) {
 
 /* "2 s instead of 3 s" */
 static const char *gain_text(const changes *c, const picture *x) {
-    char after[40], before[40];
-    return tra_arena_printf(c->a, "%s instead of %s%s", tra_text_seconds(x->seconds, after, sizeof after),
+    char after[40], before[40], took[40];
+    return tra_arena_printf(c->a, "%s instead of %s%s%s", tra_text_seconds(x->seconds, after, sizeof after),
                             tra_text_seconds(c->now.seconds, before, sizeof before),
-                            c->m ? ", by what was predicted" : "");
+                            c->m ? " by what was predicted; the run took " : "",
+                            c->m ? tra_text_seconds(c->m->seconds, took, sizeof took) : "");
 }
 
 static void add(changes *c, const char *text) {

@@ -95,26 +95,34 @@ static void find_conversions(findings *f) {
     }
 }
 
-/* The statement whose result had far more, or fewer, rows than expected. */
+/* Statements whose seconds are wrong since an operator had more, or fewer, rows than expected; of each that operator
+ * whose seconds are furthest from what was predicted. */
 static void find_rows(findings *f) {
-    enum { FAR = 3, MANY = 100000 };
-    double far = FAR, rows = 0;
-    int at = -1;
-    for (int i = 0; i < f->s->plan->nops; i++) {
-        tra_op_report r = tra_profile_sum(f->m, i);
-        double expected, error = tra_rows_error(&f->s->plan->ops[i].type, &r, &expected);
-        int s = f->lines.of[i];
-        bool own = s >= 0 && f->lines.v[s].name && f->s->ops[i].relation &&
-                   strcmp(f->lines.v[s].name, f->s->ops[i].relation) == 0;
-        if (own && error > far && fmax(expected, (double)r.counted[0]) >= MANY) far = error, rows = expected, at = i;
+    enum { MOST = 3, MANY = 100000 };
+    static const double FAR = 1.5, MATTERS = 0.1;
+    const tra_plan *p = f->s->plan;
+    bool *told = tra_news(f->a, bool, f->lines.n + 1);
+    for (int n = 0; n < MOST; n++) {
+        double most = MATTERS * fmax(f->m->seconds, p->cost.seconds), rows = 0, at_predicted = 0;
+        tra_op_report at = {0};
+        int op = -1;
+        for (int i = 0; i < p->nops; i++) {
+            tra_op_report r = tra_profile_sum(f->m, i);
+            double expected, error = tra_rows_error(&p->ops[i].type, &r, &expected),
+                             predicted = p->ops[i].predicted.cost.seconds * tra_op_times(p, &p->ops[i]);
+            if (error < FAR || fmax(expected, (double)r.counted[0]) < MANY || told[f->lines.of[i] + 1]) continue;
+            if (fabs(r.seconds - predicted) < most) continue;
+            most = fabs(r.seconds - predicted), rows = expected, at = r, at_predicted = predicted, op = i;
+        }
+        if (op < 0) return;
+        told[f->lines.of[op] + 1] = true;
+        char expected[32], counted[32];
+        add(f, tra_arena_printf(f->a, "The %s of %s (#%d) had %s rows, not the %s that were expected, and took %s, not %s.",
+                                tra_plan_op_text(p->ops[op].op), line_of(f, op), op,
+                                tra_text_number((double)at.counted[0], counted, sizeof counted),
+                                tra_text_number(rows, expected, sizeof expected), seconds_text(f, at.seconds),
+                                seconds_text(f, at_predicted)));
     }
-    char expected[32], counted[32];
-    if (at < 0) return;
-    tra_op_report r = tra_profile_sum(f->m, at);
-    add(f,
-        tra_arena_printf(f->a, "The rows of %s were %s, not the %s that were expected; so its seconds are wrong, too.",
-                         line_of(f, at), tra_text_number((double)r.counted[0], counted, sizeof counted),
-                         tra_text_number(rows, expected, sizeof expected)));
 }
 
 /* Did other processes have the processors while this one would have computed? */
@@ -127,10 +135,13 @@ static bool find_busy_machine(findings *f) {
             for (int w = 1; w < t->threads; w++)
                 wall += 1e-9 * (double)*tra_timeline_at(t, s, b, tra_timeline_did(w, TRA_DO_COMPUTE));
     if (cpu <= 0 || wall < SHORT || cpu > BUSY * wall) return false;
+    bool shared = false; /* two sites stood on one machine */
+    for (int i = 1; i < f->m->sites; i++) shared |= strcmp(f->m->host[i], f->m->host[i - 1]) == 0;
     add(f, tra_arena_printf(f->a,
-                            "Workers would have computed %s, but had the processors for %s: other processes of the "
-                            "machine had them for the rest.",
-                            seconds_text(f, wall), seconds_text(f, cpu)));
+                            "Workers would have computed %s, but had the processors for %s: %s had them for the rest.",
+                            seconds_text(f, wall), seconds_text(f, cpu),
+                            shared ? "other sites of this run on the same machine, or other processes,"
+                                   : "other processes of the machine"));
     return true;
 }
 
@@ -227,9 +238,9 @@ static void find_reads(findings *f) {
     if (files == 0 || all.disk_read < files + files / 2) return;
     add(f, tra_arena_printf(f->a,
                             "%s were read, %.1f times what the inputs have%s%s: they do not stay in memory under this "
-                            "ceiling, and are read again. More memory would spare that.",
+                            "ceiling, and are read again. About %s more memory would spare that.",
                             size_text(f, all.disk_read), (double)all.disk_read / (double)files, *which ? ": " : "",
-                            which));
+                            which, size_text(f, files)));
 }
 
 static void find_spills(findings *f) {

@@ -133,6 +133,14 @@ static void add_phases(lines *l, const tra_timeline *t) {
     }
 }
 
+/* The first statement at whose end a site had held the most that was seen; -1: none. */
+static int measured_peak(const lines *l) {
+    int at = -1;
+    for (int i = 0; i < l->n; i++)
+        if (l->v[i].measured.peak_memory > (at < 0 ? 0 : l->v[at].measured.peak_memory)) at = i;
+    return at;
+}
+
 tra_shown_statements tra_explain_statements(const tra_job *job, const tra_plan *p, const tra_profile *m, tra_arena *a) {
     tra_diags diags = {.arena = a, .src = &job->program.src};
     tra_ast_program ast;
@@ -171,7 +179,7 @@ tra_shown_statements tra_explain_statements(const tra_job *job, const tra_plan *
         if (o->predicted.held > most) most = o->predicted.held, out.peak = s;
     }
     free(stage);
-    if (m) add_phases(&l, &m->timeline);
+    if (m) out.peak = measured_peak(&l), add_phases(&l, &m->timeline);
     out.n = l.n;
     out.v = l.v;
     return out;

@@ -122,16 +122,16 @@ static void add_head(page *g) {
     add(g, "<div class=\"facts\">\n");
     if (g->m)
         fact(g, "seconds", seconds_of(g, g->m->seconds),
-             tra_arena_printf(g->a, "predicted %s; %s with start-up", seconds_of(g, p->cost.seconds),
+             tra_arena_printf(g->a, "predicted %s; the process took %s", seconds_of(g, p->cost.seconds),
                               seconds_of(g, g->m->process_seconds)));
     else
         fact(g, "seconds", seconds_of(g, p->cost.seconds), "predicted");
     size_fact(g, "peak memory of a site", tra_size_upto(p->cost.peak_memory), all.peak_memory);
     fact(g, "memory ceiling", o->memory > 0 ? size_of(g, o->memory) : "none",
-         tra_arena_printf(g->a, "%s would do", size_of(g, p->least_memory)));
+         tra_arena_printf(g->a, "%s is the least", size_of(g, p->least_memory)));
     size_fact(g, "read", p->cost.disk_read, all.disk_read);
     size_fact(g, "written", p->cost.disk_write, all.disk_write);
-    if (p->scratch > 0) size_fact(g, "scratch", tra_size_upto(p->scratch), all.scratch);
+    if (p->scratch > 0) size_fact(g, "scratch, at most at once", tra_size_upto(p->scratch), all.scratch);
     if (p->sites > 1) size_fact(g, "between sites", p->cost.network_bytes, all.sent);
     add(g, "</div>\n");
     if (!g->m) return;
@@ -260,8 +260,8 @@ static void add_operators(page *g) {
     if (p->nops > TRA_MOST_DRAWN) least = seconds / 1000; /* of very many only those that matter */
     add(g, "<section><h2>Operators</h2>\n");
     add_pair_key(g);
-    add(g, "<p class=\"dim\">Bytes are those of disk, scratch and network; memory is the most that a site has held "
-           "until the operator ended.</p>\n<table "
+    add(g, "<p class=\"dim\">Bytes are those of disk, scratch and network, predicted without what is spilled to "
+           "scratch; memory is the most that a site has held until the operator ended.</p>\n<table "
            "class=\"wide\"><thead><tr><th>operator</th><th>result</th><th>seconds</th>"
            "<th>bytes</th><th>memory</th></tr></thead>\n");
     for (int i = 0; i < p->nops && shown < TRA_MOST_DRAWN; i++) {
