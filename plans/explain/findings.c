@@ -117,7 +117,8 @@ static void find_rows(findings *f) {
         if (op < 0) return;
         told[f->lines.of[op] + 1] = true;
         char expected[32], counted[32];
-        add(f, tra_arena_printf(f->a, "The %s of %s (#%d) had %s rows, not the %s that were expected, and took %s, not %s.",
+        add(f, tra_arena_printf(f->a,
+                                "The %s of %s (#%d) had %s rows, not the %s that were expected, and took %s, not %s.",
                                 tra_plan_op_text(p->ops[op].op), line_of(f, op), op,
                                 tra_text_number((double)at.counted[0], counted, sizeof counted),
                                 tra_text_number(rows, expected, sizeof expected), seconds_text(f, at.seconds),
