@@ -443,14 +443,21 @@ static void note(tra_memo *m, const tra_einsum *s, const char *why, tra_refusals
     to->v[to->n++] = (tra_refusal){&tra_rule_fused, m->of_node[s->node->id], why};
 }
 
+/* Adds the statement, a candidate, as a fused one, if it can be. */
+static void apply(tra_memo *m, const tra_einsum *s, const tra_fused_options *o, tra_refusals *refusals) {
+    const char *why = why_not(s);
+    if (!why) why = fuse(m, s, o);
+    if (why && refusals) note(m, s, why, refusals);
+}
+
 void tra_fused_apply(tra_memo *m, const tra_fused_options *o, tra_refusals *refusals) {
     for (int i = 0; i < m->g->neinsums; i++) {
         const tra_einsum *s = fused_of_diagonals(m, m->g->einsums[i]);
         if (!is_candidate(m, s)) continue;
         s = fused_of_maps(m, s);
-        const char *why = why_not(s);
-        if (!why) why = fuse(m, s, o);
-        if (why && refusals) note(m, s, why, refusals);
+        const tra_einsum *whole = fused_of_diagonals(m, fused_of_sums(m, s));
+        apply(m, s, o, refusals);
+        if (whole != s && is_candidate(m, whole)) apply(m, whole, o, refusals);
     }
     tra_memo_rebuild(m);
 }

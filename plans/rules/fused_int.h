@@ -23,11 +23,13 @@ int64_t fused_block_of(const tra_einsum *s, int label); /* the length of its blo
  * the relation of the first operand, or what packs all operands but the last. False: a plan is missing. */
 bool fused_plan(fusing *f, const tra_expr *first);
 
-/* ---- statements (fused_statement.c) ----------------------------------------------------------------------------- */
+/* ---- statements (fused_statement.c, fused_sums.c) --------------------------------------------------------------- */
 
 bool fused_is_product(const tra_scalar *x); /* of references and numbers */
 /* The statement, with the diagonals of operands that have a label twice in the place of those operands. */
 const tra_einsum *fused_of_diagonals(tra_memo *m, const tra_einsum *s);
+/* The statement, a sum of products, with the factors of sums that are its factors; itself if it has none. */
+const tra_einsum *fused_of_sums(const tra_memo *m, const tra_einsum *s);
 /* The statement with functions of one reference, which are factors, as references; itself if it has none. */
 const tra_einsum *fused_of_maps(tra_memo *m, const tra_einsum *s);
 /* The expression of the memo that a reference reads: its own, or that of a node of the program. */

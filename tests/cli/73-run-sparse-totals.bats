@@ -204,3 +204,26 @@ assert (np.load("c.npy") == eval(sys.argv[3])).all(), sys.argv' "$1" "$2" "$4"
     status 3 tra run -q --codegen off p.tra
     [[ $output == *'does not fit i64'* ]]
 }
+
+@test "a factor that is a sum is computed where a sparse factor has entries alone: written inside, before, turned" {
+    # the sum by itself would have 4e10 elements
+    tra gen -q --shape 200000x200000 --block 100000x100000 --density 5e-7 --storage csr --seed 2 -o A.h5
+    tra gen -q --shape 200000x6 --block 100000x6 -o U.h5
+    tra gen -q --shape 200000x6 --block 70000x3 --seed 3 -o V.h5
+    inputs=$(printf 'input %s from "%s.h5"\n' A A U U V V)
+    printf '%s\n' "$inputs" 'O[i,j] = sum A[i,j] * U[i,k] * V[j,k]' 'output O to "one.h5"' >one.tra
+    tra run -q --memory 256M one.tra
+    check() { # statements; what the product is multiplied by
+        printf '%s\n' "$inputs" "$@" 'output O to "o.h5"' >p.tra
+        for s in 1 3; do
+            status 0 tra run -q --memory 256M --sites $s p.tra
+            printf '%s\n' 'input o from "o.h5"' 'input one from "one.h5"' \
+                "d[] = max abs(o[i,j] - ${scale:-one[i,j]})" 'output d to "d.npy"' >d.tra
+            tra run -q d.tra
+            "$PYTHON" -c 'import numpy as np; assert np.load("d.npy") < 1e-12'
+        done
+    }
+    check 'O[i,j] = A[i,j] * (sum[k](U[i,k] * V[j,k]))'
+    check 'P[j,i] = sum U[i,k] * V[j,k]' 'O[i,j] = P[j,i] * A[i,j]'
+    scale='one[i,j] * -2 / 3' check 'O[i,j] = -2 * (A[i,j] / 3) * (sum[k](V[j,k] * U[i,k]))'
+}

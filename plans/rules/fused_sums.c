@@ -1,0 +1,91 @@
+/* fused_sums.c - a factor that is itself a sum, as in A[i,j] * (sum[k](U[i,k] * V[j,k])): the statement with its
+ * factors in its place. Where A is sparse the sum is wanted at its entries alone, and U V' is never made. */
+#include "fused_int.h"
+
+#include <string.h>
+
+/* The statement whose result the node is, if it is a sum of products; else NULL. */
+static const tra_einsum *sum_of(const tra_memo *m, const tra_node *n) {
+    for (int i = 0; i < m->g->neinsums; i++) {
+        const tra_einsum *s = m->g->einsums[i];
+        if (s->node == n) return s->fold == TRA_S_ADD && fused_is_product(s->expr) ? s : NULL;
+    }
+    return NULL;
+}
+
+static int times(const tra_scalar *x, int arg) {
+    if (!x) return 0;
+    return x->op == TRA_S_ARG ? x->arg == arg : times(x->a, arg) + times(x->b, arg);
+}
+
+/* The expression with argument i as number[i]. */
+static const tra_scalar *renumbered(tra_arena *a, const tra_scalar *x, const int *number) {
+    if (!x) return NULL;
+    tra_scalar *y = tra_new(a, tra_scalar);
+    *y = *x;
+    if (x->op == TRA_S_ARG) y->arg = number[x->arg];
+    y->a = renumbered(a, x->a, number);
+    y->b = renumbered(a, x->b, number);
+    return y;
+}
+
+/* The expression with `sum` in the place of an argument. */
+static const tra_scalar *with_sum(tra_arena *a, const tra_scalar *x, int arg, const tra_scalar *sum) {
+    if (!x) return NULL;
+    if (x->op == TRA_S_ARG && x->arg == arg) return sum;
+    tra_scalar *y = tra_new(a, tra_scalar);
+    *y = *x;
+    y->a = with_sum(a, x->a, arg, sum);
+    y->b = with_sum(a, x->b, arg, sum);
+    return y;
+}
+
+/* Gives the statement another label, that of `from`; returns its number. */
+static int add_label(tra_einsum *t, const tra_einsum *from, int l, tra_arena *a) {
+    int at = t->nlabels++;
+    t->name[at] = tra_arena_printf(a, "%s%d", from->name[l], at);
+    t->extent[at] = from->extent[l];
+    t->block[at] = from->block[l];
+    return at;
+}
+
+/* The statement with the factors of a sum in the place of reference r; NULL: it has too many factors or labels. */
+static const tra_einsum *inlined(tra_arena *a, const tra_einsum *s, int r, const tra_einsum *sum) {
+    int label[TRA_MAXLABELS], number[TRA_MAXLABELS];
+    if (s->nrefs + sum->nrefs > TRA_MAXLABELS || s->nlabels + sum->nlabels > TRA_MAXLABELS) return NULL;
+    tra_einsum *t = tra_new(a, tra_einsum);
+    *t = *s;
+    for (int l = 0; l < sum->nlabels; l++) label[l] = -1;
+    for (int d = 0; d < sum->nout; d++) label[sum->out[d]] = s->ref[r].label[d];
+    for (int l = 0; l < sum->nlabels; l++)
+        if (label[l] < 0) label[l] = add_label(t, sum, l, a);
+    t->ref = tra_news(a, tra_einsum_ref, s->nrefs + sum->nrefs);
+    memcpy(t->ref, s->ref, (size_t)s->nrefs * sizeof *s->ref);
+    for (int i = 0; i < sum->nrefs; i++) {
+        tra_einsum_ref *x = &t->ref[number[i] = i == 0 ? r : t->nrefs++];
+        *x = sum->ref[i];
+        for (int d = 0; d < x->n; d++) x->label[d] = label[x->label[d]];
+    }
+    t->expr = with_sum(a, s->expr, r, renumbered(a, sum->expr, number));
+    return t;
+}
+
+/* The next reference that is a sum and a factor once; -1: none. */
+static int find_sum(const tra_memo *m, const tra_einsum *s, const tra_einsum **sum) {
+    for (int r = 0; r < s->nrefs; r++) {
+        const tra_einsum_ref *x = &s->ref[r];
+        *sum = x->node && !x->diagonal && times(s->expr, r) == 1 ? sum_of(m, x->node) : NULL;
+        if (*sum) return r;
+    }
+    return -1;
+}
+
+const tra_einsum *fused_of_sums(const tra_memo *m, const tra_einsum *s) {
+    const tra_einsum *sum, *next = s;
+    bool adds = s->fold == TRA_S_ADD && fused_is_product(s->expr);
+    for (int r; next && adds && (r = find_sum(m, next, &sum)) >= 0;) {
+        s = next;
+        next = inlined(m->arena, s, r, sum);
+    }
+    return next ? next : s;
+}
