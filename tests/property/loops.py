@@ -225,8 +225,8 @@ while done < count:
     differs = [k for k in STATES if not same_values(want[k], read(f"U{k}.{FILE[k]}"), k)]
     if loop[3]: differs += [f"s_{i}" for i in range(turns) if not np.allclose(read(f"Us_{i}.csv").ravel(), log[i][1], 1e-6, 1e-9, True)]
     ways = [("--engine", "reference"), ("--sites", "2"), ("--sites", "3"), ("--sites", "5", "--threads", "1"),
-            ("--memory", "48M", "--sites", "2"), ("--codegen", "off", "--threads", "1"), ("--sites", "3", "--reproducible"),
-            ("--sites", "2", "--transport", "files"), ("--sites", "3", "--transport", "files", "--memory", "48M"),
+            ("--memory", "56M", "--sites", "2"), ("--codegen", "off", "--threads", "1"), ("--sites", "3", "--reproducible"),
+            ("--sites", "2", "--transport", "files"), ("--sites", "3", "--transport", "files", "--memory", "56M"),
             ("--sites", "3", "--checkpoint", "0"), "compiled 1", "compiled 3", "killed 1 1", "killed 3 3", "killed 2 1"]
     for how in r.sample(ways, 2):
         if differs: break
