@@ -36,7 +36,8 @@ int64_t tra_facts_bytes(int64_t rows) {
     /* hashing scatters values over the slots, so that at worst each row touches a page */
     int64_t slots = tra_min64(SLOTS * (int64_t)sizeof(slot), tra_mul_most(rows, 4096));
     int64_t sorting = tra_min64(TRA_WHOLE_FREQUENCIES, rows) * (int64_t)sizeof(slot); /* qsort works on a copy */
-    return slots + sorting + tra_min64(NEAR, rows) * 8 + tra_min64(2 * SAMPLE, rows) * 8 + (64 << 10);
+    enum { KEPT = 320 << 10 }; /* of pages between these, which the library of C does not give back: measured */
+    return slots + sorting + tra_min64(NEAR, rows) * 8 + tra_min64(2 * SAMPLE, rows) * 8 + KEPT;
 }
 
 tra_facts_builder *tra_facts_new(void) {
