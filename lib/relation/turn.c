@@ -36,8 +36,7 @@ void tra_turn_begin(tra_turn *x, int64_t entries, int64_t row_box, void *room, v
     x->rows = take(&at, (PARTS + 1) * 8);
     x->items = take(&at, entries * (int64_t)sizeof(tra_turn_item));
     x->other = room ? room : take(&at, entries * (int64_t)sizeof(tra_turn_item));
-    /* so many parts that each stays in the cache, and has few enough rows to be counted at once if that is no more than
-     * the entries are worth */
+    /* Each part is to stay in the cache. It is to have few enough rows for one count, unless there are few entries. */
     while (x->parts < PARTS && x->parts < row_box &&
            (x->parts * EACH < entries || (bits - x->shift > DIGIT && x->parts * LEAST < entries)))
         x->parts *= 2, x->shift++;

@@ -25,7 +25,8 @@ static inline tra_group_strip tra_group_strip_of(const tra_group_direct *d, cons
     return r;
 }
 
-/* For each row i of strip r that has a value in one of these groups, k less the first one: what is said. */
+/* Runs the statements for each row i of strip r that has a value and is of one of its groups. k: that group's number,
+ * less the number of the first. */
 #define EACH_ROW(...)                                                                                                  \
     for (int i = 0; i < r.n; i++) {                                                                                    \
         uint32_t k = (uint32_t)r.of[i] - r.from;                                                                       \
@@ -33,7 +34,8 @@ static inline tra_group_strip tra_group_strip_of(const tra_group_direct *d, cons
         __VA_ARGS__;                                                                                                   \
     }
 
-/* In the order of keys, of each of the groups from .. from + n - 1 of `a`, less the first one k: what it is. */
+/* Fills a column with `what` of groups from .. from + n - 1 of `a`, in the order of keys. k: the group's number, less
+ * the number of the first. */
 #define EACH_GROUP(a, T, column, what)                                                                                 \
     do {                                                                                                               \
         T *made = (column);                                                                                            \

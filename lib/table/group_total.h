@@ -33,7 +33,7 @@ static inline bool tra_group_present(const tra_vector *v, int64_t i) {
     return !v->state || v->state[i] == TRA_STATE_VALUE;
 }
 
-/* Is the value of row i to stand for those before it? v: the column that decides (tra_group_compared). */
+/* Does row i replace the row that stands for its group so far? v: the column that decides (tra_group_compared). */
 bool tra_group_replaces(const tra_group_aggregate *g, const tra_vector *v, int64_t row, int64_t i);
 
 /* The mean and the squares of both parts together. What differs from an infinite mean is not a number. Of what is so

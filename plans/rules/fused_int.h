@@ -32,6 +32,8 @@ const tra_einsum *fused_of_diagonals(tra_memo *m, const tra_einsum *s);
 const tra_einsum *fused_of_sums(const tra_memo *m, const tra_einsum *s);
 /* The statement with functions of one reference, which are factors, as references; itself if it has none. */
 const tra_einsum *fused_of_maps(tra_memo *m, const tra_einsum *s);
+/* The product with argument i as argument number[i]. */
+const tra_scalar *fused_renumber(tra_arena *a, const tra_scalar *x, const int *number);
 /* The expression of the memo that a reference reads: its own, or that of a node of the program. */
 static inline tra_expr *fused_expr(const tra_memo *m, const tra_node *n) {
     bool own = n->id < m->n && &m->v[n->id]->node == n;

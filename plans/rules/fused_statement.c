@@ -80,13 +80,12 @@ static const tra_scalar *name_maps(tra_memo *m, tra_einsum *s, const tra_scalar 
     return y;
 }
 
-/* The number of the reference among those that the expression has, in `used`. */
-static const tra_scalar *renumber(tra_arena *a, const tra_scalar *x, const int *number) {
+const tra_scalar *fused_renumber(tra_arena *a, const tra_scalar *x, const int *number) {
     tra_scalar *y = tra_new(a, tra_scalar);
     *y = *x;
     if (x->op == TRA_S_ARG) y->arg = number[x->arg];
-    if (x->a) y->a = renumber(a, x->a, number);
-    if (x->b) y->b = renumber(a, x->b, number);
+    if (x->a) y->a = fused_renumber(a, x->a, number);
+    if (x->b) y->b = fused_renumber(a, x->b, number);
     return y;
 }
 
@@ -113,6 +112,6 @@ const tra_einsum *fused_of_maps(tra_memo *m, const tra_einsum *s) {
         if (used[i]) t->ref[n++] = t->ref[i];
     }
     t->nrefs = n;
-    t->expr = renumber(m->arena, t->expr, number);
+    t->expr = fused_renumber(m->arena, t->expr, number);
     return t;
 }

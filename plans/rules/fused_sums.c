@@ -13,20 +13,10 @@ static const tra_einsum *sum_of(const tra_memo *m, const tra_node *n) {
     return NULL;
 }
 
+/* How often an argument is a factor. */
 static int times(const tra_scalar *x, int arg) {
     if (!x) return 0;
     return x->op == TRA_S_ARG ? x->arg == arg : times(x->a, arg) + times(x->b, arg);
-}
-
-/* The expression with argument i as number[i]. */
-static const tra_scalar *renumbered(tra_arena *a, const tra_scalar *x, const int *number) {
-    if (!x) return NULL;
-    tra_scalar *y = tra_new(a, tra_scalar);
-    *y = *x;
-    if (x->op == TRA_S_ARG) y->arg = number[x->arg];
-    y->a = renumbered(a, x->a, number);
-    y->b = renumbered(a, x->b, number);
-    return y;
 }
 
 /* The expression with `sum` in the place of an argument. */
@@ -66,11 +56,11 @@ static const tra_einsum *inlined(tra_arena *a, const tra_einsum *s, int r, const
         *x = sum->ref[i];
         for (int d = 0; d < x->n; d++) x->label[d] = label[x->label[d]];
     }
-    t->expr = with_sum(a, s->expr, r, renumbered(a, sum->expr, number));
+    t->expr = with_sum(a, s->expr, r, fused_renumber(a, sum->expr, number));
     return t;
 }
 
-/* The next reference that is a sum and a factor once; -1: none. */
+/* The first reference to a sum that is a factor just once, so that it can be distributed; -1: none. */
 static int find_sum(const tra_memo *m, const tra_einsum *s, const tra_einsum **sum) {
     for (int r = 0; r < s->nrefs; r++) {
         const tra_einsum_ref *x = &s->ref[r];
