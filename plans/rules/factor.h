@@ -154,10 +154,6 @@ tra_expr *tra_factor_groups(factoring *f);
 factor_sum tra_factor_sum_of(const product *p, const feature *x, const feature *y);
 /* The number of this sum in f->sum; -1: it is not there. */
 int tra_factor_find(const factoring *f, const factor_sum *s);
-/* Is it certain that the expression is never infinite? It may be NaN. This matters because infinity times a sum is
- * infinite, while the sum of infinity times each summand is NaN unless all have one sign (factor_finite.c). */
-bool tra_factor_finite(const tra_colexpr *x);
-
 /* ---- which sums (q10.c) ------------------------------------------------------------------------------------------ */
 
 /* ---- arrays beside the rows of joins (factor_beside.c) ----------------------------------------------------------- */

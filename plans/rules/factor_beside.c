@@ -17,7 +17,7 @@ const char *tra_factor_array_refused(const tra_type *t) {
 const char *tra_factor_beside_refused(const tra_memo *m, const opened *o) {
     const tra_expr *array = o->array ? o->array : o->weight;
     for (int j = 0; j < o->p[0]->njoins; j++)
-        if (!tra_lookup_once(m, o->p[0]->join[j].x, o->p[0]->join[j].s))
+        if (!tra_lookup_once(m, o->p[0]->join[j].x->in[1], o->p[0]->join[j].s))
             return "a key may be there twice in a joined table: rows of one group differ in what lies beside them";
     return tra_factor_array_refused(&array->node.type);
 }

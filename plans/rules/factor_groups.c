@@ -142,7 +142,7 @@ static bool add_sums(factoring *f, const product *p, const feature *x, const fea
     factor_sum s = tra_factor_sum_of(p, x, y);
     if (s.v[0] < 0) return true;
     if (!add_sum(f, &s)) return false;
-    s.sign = (x->of_group && !tra_factor_finite(x->of_group)) || (y->of_group && !tra_factor_finite(y->of_group));
+    s.sign = (x->of_group && !tra_is_finite(NULL, x->of_group)) || (y->of_group && !tra_is_finite(NULL, y->of_group));
     return !s.sign || add_sum(f, &s);
 }
 

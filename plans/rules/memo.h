@@ -36,6 +36,8 @@ typedef struct tra_memo_group {
     int parent;        /* union-find; itself: canonical */
     int n, cap, *expr; /* numbers of its expressions, in the order in which they were added, each once. A canonical
                           group has those of all groups that were merged into it */
+    struct tra_facts *facts; /* what is known of the table that it is (facts.h); NULL: nobody has asked */
+    int nfacts;              /* by so many of its expressions */
 } tra_memo_group;
 
 typedef struct tra_memo {

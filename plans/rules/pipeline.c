@@ -33,29 +33,6 @@ const char *tra_lookup_refused(const tra_lookup *l) {
     return "a join numbers rows, or checks the left table";
 }
 
-/* Is each row of the group a row of the file, and no row there twice? */
-static bool has_rows_of(const tra_memo *m, int group, const tra_rel *file) {
-    for (;;) {
-        const tra_expr *x = m->v[m->group[tra_memo_find(m, group)].expr[0]];
-        const tra_rowwise *r = tra_rowwise_of_expr(x);
-        if (x->node.op == TRA_OP_INPUT) return x->node.rel == file;
-        if (x->node.op != TRA_OP_REKEY && x->node.op != TRA_OP_CONCAT && !r) return false;
-        group = x->in[0];
-    }
-}
-
-bool tra_lookup_once(const tra_memo *m, const tra_expr *x, const tra_lookup_spec *s) {
-    tra_column_facts f;
-    if (s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI || s->unique || s->asof) return true;
-    for (int k = 0; k < s->nkeys; k++) {
-        const tra_column *c = &s->right->v[s->rkey[k]];
-        if (!c->file || !has_rows_of(m, x->in[1], c->file)) continue;
-        if (!tra_rel_column_facts(c->file, c->number, &f) || !f.exact) continue;
-        if (f.distinct == f.rows - f.nulls && (!s->nulls_match || f.nulls <= 1)) return true;
-    }
-    return false;
-}
-
 bool tra_colexpr_same(const tra_schema *s, const tra_colexpr *x, const tra_colexpr *y) {
     tra_str a = {0}, b = {0};
     if (x == y) return true;

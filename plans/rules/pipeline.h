@@ -5,6 +5,7 @@
 #ifndef TRA_PIPELINE_H
 #define TRA_PIPELINE_H
 
+#include "facts.h"
 #include "rules_int.h"
 
 #include "../../lib/table/join.h"
@@ -53,9 +54,6 @@ const tra_lookup *tra_lookup_of_expr(const tra_expr *x);
 /* Why rules may not change the rows of a join; NULL: they may, since its keys alone decide which rows, or pairs of
  * rows, there are, and it checks nothing that could fail. */
 const char *tra_lookup_refused(const tra_lookup *l);
-/* Is it certain that no left row of the join x has more than one partner? It is if the join checks that, needs only one
- * partner, or if the statistics of files say so. */
-bool tra_lookup_once(const tra_memo *m, const tra_expr *x, const tra_lookup_spec *s);
 
 /* How many rows a table is expected to have. */
 double tra_rows_expected(const tra_node *n);

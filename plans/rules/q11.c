@@ -299,23 +299,12 @@ static void build(multiplying *f) {
     tra_claim(f->w, f->x, f->z, 0, &n, sums, NULL);
 }
 
-/* The join that an expression is: a lookup, or what puts the partners that were found in parts beside the rows. */
-static const tra_lookup *join_of(const tra_memo *m, const tra_expr *z, const tra_node **right) {
-    const tra_rows_kernel *k = z->node.op == TRA_OP_JOIN ? tra_kernel_rows(z->node.kernel) : NULL;
-    const tra_lookup *l = tra_lookup_of_expr(z);
-    *right = z->node.in[1];
-    if (l || !k || k->ops != &tra_place_ops || !z->node.partners) return l;
-    int i = m->of_node[z->node.partners->id];
-    *right = i < 0 ? NULL : &m->v[i]->node;
-    return i < 0 ? NULL : ((const tra_placing *)k->data)->join;
-}
-
 /* Groups x of columns `of` over the join z. */
 static void multiply(tra_rewriting *w, tra_expr *x, const tra_expr *z, int n, const tra_colexpr *const *of) {
     tra_arena *a = w->m->arena;
     const tra_group *g = tra_kernel_rows(x->node.kernel)->data;
     const tra_node *right;
-    const tra_lookup *l = join_of(w->m, z, &right);
+    const tra_lookup *l = tra_join_of(w->m, z, &right);
     multiplying f = {.w = w, .a = a, .x = x, .z = z, .l = l, .s = tra_lookup_spec_of(l), .g = g, .n = n, .of = of};
     f.in[0] = z->node.in[0];
     f.in[1] = right;
@@ -370,7 +359,7 @@ static bool selects_joined(const tra_memo *m, const tra_expr *pass, int deep) {
     for (int i = 0; i < g->n; i++) {
         const tra_expr *z = m->v[g->expr[i]];
         const tra_node *right;
-        if (selects && join_of(m, z, &right)) return true;
+        if (selects && tra_join_of(m, z, &right)) return true;
         const tra_rowwise *r = tra_rowwise_of_expr(z);
         if (deep > 0 && r && tra_rowwise_selects(r) && selects_joined(m, z, deep - 1)) return true;
     }
@@ -392,7 +381,7 @@ static void sum_products(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     for (int i = 0; i < m->group[group].n; i++) {
         const tra_expr *z = m->v[m->group[group].expr[i]];
         const tra_node *right;
-        if (!join_of(m, z, &right)) continue;
+        if (!tra_join_of(m, z, &right)) continue;
         if (of || (of = columns_of(m->arena, r, &n))) multiply(w, x, z, n, of);
     }
     if (selects_joined(m, y, DEEPEST)) tra_refuse(w, x, "rows are selected between the join and the groups");

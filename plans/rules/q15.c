@@ -67,13 +67,14 @@ static tra_expr *rows_with_keys(selecting *p, const tra_lookup_spec *join, const
     tra_expr *keys = left_keys(p, join);
     int n = join->nkeys, *own = tra_news(a, int, n + 1);
     double values = 1, all = tra_rows_expected(&rows->node);
+    const tra_facts *of = tra_memo_facts(p->w->m, p->from);
     tra_lookup *l;
     if (!keys) return NULL;
     tra_lookup_spec s = {.left = rows->node.type.columns, .right = keys->node.type.columns, .how = TRA_LOOKUP_SEMI};
     s.nkeys = n, s.lkey = column, s.rkey = own, s.nulls_match = join->nulls_match;
     for (int k = 0; k < n; k++) {
         own[k] = k;
-        values = fmin(all, values * tra_values_expected(tra_colexpr_column(a, s.left, column[k]), all));
+        values = fmin(all, values * tra_values_expected(of, tra_colexpr_column(a, s.left, column[k]), all));
     }
     if (tra_lookup_new(a, &s, &l, NULL) != TRA_OK) return NULL;
     tra_rows_kernel k = *rows_kernel(p->x);

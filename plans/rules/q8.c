@@ -107,21 +107,25 @@ static const tra_kernel *columns_back(exchanging *p) {
                            r);
 }
 
+/* How many rows a join is expected to leave for a row of its left side. */
+static double growth(const tra_node *join) { return tra_rows_expected(join) / fmax(1, tra_rows_expected(join->in[0])); }
+
 static void exchange(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     exchanging p = {.w = w, .x = x, .y = y};
     if (!y || side != 0 || !(p.outer = tra_lookup_of_expr(x)) || !(p.inner = tra_lookup_of_expr(y))) return;
-    if (x->rule == w->rule && y->rule == w->rule) return; /* this rule made both, by exchanging them */
+    if (x->rule == w->rule && y->rule == w->rule) return;               /* this rule made both, by exchanging them */
     if (x->rule == &tra_rule_q_15 || y->rule == &tra_rule_q_15) return; /* as many orders as of the joins they are of */
     p.so = tra_lookup_spec_of(p.outer);
     p.si = tra_lookup_spec_of(p.inner);
     const char *why = join_refused(p.inner);
     if (!why) why = join_refused(p.outer);
-    if (!why && !tra_lookup_once(w->m, y, p.si) && !tra_lookup_once(w->m, x, p.so))
+    if (!why && !tra_lookup_once(w->m, y->in[1], p.si) && !tra_lookup_once(w->m, x->in[1], p.so))
         why = "rows may have several partners in both tables: they would come in another order";
     if (why) {
         tra_refuse(w, x, "%s", why);
         return;
     }
+    if (growth(&x->node) > 1.01 * growth(&y->node)) return; /* the other order leaves fewer rows in between */
     if (!make_first(&p) || !make_second(&p)) return;
     const tra_kernel *back = columns_back(&p);
     tra_expr *first = back ? join_node(&p, x, p.first, y->node.in[0]) : NULL;
@@ -154,8 +158,7 @@ static bool set_order(const tra_pipe *p, int *order) {
         double least = 0;
         int found = -1;
         for (int j = 0; j < p->njoins; j++) {
-            const tra_node *x = &p->join[j].x->node;
-            double grows = tra_rows_expected(x) / fmax(1, tra_rows_expected(x->in[0]));
+            double grows = growth(&p->join[j].x->node);
             if (done[j] || waits(p, j, done) || (found >= 0 && grows >= least)) continue;
             least = grows, found = j;
         }
@@ -172,7 +175,7 @@ static void reorder(tra_rewriting *w, tra_expr *x) {
     int order[TRA_PIPE_JOINS], many = 0, *of[TRA_PIPE_JOINS] = {0};
     tra_expr *right[TRA_PIPE_JOINS] = {0};
     if (!p || p->refused || p->njoins < 3) return;
-    for (int j = 0; j < p->njoins; j++) many += !tra_lookup_once(w->m, p->join[j].x, p->join[j].s);
+    for (int j = 0; j < p->njoins; j++) many += !tra_lookup_once(w->m, p->join[j].x->in[1], p->join[j].s);
     if (many > 1 || !set_order(p, order)) return;
     factoring *f = tra_new(w->m->arena, factoring);
     *f = (factoring){.w = w, .a = w->m->arena, .x = x, .join = x, .pipe = p, .order = order};

@@ -98,26 +98,6 @@ static void set_keys(early *p) {
     }
 }
 
-double tra_values_expected(const tra_colexpr *x, double rows) {
-    tra_column_facts f;
-    double n = rows;
-    if (x->type == TRA_COL_BOOL) n = 2;
-    if (tra_coltype_is_coded(x->type) && x->dict) n = (double)x->dict->n;
-    if (x->op == TRA_C_COLUMN && x->file && tra_rel_column_facts(x->file, x->number, &f))
-        n = fmin(n, (double)f.distinct);
-    if (!tra_coltype_is_float(x->type) && !tra_coltype_is_coded(x->type) && x->type != TRA_COL_BOOL)
-        n = fmin(n, (double)x->most - (double)x->least + 1);
-    return n + x->nullable;
-}
-
-/* The share of the rows of a block that are groups. */
-static double share_of_groups(const early *p) {
-    double rows = (double)p->join->node.in[0]->type.cat->bound.v[0], groups = 1;
-    for (int k = 0; k < p->nkeys; k++) groups = fmin(groups * tra_values_expected(p->key[k], rows), rows);
-    groups *= 1 - exp(-rows / fmax(1, groups));
-    return fmax(1, groups) / fmax(1, rows);
-}
-
 /* The keys and what is aggregated, of each left row. */
 static tra_expr *make_columns(early *p) {
     int n = p->nkeys + p->step->n;
@@ -170,7 +150,8 @@ static tra_expr *make_groups(early *p, const tra_expr *columns) {
     k.rows = TRA_ROWS_MOST;
     k.most = INT64_MAX; /* as many as there are rows, so that all bounds stay */
     k.counts = true;
-    k.share = share_of_groups(p);
+    k.share = tra_share_of_groups(tra_memo_facts(p->w->m, p->join->in[0]), p->nkeys, p->key,
+                                  (double)p->join->node.in[0]->type.cat->bound.v[0]);
     k.flops = 20.0 * (1 + p->nkeys + n);
     k.data = g;
     tra_node t = tra_proto_transform(tra_kernel_of_rows(p->a, &k), &columns->node);
@@ -258,7 +239,7 @@ static void aggregate_early(tra_rewriting *w, const tra_expr *group, const tra_e
     }
     const char *why = join_refused(&p);
     if (!why) why = aggregates_refused(&p);
-    if (!why && !tra_lookup_once(w->m, join, p.s)) tra_aggregate_both(w, group, pass, join);
+    if (!why && !tra_lookup_once(w->m, join->in[1], p.s)) tra_aggregate_both(w, group, pass, join);
     if (!why) why = columns_refused(&p);
     if (why) {
         tra_refuse(w, group, "%s", why);

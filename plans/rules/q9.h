@@ -4,8 +4,6 @@
 
 #include "pipeline.h"
 
-/* How many values x is expected to have among so many rows: a bound where statistics give one. */
-double tra_values_expected(const tra_colexpr *x, double rows);
 /* Aggregates the rows of both tables of a join before it: group(pass(join)). For a join in which a left row may have
  * several partners, and a group that q9.c has found to have nothing against it but of which table its values are. */
 void tra_aggregate_both(tra_rewriting *w, const tra_expr *group, const tra_expr *pass, const tra_expr *join);

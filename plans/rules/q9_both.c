@@ -22,7 +22,8 @@ enum { LEFT, RIGHT, NEITHER = -1, BOTH = 2 };
 
 /* One table, and its groups. */
 typedef struct side {
-    const tra_schema *in;    /* the columns of its rows, */
+    const tra_facts *facts;  /* of the columns of its rows, */
+    const tra_schema *in;    /* which are these, */
     const tra_node *rows;    /* which are these, */
     tra_rowwise *pass;       /* after these selections; */
     const tra_colexpr **by;  /* what the columns of the join are, over them; NULL: columns of the other table */
@@ -91,6 +92,7 @@ static void find_tables(early *p) {
     const tra_node *right = p->join->node.in[1];
     p->of[LEFT].in = p->s->left;
     p->of[RIGHT].in = p->s->right;
+    for (int d = LEFT; d <= RIGHT; d++) p->of[d].facts = tra_memo_facts(p->w->m, p->join->in[d]);
     if (!find_slices(p)) p->of[LEFT].rows = p->join->node.in[0];
     p->of[RIGHT].rows = right->op == TRA_OP_CONCAT ? right->in[0] : right;
     for (int d = LEFT; d <= RIGHT; d++) p->of[d].by = tra_news(p->a, const tra_colexpr *, tra_lookup_out(p->l)->n + 1);
@@ -211,14 +213,6 @@ static const tra_schema *named_states(const early *p, const side *x, int own) {
     return out;
 }
 
-/* The share of so many rows of a table that are groups. */
-static double share_of_groups(const side *x, double rows) {
-    double groups = 1;
-    for (int k = 0; k < x->nkeys; k++) groups = fmin(groups * tra_values_expected(x->key[k], rows), rows);
-    groups *= 1 - exp(-rows / fmax(1, groups));
-    return fmax(1, groups) / fmax(1, rows);
-}
-
 static const tra_node *group_node(early *p, const side *x, const tra_node *in, tra_group_pass pass, double rows) {
     tra_rows_kernel k = *tra_kernel_rows(p->group->node.kernel);
     k.text = tra_arena_printf(p->a, "%s each before the join, by %d keys: %s",
@@ -228,7 +222,7 @@ static const tra_node *group_node(early *p, const side *x, const tra_node *in, t
     k.most = INT64_MAX; /* as many as there are rows, so that all bounds stay */
     k.all = 0;
     k.counts = true;
-    k.share = share_of_groups(x, rows);
+    k.share = tra_share_of_groups(x->facts, x->nkeys, x->key, rows);
     k.flops = 20.0 * (1 + x->columns->n);
     k.data = pass == TRA_GROUP_PARTIAL ? x->first : tra_group_as(p->a, x->first, pass);
     tra_node t = tra_proto_transform(tra_kernel_of_rows(p->a, &k), in);

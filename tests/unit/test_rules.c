@@ -4,6 +4,7 @@
 #include "../../plans/reference/reference.h"
 #include "../../lib/relation/rows.h"
 #include "../../lib/relation/table_file.h"
+#include "../../plans/rules/facts.h"
 #include "../../plans/rules/rules.h"
 
 #include <unistd.h>
@@ -355,6 +356,44 @@ TEST(every_rule_keeps_what_inputs_of_sparse_type_make) {
         }
     }
     sparse_ones = 0;
+}
+
+/* ---- facts -------------------------------------------------------------------------------------------------- */
+
+static const tra_facts *facts_of(made *x, const char *text) {
+    for (int i = 0; i < x->m->n; i++)
+        if (!x->m->v[i]->rule && strstr(x->m->v[i]->text, text)) return tra_memo_facts(x->m, x->m->v[i]->group);
+    check_report("%s is not there", text);
+    return tra_memo_facts(x->m, 0);
+}
+
+static bool has_key(const tra_facts *f, int column) {
+    for (int i = 0; i < f->nkeys; i++)
+        if (f->key[i].n == 1 && f->key[i].column[0] == column) return true;
+    return false;
+}
+
+/* Keys come from files and groups, and go through passes, joins with one partner, and merges of groups. */
+TEST(facts_live_with_the_groups_of_the_memo) {
+    made x;
+    const char *program = "L = select(project(log, y = x, s = t * 1.0, t), t > 3)\nG = group(shop, [k], w = max(v))\n"
+                          "J = join(join(L, G, t == k, how = left), project(log, t), t == t)\n"
+                          "M = join(L, trip, t == k)\n"
+                          "P = group(J, [], a = count(), b = sum(s), c = sum(w))\nQ = group(M, [], d = count())\n"
+                          "Z = cross(P, Q) # (log, \n";
+    if (make(&x, program, "Z", NULL)) {
+        const tra_facts *l = facts_of(&x, "transform select("), *g = facts_of(&x, "transform group([k]"),
+                        *j = facts_of(&x, "join(t == t"), *m = facts_of(&x, "join(t == k)");
+        CHECK(has_key(l, 2) && !has_key(l, 0));
+        CHECK(has_key(g, 0));
+        CHECK(has_key(j, 2));
+        CHECK(!has_key(m, 2));
+        CHECK(l->column[0].lo == 0 && l->column[0].hi == 6 && l->column[0].distinct == 7);
+        CHECK(l->column[1].lo == 0 && l->column[1].hi == 99);
+        CHECK_INT(j->column[3].by, 2); /* w follows from t */
+        CHECK_INT(m->column[3].by, -1);
+    }
+    done(&x);
 }
 
 /* ---- D-2 ---------------------------------------------------------------------------------------------------- */
