@@ -1,7 +1,6 @@
 /* attributes.c - what the file of a relation holds besides its chunks: attributes and tables. */
 #include "scales.h"
-#include "stored_int.h"
-#include "table_hook.h"
+#include "chunks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -146,10 +145,4 @@ static bool put_tables(tra_writer *w) {
     return ok;
 }
 
-tra_status tra_writer_describe_dataset(tra_writer *w, const char *digest, tra_err *e) {
-    if (w->table && tra_table_describe(w, digest)) return TRA_OK;
-    if (w->mapped && tra_writer_put_notes(w, digest)) return TRA_OK;
-    if (w->placing && tra_stored_describe(w, digest)) return TRA_OK;
-    if (!w->placing && !w->mapped && !w->table && put_attributes(w, digest) && put_tables(w)) return TRA_OK;
-    return tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot write the attributes of %s", w->temp);
-}
+bool tra_chunks_describe(tra_writer *w, const char *digest) { return put_attributes(w, digest) && put_tables(w); }

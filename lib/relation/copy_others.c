@@ -3,7 +3,6 @@
 #include "references.h"
 #include "scales.h"
 #include "stored_int.h"
-#include "table_hook.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -224,7 +223,7 @@ static tra_status open_old(const char *path, hid_t *old, tra_err *e) {
 
 static bool holds_tensor(hid_t file, const char *path) {
     hid_t group = H5Gopen2(file, path, H5P_DEFAULT);
-    bool is = group >= 0 && (tra_stored_is(group) || tra_table_is(group));
+    bool is = group >= 0 && tra_kind_of(group);
     if (group >= 0) H5Gclose(group);
     return is;
 }

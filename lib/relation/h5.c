@@ -273,7 +273,7 @@ bool tra_h5_sealed(hid_t obj, const int64_t *v, int64_t n) {
     return tra_h5_get_ints(obj, "tra_seal", &seal, 1) == 1 && seal == seal_of(v, n);
 }
 
-int tra_h5_header(hid_t dset, int64_t v[TRA_HEADER]) {
+int tra_h5_header(hid_t dset, int64_t *v) {
     static const char *const attrs[] = {"tra_format", "tra_rank", "tra_keys", "tra_cuts", "tra_extents"};
     const hid_t types[] = {H5T_IEEE_F64LE, H5T_IEEE_F32LE, H5T_IEEE_F64BE, H5T_IEEE_F32BE, H5T_STD_I64LE,
                            H5T_STD_I32LE,  H5T_STD_I64BE,  H5T_STD_I32BE,  bool_type()};
@@ -327,4 +327,39 @@ const char *tra_h5_pipeline(hid_t dset, tra_arena *a) {
     char *s = tra_arena_strndup(a, tra_str_get(&t), t.n);
     tra_str_free(&t);
     return s;
+}
+
+/* ---- filters ---------------------------------------------------------------------------------------------------- */
+
+static const char *filter_name(tra_arena *a, H5Z_filter_t id, const char *name) {
+    switch (id) {
+    case H5Z_FILTER_DEFLATE: return "gzip";
+    case H5Z_FILTER_SHUFFLE: return "shuffle";
+    case H5Z_FILTER_FLETCHER32: return "fletcher32";
+    case H5Z_FILTER_SZIP: return "szip";
+    case H5Z_FILTER_NBIT: return "nbit";
+    case H5Z_FILTER_SCALEOFFSET: return "scaleoffset";
+    case TRA_ZSTD_FILTER: return "zstd";
+    }
+    return name[0] ? tra_arena_printf(a, "%d (%s)", (int)id, name) : tra_arena_printf(a, "%d", (int)id);
+}
+
+const char *tra_h5_filter_at(hid_t dcpl, int i, tra_arena *a, H5Z_filter_t *id) {
+    char name[128] = "";
+    unsigned flags;
+    size_t ncd = 0;
+    *id = H5Pget_filter2(dcpl, (unsigned)i, &flags, &ncd, NULL, sizeof name, name, NULL);
+    return filter_name(a, *id, name);
+}
+
+const char *tra_h5_missing_filter(hid_t dset, tra_arena *a) {
+    hid_t dcpl = H5Dget_create_plist(dset);
+    const char *missing = NULL;
+    for (int i = 0, n = H5Pget_nfilters(dcpl); i < n && !missing; i++) {
+        H5Z_filter_t id;
+        const char *text = tra_h5_filter_at(dcpl, i, a, &id);
+        if (H5Zfilter_avail(id) <= 0) missing = text;
+    }
+    H5Pclose(dcpl);
+    return missing;
 }

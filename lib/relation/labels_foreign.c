@@ -87,7 +87,7 @@ void tra_labels_of_others(tra_rel *r, const tra_dims *shape, const tra_dim_label
                                                                                         "Accession", NULL},
                              *const cells[] = {"CellID", "cell_id", "obs_names", "cell_names", NULL};
     if (shape->n < 1 || r->raw) return;
-    if (shape->n == 2 && r->stored && tra_h5_exists(r->dset, "barcodes")) {
+    if (shape->n == 2 && r->kind->is && tra_h5_exists(r->dset, "barcodes")) {
         labels[0] = first_of(r, r->name, features, "feature", shape->v[0]);
         labels[1] = first_of(r, r->name, barcodes, "barcode", shape->v[1]);
     } else if (shape->n == 2 && tra_h5_exists(r->file, "row_attrs") && tra_h5_exists(r->file, "col_attrs") &&

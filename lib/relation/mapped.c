@@ -5,6 +5,7 @@
 #include "scales.h"
 #include "stored_int.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 tra_element tra_element_of(tra_dtype t) {
@@ -62,7 +63,18 @@ static bool put_component(tra_writer *w, const tra_component *c, const tra_compo
     return put(w, tra_arena_printf(w->arena, "%s_value", c->name), &d->value, false, c->real);
 }
 
-tra_status tra_mapped_create(tra_writer *w, tra_err *e) {
+static tra_status components_prepare(tra_writer *w, const tra_write_options *o, tra_err *e) {
+    (void)o;
+    w->sums = calloc(1, sizeof *w->sums);
+    return w->sums ? TRA_OK : tra_fail(e, TRA_RESOURCE, "out of memory for the components of %s", w->path);
+}
+
+static int components_facts(const tra_writer *w) {
+    (void)w;
+    return 1;
+}
+
+static tra_status components_create(tra_writer *w, tra_err *e) {
     const tra_mapped *m = w->mapped;
     const tra_dims *shape = &w->type.cat->bound;
     hsize_t rank = (hsize_t)shape->n;
@@ -78,7 +90,7 @@ tra_status tra_mapped_create(tra_writer *w, tra_err *e) {
               tra_h5_put_ints(w->dset, "tra_shape", 1, &rank, shape->v);
     for (int i = 0; ok && i < m->storage->ncomponents; i++)
         ok = put_component(w, &m->storage->components[i], &m->component[i]);
-    int64_t header[TRA_STORED_HEADER], format = 1;
+    int64_t header[TRA_GROUP_HEADER], format = 1;
     ok = ok && tra_h5_put_ints(w->dset, "tra_format", 0, NULL, &format) && tra_scales_put(w) &&
          tra_h5_put_seal(w->dset, header, tra_stored_header(w->dset, header));
     tra_str_free(&text);
@@ -87,3 +99,9 @@ tra_status tra_mapped_create(tra_writer *w, tra_err *e) {
     if (s == TRA_OK) w->sums[0] = 1; /* written; its checksums are attributes of the components */
     return s;
 }
+
+const tra_file_kind tra_kind_components = {.is = tra_stored_is,
+                                           .prepare = components_prepare,
+                                           .create = components_create,
+                                           .facts = components_facts,
+                                           .describe = tra_writer_put_notes};

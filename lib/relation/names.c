@@ -1,7 +1,6 @@
 /* names.c - which relations a file holds. */
 #include "scales.h"
 #include "stored_int.h"
-#include "table_hook.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -76,6 +75,14 @@ tra_status tra_h5_open(const char *path, hid_t *file, tra_err *e) {
     return s;
 }
 
+const tra_file_kind *tra_kind_of(hid_t object) {
+    static const tra_file_kind *const groups[] = {&tra_kind_table, &tra_kind_levels};
+    if (H5Iget_type(object) == H5I_DATASET) return &tra_kind_chunks;
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (H5Iget_type(object) == H5I_GROUP && groups[i]->is(object)) return groups[i];
+    return NULL;
+}
+
 /* Are its elements of a type that relations can have? */
 static bool is_numeric(hid_t dset) {
     hid_t type = H5Dget_type(dset);
@@ -105,7 +112,7 @@ static herr_t collect(hid_t root, const char *name, const H5O_info_t *info, void
     if (info->type != H5O_TYPE_DATASET && info->type != H5O_TYPE_GROUP) return 0;
     hid_t obj = H5Oopen(root, name, H5P_DEFAULT);
     if (obj < 0) return 0;
-    bool relation = info->type == H5O_TYPE_GROUP ? tra_stored_is(obj) || tra_table_is(obj)
+    bool relation = info->type == H5O_TYPE_GROUP ? tra_kind_of(obj) != NULL
                                                  : is_numeric(obj) && (c->scales || !tra_h5_is_scale(obj));
     H5Oclose(obj);
     if (!relation) return 0;

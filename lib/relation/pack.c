@@ -7,8 +7,6 @@
  */
 #include "pack.h"
 #include "../base/crew.h"
-#include "stored_int.h"
-#include "table_hook.h"
 #include "zfilter.h"
 
 #include <errno.h>
@@ -159,8 +157,7 @@ tra_status tra_pack_dataset(tra_packer *x, hid_t group, const char *name, const 
 tra_status tra_writer_pack(tra_writer *w, int workers, tra_err *e) {
     tra_temp *raw = NULL;
     bool *packed = NULL;
-    if (w->codec.zstd && w->placing) raw = tra_stored_raw(w, &packed);
-    if (w->codec.zstd && w->table) raw = tra_table_raw(w, &packed);
+    if (w->codec.zstd && w->kind->raw) raw = w->kind->raw(w, &packed);
     if (!raw || *packed) return TRA_OK;
     int64_t most = chunk_of(&w->type);
     workers = workers_of(most, workers);
@@ -173,7 +170,7 @@ tra_status tra_writer_pack(tra_writer *w, int workers, tra_err *e) {
     x.crew = tra_crew_new(workers);
     tra_status s =
         x.encoded && x.scratch ? TRA_OK : tra_fail(e, TRA_RESOURCE, "out of memory for chunks of %s", w->path);
-    if (s == TRA_OK) s = w->table ? tra_table_pack(w, &x, e) : tra_stored_pack(w, &x, e);
+    if (s == TRA_OK) s = w->kind->pack(w, &x, e);
     tra_crew_free(x.crew);
     free(x.enc);
     free(x.scratch);

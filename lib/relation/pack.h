@@ -9,6 +9,10 @@ bool tra_pack_filters(hid_t dcpl, const tra_codec *codec);
 /* Are all filters of a dataset ones that tra decodes: shuffle, if it is there, then zstd? */
 bool tra_pack_known(hid_t dcpl, tra_pipeline *p);
 
+/* Datasets that are compressed have chunks of so many elements, or of all where they have fewer. */
+enum { TRA_DATASET_CHUNK = 8192 };
+static inline int64_t tra_dataset_chunk(int64_t count) { return tra_min64(count, TRA_DATASET_CHUNK); }
+
 /* The file of uncompressed elements: creates it with room for so many bytes; opens that of another process.
  * TRA_RESOURCE. */
 TRA_MUSTUSE tra_status tra_raw_create(const tra_writer *w, int64_t bytes, tra_temp *raw, tra_err *e);
@@ -22,15 +26,7 @@ typedef struct tra_raw_array {
     int64_t ordinal;        /* for which the first chunk has this number */
 } tra_raw_array;
 /* Makes the chunks of dataset `name` of the group, in order. */
-typedef struct tra_packer tra_packer;
 TRA_MUSTUSE tra_status tra_pack_dataset(tra_packer *x, hid_t group, const char *name, const tra_raw_array *of,
                                         tra_err *e);
-
-/* For relations stored by levels, and for tables: the file of uncompressed elements, NULL if there is none, with
- * *packed: all is compressed already; and compressing each dataset. */
-tra_temp *tra_stored_raw(tra_writer *w, bool **packed);
-TRA_MUSTUSE tra_status tra_stored_pack(tra_writer *w, tra_packer *x, tra_err *e);
-tra_temp *tra_table_raw(tra_writer *w, bool **packed);
-TRA_MUSTUSE tra_status tra_table_pack(tra_writer *w, tra_packer *x, tra_err *e);
 
 #endif

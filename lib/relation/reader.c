@@ -1,7 +1,6 @@
 /* reader.c - reading the arrays of an open relation, in any thread. */
+#include "chunks.h"
 #include "gen_values.h"
-#include "stored_int.h"
-#include "table_hook.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -114,26 +113,25 @@ const tra_relinfo *tra_rel_info(const tra_rel *rel) {
     tra_rel *r = (tra_rel *)rel; /* stored_bytes takes a walk over the index, so it is found when first asked for */
     tra_h5_enter();
     if (!r->stored_bytes_known)
-        r->info.stored_bytes = r->stored ? r->stored->stored_bytes : (int64_t)H5Dget_storage_size(r->dset);
+        r->info.stored_bytes = r->kind->stored_bytes ? r->kind->stored_bytes(r) : (int64_t)H5Dget_storage_size(r->dset);
     r->stored_bytes_known = true;
     tra_h5_leave();
     return &r->info;
 }
 
+uint64_t tra_chunks_identity(tra_rel *r) {
+    tra_err e = {0};
+    if (!r->has_sums || (!r->sums && load_sums(r, &e) != TRA_OK)) return r->parts_identity;
+    return XXH64(r->sums, (size_t)r->cat.n * sizeof *r->sums, 0);
+}
+
 const char *tra_rel_identity(const tra_rel *rel, tra_arena *a) {
     tra_rel *r = (tra_rel *)rel;
     struct stat st;
-    tra_err e = {0};
-    uint64_t sum = r->parts_identity;
     if (r->how == TRA_BY_VALUES) return tra_arena_strndup(a, r->path, strlen(r->path));
     if (r->stand_in.identity) return tra_arena_strndup(a, r->stand_in.identity, strlen(r->stand_in.identity));
     tra_h5_enter();
-    if (r->table)
-        sum = tra_table_identity(r);
-    else if (r->stored && r->stored->sums)
-        sum = XXH64(r->stored->sums, (size_t)(r->cat.n * r->stored->form.n) * sizeof *r->stored->sums, 0);
-    else if (r->has_sums && (r->sums || load_sums(r, &e) == TRA_OK))
-        sum = XXH64(r->sums, (size_t)r->cat.n * sizeof *r->sums, 0);
+    uint64_t sum = r->kind->identity(r);
     bool known = fstat(r->vfd->fd, &st) == 0;
     tra_h5_leave();
     if (!known) return "unknown";
@@ -160,12 +158,11 @@ static bool ragged(const tra_rel *r) {
 int64_t tra_rel_library_bytes(const tra_rel *r) { return r->library_bytes; }
 
 int64_t tra_rel_held_bytes(const tra_rel *r) {
-    return tra_store_index_bytes(&r->cat) + r->library_bytes + (r->stored ? r->stored->held : 0) +
-           (r->table ? tra_table_held(r) : 0) + r->labels_bytes;
+    return tra_store_index_bytes(&r->cat) + r->library_bytes + (r->kind->held ? r->kind->held(r) : 0) + r->labels_bytes;
 }
 
 size_t tra_rel_unpack_bytes(const tra_rel *r) {
-    return !r->turned && !r->stored && !r->table && r->how == TRA_BY_CHUNK && filtered(r) ? chunk_bytes(r) : 0;
+    return !r->turned && !r->kind->is && r->how == TRA_BY_CHUNK && filtered(r) ? chunk_bytes(r) : 0;
 }
 
 size_t tra_rel_buffer_bytes(const tra_rel *r) {
@@ -189,11 +186,9 @@ static size_t reading_bytes(const tra_rel *r) {
     return align64(unshuffle > piece_of(r) ? unshuffle : piece_of(r));
 }
 
-size_t tra_rel_scratch_bytes(const tra_rel *r) {
-    if (r->table) return tra_table_scratch(r);
-    if (r->stored) return tra_stored_read_scratch(r);
-    return turning_bytes(r) + reading_bytes(r);
-}
+size_t tra_rel_scratch_bytes(const tra_rel *r) { return r->kind->read_scratch(r); }
+
+size_t tra_chunks_read_scratch(const tra_rel *r) { return turning_bytes(r) + reading_bytes(r); }
 
 static tra_status damaged(const tra_rel *r, int64_t ordinal, const char *why, tra_err *e) {
     char buf[TRA_DIMTEXT];
@@ -409,8 +404,6 @@ static tra_status check_values(const tra_rel *r, int64_t ordinal, const tra_dims
 static tra_status read_array(tra_rel *r, int64_t ordinal, void *buf, void *scratch, bool direct, tra_err *e) {
     tra_dims ext;
     int64_t n;
-    if (r->table) return tra_table_read(r, ordinal, buf, scratch, e);
-    if (r->stored) return tra_stored_read(r, ordinal, buf, scratch, e);
     if (r->how != TRA_BY_VALUES) TRA_TRY(load(r, e));
     tra_catalog_ext(&r->cat, ordinal, &ext);
     if (!tra_dims_product(&ext, &n) || n == 0) return TRA_OK;
@@ -454,8 +447,18 @@ static tra_status read_turned(tra_rel *r, int64_t ordinal, void *buf, char *scra
     return TRA_OK;
 }
 
-tra_status tra_rel_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e) {
+tra_status tra_chunks_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e) {
     return r->turned ? read_turned(r, ordinal, buf, scratch, e) : read_array(r, ordinal, buf, scratch, false, e);
+}
+
+tra_status tra_rel_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e) {
+    return r->kind->read(r, ordinal, buf, scratch, e);
+}
+
+tra_status tra_rel_check(tra_rel *r, tra_err *e) {
+    const struct tra_dim_labels *const *labels;
+    if (!r->type.columns) TRA_TRY(tra_rel_labels(r, &labels, e));
+    return r->kind->check ? r->kind->check(r, e) : TRA_OK;
 }
 
 /* Has the page cache the beginning and the end of a chunk? */

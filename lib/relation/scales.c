@@ -73,7 +73,7 @@ tra_status tra_scales_plan(tra_writer *w, const tra_dim_labels *const *labels, t
         }
     }
     if (!any) return TRA_OK;
-    bool dataset = !w->placing && !w->mapped;
+    bool dataset = !w->kind->is;
     for (int d = 0; d < shape.n; d++) /* programs for netCDF want a name for each dimension */
         if (own[d] || (dataset && shape.v[d] > 0))
             names[d] = dimension_name(w->arena, own[d] ? own[d]->name : NULL, names, d);
@@ -306,7 +306,7 @@ bool tra_scales_put(tra_writer *w) {
     if (!w->labels) return true;
     tra_arena *a = tra_arena_new();
     const char *path[TRA_MAXDIM] = {NULL};
-    bool ok = true, dataset = !w->placing && !w->mapped;
+    bool ok = true, dataset = !w->kind->is;
     tra_dims shape;
     tra_type_shape(&w->type, &shape);
     for (int d = 0; d < shape.n && ok; d++) {

@@ -235,7 +235,7 @@ tra_status tra_rel_labels(tra_rel *r, const tra_dim_labels *const **out, tra_err
     tra_status s = TRA_OK;
     const char *why;
     *out = r->labels;
-    if (r->labels || r->table || r->how == TRA_BY_VALUES || !tra_type_is_tensor(&r->type, &why)) return TRA_OK;
+    if (r->labels || r->type.columns || r->how == TRA_BY_VALUES || !tra_type_is_tensor(&r->type, &why)) return TRA_OK;
     const tra_dim_labels **labels = tra_news(r->arena, const tra_dim_labels *, TRA_MAXDIM);
     tra_dims shape;
     tra_type_shape(&r->type, &shape);
@@ -243,7 +243,7 @@ tra_status tra_rel_labels(tra_rel *r, const tra_dim_labels *const **out, tra_err
     const char *names = tra_h5_get_text(r->dset, "tra_labels", r->arena);
     if (names)
         s = read_own(r, names, &shape, labels, e);
-    else if (!r->stored && !r->turned && shape.n > 0)
+    else if (!r->kind->is && !r->turned && shape.n > 0)
         s = read_foreign(r, &shape, labels, e);
     bool any = false;
     for (int d = 0; d < shape.n; d++) any = any || labels[d];

@@ -236,6 +236,15 @@ bool tra_writer_reused(const tra_writer *w);                       /* creator: a
 int64_t tra_writer_stored(const tra_writer *w);                    /* creator: bytes of all chunks allocated so far */
 TRA_MUSTUSE tra_status tra_writer_sync(tra_writer *w, tra_err *e); /* fsync, by attached processes */
 
+/* Of a writer with levels, or of a table, and codec zstd, by its creator, when all has been put and synced
+ * (tra_writer_sync by the other processes): makes the chunks, by so many threads. The bytes of the file depend neither
+ * on these nor on who put what. Of other writers nothing. The commit does it where nobody has, by one thread. And the
+ * bytes that it takes for a relation of that type. */
+TRA_MUSTUSE tra_status tra_writer_pack(tra_writer *w, int workers, tra_err *e);
+/* The same by so many threads at most, and as many as fit that memory, but one. */
+TRA_MUSTUSE tra_status tra_writer_pack_within(tra_writer *w, int workers, int64_t memory, tra_err *e);
+int64_t tra_pack_bytes(const tra_type *t, int level, int workers);
+
 /* Writes attributes and tables, closes, syncs, renames, syncs the directory. By the creator only. digest may be NULL.
  * Frees w, also on failure (then the temporary file is removed, unless it has a tag). Relations that one process writes
  * to one target at the same time are in one new file, which appears with the commit of the last of them, or not at all

@@ -52,6 +52,8 @@ hid_t tra_h5_plain_type(tra_dtype t); /* the same, but of a bool the integer of 
  * *u64: the HDF5 type has 64 bits without a sign, so that some values are beyond the i64 that it is read as. */
 bool tra_h5_dtype(hid_t type, tra_dtype *t, bool *u64);
 
+/* The name of filter i of a dataset's chunks, in the arena, and its number. */
+const char *tra_h5_filter_at(hid_t dcpl, int i, tra_arena *a, H5Z_filter_t *id);
 /* The first filter of a dataset's chunks that is not installed here, in the arena; NULL: all are. And what is said of
  * it. */
 const char *tra_h5_missing_filter(hid_t dset, tra_arena *a);
@@ -86,7 +88,9 @@ const char *tra_h5_pipeline(hid_t dset, tra_arena *a);
  * elements, of a relation's dataset its header (tra_h5_header), which is all that its type is read from. tra_h5_sealed:
  * the seal is that of these numbers, or there is none. tra_h5_seal_more continues a hash, which begins with n. */
 enum { TRA_HEADER = 4 + H5S_MAX_RANK + 5 * (1 + 3 * TRA_MAXDIM) };
-int tra_h5_header(hid_t dset, int64_t v[TRA_HEADER]); /* how many */
+int tra_h5_header(hid_t dset, int64_t *v); /* how many */
+/* The most numbers that the seal of a group is of. */
+enum { TRA_GROUP_HEADER = TRA_HEADER + 2 * (1 + TRA_MAXDIM) + 4 };
 bool tra_h5_put_seal(hid_t obj, const int64_t *v, int64_t n);
 uint64_t tra_h5_seal_more(uint64_t seal, const int64_t *v, int64_t n);
 bool tra_h5_sealed(hid_t obj, const int64_t *v, int64_t n);
@@ -118,10 +122,55 @@ enum { TRA_PAGE = 4096, TRA_DIRECT = 256 << 10 };
 /* Opens a relation that is in no file (made.c). */
 TRA_MUSTUSE tra_status tra_made_open(tra_rel *r, const char *spec, tra_err *e);
 
+/* ---- kinds of relations in files -------------------------------------------------------------------------------- */
+
+typedef struct tra_packer tra_packer; /* pack.h */
+
+/* What differs between the kinds in which relations lie in files. Whoever opens a relation, or creates a writer,
+ * chooses the row of its kind; nobody else asks which one it is. A function that is NULL has nothing to do. */
+typedef struct tra_file_kind {
+    /* Is a group such a relation? NULL: it is a dataset. Under the HDF5 lock, as begin, open and close. */
+    bool (*is)(hid_t group);
+    void (*begin)(tra_rel *r); /* r->dset is open */
+    tra_status (*open)(tra_rel *r, const tra_dims *block, tra_err *e);
+    void (*close)(tra_rel *r);
+    /* tra_rel_read, and the bytes of its scratch; tra_rel_check. */
+    tra_status (*read)(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e);
+    size_t (*read_scratch)(const tra_rel *r);
+    tra_status (*check)(tra_rel *r, tra_err *e);
+    int64_t (*held)(const tra_rel *r); /* bytes of memory that it holds while it is open */
+    int64_t (*stored_bytes)(const tra_rel *r);
+    uint64_t (*identity)(tra_rel *r); /* a hash of all checksums; 0: there are none */
+
+    tra_status (*prepare)(tra_writer *w, const tra_write_options *o, tra_err *e);
+    tra_status (*create)(tra_writer *w, tra_err *e); /* in the new file. Under the HDF5 lock. */
+    void (*free)(tra_writer *w);
+    /* What tra_writer_describe adds to the blob, and what makes a writer of it. */
+    void (*blob)(const tra_writer *w, tra_str *blob);
+    tra_status (*attach)(tra_writer *w, const char *blob, size_t n, tra_err *e);
+    tra_status (*put)(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e);
+    size_t (*put_scratch)(const tra_writer *w);
+    int (*facts)(const tra_writer *w); /* words of each tuple in w->sums, of which the first is not 0 once it is put */
+    /* Codec zstd: the file of what is not compressed yet, *packed: nothing of it is left to do; and compressing it. */
+    tra_temp *(*raw)(tra_writer *w, bool **packed);
+    int (*raw_fd)(const tra_writer *w);
+    tra_status (*pack)(tra_writer *w, tra_packer *x, tra_err *e);
+    tra_status (*finish)(tra_writer *w, tra_err *e);     /* all is put. Without the HDF5 lock. */
+    bool (*describe)(tra_writer *w, const char *digest); /* writes attributes and tables. Under the HDF5 lock. */
+} tra_file_kind;
+
+/* Each array is a chunk of a dataset (reader.c, writer_arrays.c); levels, or a mapping that packs (stored_file.c);
+ * one block of components, which is read as levels are (mapped.c); a table (table_write.c). */
+extern const tra_file_kind tra_kind_chunks, tra_kind_levels, tra_kind_components, tra_kind_table;
+
+/* The kind of an object of a file (names.c); NULL: it is no relation. */
+const tra_file_kind *tra_kind_of(hid_t object);
+
 /* ---- reader (file.c opens, reader.c reads) ---------------------------------------------------------------------- */
 
 struct tra_rel {
     tra_arena *arena;
+    const tra_file_kind *kind;
     const char *path, *name; /* name: of the dataset or group */
     hid_t file, dset;
     tra_vfd *vfd;
@@ -129,12 +178,12 @@ struct tra_rel {
     int outside;           /* BY_ROW: the file that has the elements, where it is not this one; else -1 */
     tra_catalog cat;
     tra_type type;
-    tra_geom geom;            /* with dims, chunk and grid as they are in the file (contiguous: of the blocks) */
-    size_t size;              /* bytes of an element as it is read; those of the type where nothing is to be decoded */
-    bool u64;                 /* the file holds u64; the type says i64, and elements of 2^63 and more are refused, */
-    bool keep_u64;            /* unless the caller asked for them as they are (tra_rel_keep_u64) */
-    bool ours;                /* tra wrote it */
-    bool scalar;              /* a dataset without dimensions */
+    tra_geom geom; /* with dims, chunk and grid as they are in the file (contiguous: of the blocks) */
+    size_t size;   /* bytes of an element as it is read; those of the type where nothing is to be decoded */
+    bool u64;      /* the file holds u64; the type says i64, and elements of 2^63 and more are refused, */
+    bool keep_u64; /* unless the caller asked for them as they are (tra_rel_keep_u64) */
+    bool ours;     /* tra wrote it */
+    bool scalar;   /* a dataset without dimensions */
     /* The file has the last dimension first, as MATLAB and Octave write it: `cat` is of the file's dimensions, and that
      * of the type, `shown`, has them in the other order. */
     bool turned;
@@ -194,6 +243,7 @@ typedef struct tra_new_file {
 
 struct tra_writer {
     tra_arena *arena;
+    const tra_file_kind *kind;
     tra_new_file *shared;           /* creator */
     const char *path, *temp, *name; /* target, temporary file, dataset */
     tra_type type;
@@ -227,11 +277,10 @@ struct tra_writer {
 /* TRA_INPUT for a target that could not be completed: no HDF5 file, damaged, or with another kind of object where the
  * relation or its groups would be. Under the HDF5 lock. */
 TRA_MUSTUSE tra_status tra_writer_check_target(tra_writer *w, tra_err *e);
-/* Writes attributes and tables of a relation (attributes.c); copies everything that the target of a new file holds
- * besides its new relations (copy_others.c). Under the HDF5 lock. */
-TRA_MUSTUSE tra_status tra_writer_describe_dataset(tra_writer *w, const char *digest, tra_err *e);
+/* Copies everything that the target of a new file holds besides its new relations (copy_others.c). Under the HDF5
+ * lock. */
 TRA_MUSTUSE tra_status tra_new_file_copy_others(tra_new_file *f, tra_err *e);
-/* Parts of tra_writer_describe_dataset, for groups: the attributes of layout, cut sets and extents; of digest and
+/* Parts of what describes a relation (attributes.c): the attributes of layout, cut sets and extents; of digest and
  * history; the tables of keys and extents. */
 bool tra_writer_put_cuts(tra_writer *w);
 bool tra_writer_put_notes(tra_writer *w, const char *digest);
@@ -239,8 +288,6 @@ bool tra_writer_put_lists(tra_writer *w, hid_t group);
 
 /* ---- writing (writer.c, for writer_arrays.c) --------------------------------------------------------------------- */
 
-/* Is each tuple one chunk of a dataset? Otherwise w->dset is a group. */
-bool tra_writer_chunked(const tra_writer *w);
 /* Claims disk space for the first so many bytes of a file of the writer, so that a full disk is found before the work
  * and not after it. TRA_RESOURCE; file systems that cannot do that are fine. */
 TRA_MUSTUSE tra_status tra_writer_reserve(const tra_writer *w, int fd, int64_t bytes, tra_err *e);

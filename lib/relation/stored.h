@@ -84,15 +84,6 @@ TRA_MUSTUSE tra_status tra_stored_put_end(tra_stored_putting *p, tra_status s, t
  * that the bytes of the file depend on the counts alone. TRA_RESOURCE when the disk is full. */
 TRA_MUSTUSE tra_status tra_writer_place(tra_writer *w, const int64_t *counts, tra_err *e);
 
-/* Of a writer with levels, or of a table, and codec zstd, by its creator, when all has been put and synced
- * (tra_writer_sync by the other processes): makes the chunks, by so many threads. The bytes of the file depend neither
- * on these nor on who put what. Of other writers nothing. The commit does it where nobody has, by one thread. And the
- * bytes that it takes for a relation of that type. */
-TRA_MUSTUSE tra_status tra_writer_pack(tra_writer *w, int workers, tra_err *e);
-/* The same by so many threads at most, and as many as fit that memory, but one. */
-TRA_MUSTUSE tra_status tra_writer_pack_within(tra_writer *w, int workers, int64_t memory, tra_err *e);
-int64_t tra_pack_bytes(const tra_type *t, int level, int workers);
-
 /* ---- statistics ------------------------------------------------------------------------------------------------- */
 
 /* How the positions of a level are spread over their parents, which are the positions of the level above, in the array

@@ -24,7 +24,7 @@ static tra_status make_facts(tra_writer *w, tra_err *e) {
     return w->sums ? TRA_OK : tra_fail(e, TRA_RESOURCE, "out of memory for the tables of %s", w->path);
 }
 
-tra_status tra_stored_prepare(tra_writer *w, const tra_levels *l, tra_err *e) {
+static tra_status prepare_levels(tra_writer *w, const tra_levels *l, tra_err *e) {
     const tra_catalog *c = w->type.cat;
     if (l->n != c->bound.n)
         return tra_fail(e, TRA_INPUT, "cannot store %s:%s: its arrays are of rank %d, the storage is for rank %d",
@@ -41,7 +41,7 @@ static tra_status prepare_packed(tra_writer *w, int n, tra_err *e) {
     return make_facts(w, e);
 }
 
-tra_status tra_packed_prepare(tra_writer *w, const tra_storage *s, tra_err *e) {
+static tra_status prepare_mapping(tra_writer *w, const tra_storage *s, tra_err *e) {
     tra_str text = {0};
     TRA_TRY(prepare_packed(w, s->ncomponents, e));
     struct tra_placing *p = w->placing;
@@ -56,7 +56,11 @@ tra_status tra_packed_prepare(tra_writer *w, const tra_storage *s, tra_err *e) {
                            TRA_MAPPING_TEXT);
 }
 
-void tra_stored_free_placing(tra_writer *w) {
+static tra_status levels_prepare(tra_writer *w, const tra_write_options *o, tra_err *e) {
+    return o->levels ? prepare_levels(w, o->levels, e) : prepare_mapping(w, o->mapping, e);
+}
+
+static void levels_free(tra_writer *w) {
     struct tra_placing *p = w->placing;
     if (!p) return;
     if (w->codec.zstd && !p->raw.path && p->fd >= 0) close(p->fd);
@@ -236,12 +240,12 @@ tra_status tra_writer_place(tra_writer *w, const int64_t *counts, tra_err *e) {
     return s == TRA_OK ? tra_writer_reserve(w, w->fd, end, e) : s;
 }
 
-tra_temp *tra_stored_raw(tra_writer *w, bool **packed) {
+static tra_temp *levels_raw(tra_writer *w, bool **packed) {
     *packed = &w->placing->compressed;
     return w->placing->raw.path ? &w->placing->raw : NULL;
 }
 
-tra_status tra_stored_pack(tra_writer *w, tra_packer *x, tra_err *e) {
+static tra_status levels_pack(tra_writer *w, tra_packer *x, tra_err *e) {
     const tra_form *f = &w->placing->form;
     tra_status s = TRA_OK;
     for (int i = 0; i < f->n && s == TRA_OK; i++) {
@@ -268,7 +272,7 @@ tra_status tra_stored_pack(tra_writer *w, tra_packer *x, tra_err *e) {
 
 /* The blob: the levels (n = 0: packed), the addresses, the number of datasets, the length of the path of the file of
  * uncompressed slices and the path (0: there is none), then the counts. */
-void tra_stored_blob(const tra_writer *w, tra_str *blob) {
+static void levels_blob(const tra_writer *w, tra_str *blob) {
     const struct tra_placing *p = w->placing;
     int64_t raw = p->raw.path ? (int64_t)strlen(p->raw.path) : 0, parts = p->form.n;
     tra_str_addn(blob, (const char *)&p->form.levels, sizeof p->form.levels);
@@ -280,7 +284,7 @@ void tra_stored_blob(const tra_writer *w, tra_str *blob) {
                  (size_t)(w->type.cat->n * tra_form_counts(&p->form)) * sizeof *p->counts);
 }
 
-tra_status tra_stored_unblob(tra_writer *w, const char *blob, size_t n, tra_err *e) {
+static tra_status levels_attach(tra_writer *w, const char *blob, size_t n, tra_err *e) {
     tra_levels l;
     int64_t raw = 0, parts = 0;
     size_t head = sizeof l + sizeof w->placing->addr + sizeof parts, fixed = head + sizeof raw, counts = 0;
@@ -292,185 +296,46 @@ tra_status tra_stored_unblob(tra_writer *w, const char *blob, size_t n, tra_err 
     }
     if (n < fixed || n != fixed + (size_t)raw + counts)
         return tra_fail(e, TRA_INTERNAL, "the description of an output does not fit its type");
-    TRA_TRY(l.n ? tra_stored_prepare(w, &l, e) : prepare_packed(w, (int)parts, e));
+    TRA_TRY(l.n ? prepare_levels(w, &l, e) : prepare_packed(w, (int)parts, e));
     struct tra_placing *p = w->placing;
     memcpy(p->addr, blob + sizeof l, sizeof p->addr);
     p->counts = tra_malloc(counts + 1);
     memcpy(p->counts, blob + fixed + raw, counts);
     TRA_TRY(sum_counts(w, e));
+    p->fd = w->fd;
     return raw ? tra_raw_open(tra_arena_strndup(w->arena, blob + fixed, (size_t)raw), &p->fd, e) : TRA_OK;
 }
 
-/* ---- attributes ------------------------------------------------------------------------------------------------- */
+/* ---- the kind --------------------------------------------------------------------------------------------------- */
 
-static const char *type_name(const tra_writer *w, const tra_dataset *c) {
-    if (c->kind == TRA_VALUES) return tra_dtype_rows[w->type.dtype].binsparse;
-    if (c->kind == TRA_POINTERS) return "int64";
-    return c->each == 1 ? "uint8" : c->each == 2 ? "uint16" : c->each == 4 ? "uint32" : "int64";
+static int levels_facts(const tra_writer *w) { return tra_form_fact_words(&w->placing->form); }
+
+static int levels_raw_fd(const tra_writer *w) { return w->placing->fd; }
+
+static tra_status levels_finish(tra_writer *w, tra_err *e) {
+    return w->placing->counts ? TRA_OK : tra_fail(e, TRA_INTERNAL, "%s:%s was never placed", w->path, w->name);
 }
 
-/* Binsparse's name for the levels of a tensor that is one block; NULL: it has none. */
-static const char *binsparse_name(const tra_levels *l) {
-    static const struct {
-        const char *ours, *theirs;
-    } names[] = {{"csr", "CSR"},   {"csc", "CSC"}, {"dcsr", "DCSR"},
-                 {"dcsc", "DCSC"}, {"coo", "COO"}, {"levels(sparse, singleton) order [1, 0]", "COOC"}};
-    if (l->n == 1 && l->kind[0] == TRA_LEVEL_SPARSE) return "CVEC";
-    for (size_t i = 0; i < sizeof names / sizeof *names && l->n == 2; i++) {
-        tra_levels named;
-        if (tra_levels_parse(names[i].ours, 2, &named, NULL) == TRA_OK && tra_levels_eq(&named, l))
-            return names[i].theirs;
-    }
-    return NULL;
-}
-
-static void begin_level(tra_json *j, const char *kind, int rank) {
-    tra_json_begin(j, "level", '{');
-    tra_json_str(j, "level_desc", kind);
-    tra_json_int(j, "rank", rank);
-}
-
-static void put_levels(tra_json *j, const tra_writer *w) {
-    const tra_form *f = &w->placing->form;
-    int depth = 0, keys = f->depth;
-    if (keys > 0) begin_level(j, "sparse", keys), depth++;
-    for (int l = 0; l < f->levels.n; l++) {
-        if (f->group[l] < 0) continue;
-        begin_level(j, f->group[l] ? "sparse" : "dense", f->group[l] ? f->group[l] : 1);
-        depth++;
-    }
-    tra_json_begin(j, "level", '{');
-    tra_json_str(j, "level_desc", "element");
-    for (; depth >= 0; depth--) tra_json_end(j, '}');
-}
-
-static void put_custom(tra_json *j, const tra_writer *w) {
-    const tra_form *f = &w->placing->form;
-    int64_t order[TRA_MAXDIM];
-    bool moved = false;
-    for (int d = 0; d < f->depth + f->levels.n; d++) {
-        order[d] = d < f->depth ? d : f->depth + f->levels.order[d - f->depth];
-        moved = moved || order[d] != d;
-    }
-    tra_json_begin(j, "custom", '{');
-    if (moved) tra_json_ints(j, "transpose", f->depth + f->levels.n, order);
-    put_levels(j, w);
-    tra_json_end(j, '}');
-}
-
-static void put_types(tra_json *j, const tra_writer *w) {
-    const tra_form *f = &w->placing->form;
-    tra_json_begin(j, "data_types", '{');
-    for (int d = 0; d < f->depth; d++) {
-        char name[24];
-        tra_dataset key = {.kind = TRA_INDICES, .each = tra_index_size(w->type.cat->frontier.v[d])};
-        snprintf(name, sizeof name, "indices_%d", d);
-        tra_json_str(j, name, type_name(w, &key));
-    }
-    for (int i = 0; i < f->n; i++)
-        if (f->c[i].kind != TRA_COLUMNS) tra_json_str(j, f->c[i].name, type_name(w, &f->c[i]));
-    tra_json_end(j, '}');
-}
-
-/* Writes the attribute from which readers of binsparse know what the group is. */
-static bool put_binsparse(tra_writer *w) {
-    const tra_form *f = &w->placing->form;
-    const tra_catalog *c = w->type.cat;
-    const char *name = f->alone ? binsparse_name(&f->levels) : NULL;
-    tra_dims shape = {0};
-    tra_json j = {0};
-    for (int d = 0; d < f->depth; d++) shape.v[shape.n++] = c->frontier.v[d];
-    for (int a = 0; a < c->bound.n; a++) shape.v[shape.n++] = c->bound.v[a];
-    tra_json_begin(&j, NULL, '{');
-    tra_json_begin(&j, "binsparse", '{');
-    tra_json_str(&j, "version", "0.1.0");
-    tra_json_str(&j, "format", name ? name : "custom");
-    tra_json_ints(&j, "shape", shape.n, shape.v);
-    tra_json_int(&j, "number_of_stored_values", w->placing->begin[c->n * f->n + f->values]);
-    put_types(&j, w);
-    if (!name) put_custom(&j, w);
-    tra_json_end(&j, '}');
-    tra_json_end(&j, '}');
-    bool ok = tra_h5_put_text(w->dset, "binsparse", tra_str_get(&j.out));
-    tra_json_free(&j);
-    return ok;
-}
-
-int tra_stored_header(hid_t group, int64_t v[TRA_STORED_HEADER]) {
-    static const char *const attrs[] = {"tra_format",  "tra_rank",  "tra_keys", "tra_cuts",
-                                        "tra_extents", "tra_shape", "tra_block"};
-    static const char *const texts[] = {"tra_layout", "tra_storage", "binsparse"};
-    tra_arena *a = tra_arena_new();
-    int n = 0;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        const char *text = tra_h5_get_text(group, texts[i], a);
-        v[n++] = text ? (int64_t)XXH64(text, strlen(text), 0) : 0;
-    }
-    for (size_t i = 0; i < sizeof attrs / sizeof *attrs; i++) {
-        int64_t most = i == 4 ? 3 * TRA_MAXDIM : TRA_MAXDIM;
-        int64_t count = v[n] = tra_h5_get_ints(group, attrs[i], v + n + 1, most);
-        if (count < 0 && tra_h5_get_text(group, attrs[i], a)) v[n] = -2;
-        n += 1 + (int)tra_max64(0, count);
-    }
-    const char *labels = tra_h5_get_text(group, "tra_labels", a);
-    if (labels) v[n++] = (int64_t)XXH64(labels, strlen(labels), 0); /* as in tra_h5_header */
-    tra_arena_free(a);
-    return n;
-}
-
-static bool put_attributes(tra_writer *w, const char *digest) {
-    int64_t header[TRA_STORED_HEADER], format = 1, rank = w->type.cat->bound.n;
-    hsize_t dims = (hsize_t)w->geom.dims.n, chunk = (hsize_t)w->geom.chunk.n;
-    char buf[TRA_LEVELTEXT];
-    const char *text = w->placing->form.packed ? w->placing->text : tra_levels_text(&w->placing->form.levels, buf);
-    return (w->placing->form.packed || put_binsparse(w)) && tra_h5_put_ints(w->dset, "tra_format", 0, NULL, &format) &&
-           tra_h5_put_ints(w->dset, "tra_rank", 0, NULL, &rank) && tra_h5_put_text(w->dset, "tra_storage", text) &&
-           tra_h5_put_ints(w->dset, "tra_shape", 1, &dims, w->geom.dims.v) &&
-           tra_h5_put_ints(w->dset, "tra_block", 1, &chunk, w->geom.chunk.v) && tra_writer_put_cuts(w) &&
-           tra_scales_put(w) && tra_h5_put_seal(w->dset, header, tra_stored_header(w->dset, header)) &&
-           tra_writer_put_notes(w, digest);
-}
-
-/* ---- tables ----------------------------------------------------------------------------------------------------- */
-
-/* Writes the table of where slices begin and how long they are. */
-static bool put_components(tra_writer *w, hid_t group) {
-    const struct tra_placing *p = w->placing;
-    int64_t n = w->type.cat->n, each = p->form.n;
-    hsize_t dims[3] = {(hsize_t)n, (hsize_t)each, 2};
-    int64_t *v = tra_malloc((size_t)(n * each * 2 + 1) * sizeof *v);
-    for (int64_t i = 0; i < n * each; i++) {
-        v[2 * i] = p->begin[i];
-        v[2 * i + 1] = p->begin[i + each] - p->begin[i];
-    }
-    bool ok = tra_h5_put_table(group, "components", H5T_STD_I64LE, H5T_NATIVE_INT64, 3, dims, v);
-    free(v);
-    return ok;
-}
-
-/* Writes a table of some of the words that are kept for each tuple (tra_form_fact_words), from word `from` on. */
-static bool put_facts(tra_writer *w, hid_t group, const char *name, int from, int ndims, const hsize_t *dims) {
-    int64_t n = w->type.cat->n, count = 1, all = tra_form_fact_words(&w->placing->form);
-    for (int i = 1; i < ndims; i++) count *= (int64_t)dims[i];
-    uint64_t *v = tra_malloc((size_t)(n * count + 1) * sizeof *v);
-    for (int64_t t = 0; t < n; t++) memcpy(v + t * count, w->sums + t * all + from, (size_t)count * sizeof *v);
-    bool ok = tra_h5_put_table(group, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, ndims, dims, v);
-    free(v);
-    return ok;
-}
-
-bool tra_stored_describe(tra_writer *w, const char *digest) {
-    const tra_form *f = &w->placing->form;
-    hsize_t n = (hsize_t)w->type.cat->n, sums[2] = {n, (hsize_t)f->n};
-    hsize_t spreads[3] = {n, (hsize_t)tra_form_spreads(f), TRA_SPREAD_WORDS};
-    int64_t header[TRA_STORED_HEADER];
-    if (!put_attributes(w, digest)) return false;
-    hid_t group = tra_tables_group(w);
-    bool ok = group >= 0 && tra_h5_put_seal(group, header, tra_stored_header(w->dset, header)) &&
-              put_components(w, group) && put_facts(w, group, "xxh64", 0, 2, sums) &&
-              (f->packed ? put_facts(w, group, "entries", f->n, 1, &n)
-                         : put_facts(w, group, "statistics", f->n, 3, spreads)) &&
-              tra_writer_put_lists(w, group);
-    if (group >= 0 && H5Gclose(group) < 0) ok = false;
-    return ok;
-}
+const tra_file_kind tra_kind_levels = {.is = tra_stored_is,
+                                       .begin = tra_stored_begin,
+                                       .open = tra_stored_open,
+                                       .close = tra_stored_close,
+                                       .read = tra_stored_read,
+                                       .read_scratch = tra_stored_read_scratch,
+                                       .check = tra_stored_check,
+                                       .held = tra_stored_held,
+                                       .stored_bytes = tra_stored_bytes,
+                                       .identity = tra_stored_identity,
+                                       .prepare = levels_prepare,
+                                       .create = tra_stored_create_group,
+                                       .free = levels_free,
+                                       .blob = levels_blob,
+                                       .attach = levels_attach,
+                                       .put = tra_stored_put,
+                                       .put_scratch = tra_stored_put_scratch,
+                                       .facts = levels_facts,
+                                       .raw = levels_raw,
+                                       .raw_fd = levels_raw_fd,
+                                       .pack = levels_pack,
+                                       .finish = levels_finish,
+                                       .describe = tra_stored_describe};

@@ -3,6 +3,7 @@
 #ifndef TRA_STORED_INT_H
 #define TRA_STORED_INT_H
 
+#include "pack.h"
 #include "rows.h"
 #include "store_int.h"
 #include "stored.h"
@@ -114,26 +115,12 @@ struct tra_placing {
     bool compressed; /* tra_writer_pack has made the chunks */
 };
 
-/* Datasets that are compressed have chunks of so many elements, or of all where they have fewer. */
-enum { TRA_DATASET_CHUNK = 8192 };
-static inline int64_t tra_dataset_chunk(int64_t count) { return tra_min64(count, TRA_DATASET_CHUNK); }
-
-TRA_MUSTUSE tra_status tra_stored_prepare(tra_writer *w, const tra_levels *l, tra_err *e);
-TRA_MUSTUSE tra_status tra_packed_prepare(tra_writer *w, const struct tra_storage *s, tra_err *e);
 TRA_MUSTUSE tra_status tra_stored_create_group(tra_writer *w, tra_err *e); /* under the lock */
 TRA_MUSTUSE tra_status tra_stored_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e);
-int64_t tra_stored_put_scratch(const tra_writer *w);
-/* Creates the group of one block with its components (mapped.h). Under the HDF5 lock. */
-TRA_MUSTUSE tra_status tra_mapped_create(tra_writer *w, tra_err *e);
-/* Writes attributes and tables. Under the HDF5 lock. */
+size_t tra_stored_put_scratch(const tra_writer *w);
 bool tra_stored_describe(tra_writer *w, const char *digest);
-/* The part of tra_writer_describe and tra_writer_attach. */
-void tra_stored_blob(const tra_writer *w, tra_str *blob);
-TRA_MUSTUSE tra_status tra_stored_unblob(tra_writer *w, const char *blob, size_t n, tra_err *e);
-void tra_stored_free_placing(tra_writer *w);
 /* The numbers that the seal of the group covers; returns how many. */
-enum { TRA_STORED_HEADER = TRA_HEADER + 2 * (1 + TRA_MAXDIM) + 4 };
-int tra_stored_header(hid_t group, int64_t v[TRA_STORED_HEADER]);
+int tra_stored_header(hid_t group, int64_t *v);
 
 /* ---- reading (stored_open.c, stored_read.c) --------------------------------------------------------------------- */
 
@@ -162,14 +149,14 @@ struct tra_stored {
     bool unordered;           /* of another program or a mapping: entries come in any order, and duplicates are added */
     int64_t outer;            /* unordered: extent of a block along the outer dimension */
     int mirror; /* the file has one triangle of a symmetric matrix (1) or of a skew-symmetric one (-1); 0: it has all */
-    int64_t *before;    /* mirrored: [n + 1] how many entries of both triangles are in the tuples before */
-    int64_t said;       /* of another program: how many values its attribute says it has; -1: it does not */
-    bool iso;           /* all entries have the same value, which is stored once */
-    uint64_t *sums;     /* [n][datasets] checksums of slices; NULL: none */
+    int64_t *before;       /* mirrored: [n + 1] how many entries of both triangles are in the tuples before */
+    int64_t said;          /* of another program: how many values its attribute says it has; -1: it does not */
+    bool iso;              /* all entries have the same value, which is stored once */
+    uint64_t *sums;        /* [n][datasets] checksums of slices; NULL: none */
     _Atomic bool *checked; /* with sums: the tuple was read before, and its slices had theirs */
-    int64_t *of, *rows; /* of each tuple: its entries, and rows that have entries; NULL: not known */
-    int64_t fullest;    /* the most entries of one row, */
-    double squares;     /* and the sum over all rows of their squares; 0: not known */
+    int64_t *of, *rows;    /* of each tuple: its entries, and rows that have entries; NULL: not known */
+    int64_t fullest;       /* the most entries of one row, */
+    double squares;        /* and the sum over all rows of their squares; 0: not known */
     double *logs[2]; /* what tra_rel_line_histogram has found, of rows and of columns: lines, then entries; or NULL */
     struct {
         const tra_rel *with; /* the last tra_rel_meeting_pairs: its second relation, */
@@ -183,10 +170,13 @@ struct tra_stored {
 
 /* Does the group hold a tensor, of tra or of another program? */
 bool tra_stored_is(hid_t group);
-/* Opens a group that tra wrote: first how many tuples it has, and then, when the caller has made their catalog, the
- * rest. Under the HDF5 lock. */
-TRA_MUSTUSE tra_status tra_stored_tuples(tra_rel *r, int64_t *n, tra_err *e);
-TRA_MUSTUSE tra_status tra_stored_open(tra_rel *r, tra_err *e);
+/* The functions of tra_kind_levels (store_int.h). */
+void tra_stored_begin(tra_rel *r);
+TRA_MUSTUSE tra_status tra_stored_open(tra_rel *r, const tra_dims *block, tra_err *e);
+TRA_MUSTUSE tra_status tra_stored_check(tra_rel *r, tra_err *e);
+int64_t tra_stored_held(const tra_rel *r);
+int64_t tra_stored_bytes(const tra_rel *r);
+uint64_t tra_stored_identity(tra_rel *r);
 /* Opens a group that another program wrote, and makes its catalog and type. block may be NULL (store.h). */
 TRA_MUSTUSE tra_status tra_stored_foreign(tra_rel *r, const tra_dims *block, tra_err *e);
 /* Opens dataset `name` of the group. memory < 0: of integers, as they are. TRA_INPUT unless it has one dimension and

@@ -1,4 +1,5 @@
 /* stored_open.c - opening a relation that tra stored by levels: its datasets, and where the slices of tuples begin. */
+#include "described.h"
 #include "stored_int.h"
 
 #include <stdlib.h>
@@ -90,8 +91,18 @@ tra_status tra_dataset_open(tra_rel *r, hid_t group, const char *name, hid_t mem
     return st;
 }
 
+void tra_stored_begin(tra_rel *r) { r->stored = tra_new(r->arena, struct tra_stored); }
+
+int64_t tra_stored_held(const tra_rel *r) { return r->stored->held; }
+
+int64_t tra_stored_bytes(const tra_rel *r) { return r->stored->stored_bytes; }
+
+uint64_t tra_stored_identity(tra_rel *r) {
+    const struct tra_stored *x = r->stored;
+    return x->sums ? XXH64(x->sums, (size_t)(r->cat.n * x->form.n) * sizeof *x->sums, 0) : 0;
+}
+
 void tra_stored_close(tra_rel *r) {
-    if (!r->stored) return;
     for (int i = 0; i < TRA_MAXCOMPONENTS; i++) tra_dataset_close(&r->stored->c[i]);
     tra_mapping_free(r->stored->mapping);
     free(r->stored->begin);
@@ -104,7 +115,7 @@ void tra_stored_close(tra_rel *r) {
 
 /* ---- tables ----------------------------------------------------------------------------------------------------- */
 
-tra_status tra_stored_tuples(tra_rel *r, int64_t *n, tra_err *e) {
+static tra_status count_tuples(tra_rel *r, int64_t *n, tra_err *e) {
     const char *path = tra_table_path(r->arena, r->name, "components");
     hsize_t dims[H5S_MAX_RANK] = {0};
     hid_t dset = tra_h5_exists(r->file, path) ? H5Dopen2(r->file, path, H5P_DEFAULT) : -1;
@@ -254,7 +265,7 @@ static tra_status check_stored_values(tra_rel *r, tra_err *e) {
         (int)tra_min64(20, (int64_t)n), text, have);
 }
 
-tra_status tra_stored_open(tra_rel *r, tra_err *e) {
+static tra_status open_levels(tra_rel *r, tra_err *e) {
     struct tra_stored *x = r->stored;
     const char *text = tra_h5_get_text(r->dset, "tra_storage", r->arena);
     tra_levels levels;
@@ -277,4 +288,66 @@ tra_status tra_stored_open(tra_rel *r, tra_err *e) {
     if (r->has_sums && !(x->sums = (uint64_t *)tra_sealed_table(r, "xxh64", 2, dims)))
         return TRA_REL_BAD(r, e, "its table of checksums (.tra/%s/xxh64) is damaged", r->name);
     return tra_stored_complete(r, e);
+}
+
+/* The seal in the tables of a group tells whether attributes are gone or were changed. */
+static tra_status find_group_tables(tra_rel *r, tra_err *e) {
+    const char *path = tra_table_path(r->arena, r->name, NULL);
+    int64_t header[TRA_GROUP_HEADER];
+    if (!tra_h5_exists(r->file, path))
+        return TRA_REL_BAD(r, e, "its tables (%s) are missing: where its blocks begin is not known", path);
+    hid_t group = H5Gopen2(r->file, path, H5P_DEFAULT);
+    r->has_tables = group >= 0;
+    r->has_sums = r->has_tables && H5Lexists(group, "xxh64", H5P_DEFAULT) > 0;
+    bool whole = r->has_tables && tra_h5_sealed(group, header, tra_stored_header(r->dset, header));
+    if (group >= 0) H5Gclose(group);
+    if (whole && !r->has_sums)
+        tra_warn("%s:%s has lost its checksums (%s/xxh64): what is read of it is not checked", r->path, r->name, path);
+    return whole ? TRA_OK : tra_described_changed(r, e);
+}
+
+static tra_status read_group_shape(tra_rel *r, tra_described *h, tra_err *e) {
+    int64_t n = tra_h5_get_ints(r->dset, "tra_shape", h->shape.v, TRA_MAXDIM);
+    if (n < 1 || n != tra_h5_get_ints(r->dset, "tra_block", h->chunk.v, TRA_MAXDIM))
+        return TRA_REL_BAD(r, e, "%s", "its attributes tra_shape and tra_block are missing or do not fit each other");
+    h->shape.n = h->chunk.n = (int)n;
+    h->layout = H5D_CHUNKED;
+    for (int i = 0; i < (int)n; i++)
+        if (h->shape.v[i] < 0 || h->chunk.v[i] < 1) return TRA_REL_BAD(r, e, "%s", "its extents are damaged");
+    return TRA_OK;
+}
+
+tra_status tra_stored_open(tra_rel *r, const tra_dims *block, tra_err *e) {
+    tra_described h = {0};
+    bool tuple = false;
+    int rank = 0;
+    int64_t n, numbers[TRA_GROUP_HEADER];
+    tra_catalog grid;
+    r->size = 8;
+    r->info.codec = "none";
+    TRA_TRY(tra_described_owner(r, e));
+    bool mapping = tra_stored_is_mapping(tra_h5_get_text(r->dset, "tra_storage", r->arena)) &&
+                   H5Aexists(r->dset, "tra_block") <= 0; /* one block, read by its mapping */
+    if (r->ours && mapping && !tra_h5_sealed(r->dset, numbers, tra_stored_header(r->dset, numbers)))
+        return TRA_REL_BAD(r, e, "%s",
+                           "its attributes are not those that tra wrote: it is damaged, or another program's");
+    if (!r->ours || mapping) {
+        TRA_TRY(tra_stored_foreign(r, block, e));
+        TRA_TRY(tra_described_geometry(r, &(tra_described){0}, false, e));
+        tra_type_shape(&r->type, &h.shape);
+        tra_described_info(r, &h, false);
+        return TRA_OK;
+    }
+    TRA_TRY(read_group_shape(r, &h, e));
+    TRA_TRY(tra_described_attributes(r, &h, tra_stored_header, &tuple, &rank, e));
+    TRA_TRY(tuple ? tra_described_tuple_layout(r, &h, rank, &grid, e)
+                  : tra_described_tensor_layout(r, &h, rank, &grid, e));
+    TRA_TRY(find_group_tables(r, e));
+    TRA_TRY(count_tuples(r, &n, e));
+    r->cat = grid;
+    TRA_TRY(tra_described_geometry(r, &h, tuple, e));
+    TRA_TRY(tra_described_list_tuples(r, &grid, n, e));
+    TRA_TRY(open_levels(r, e));
+    tra_described_info(r, &h, tuple);
+    return TRA_OK;
 }

@@ -227,7 +227,7 @@ tra_status tra_stored_count(const tra_levels *l, const tra_dims *bound, const tr
     return TRA_OK;
 }
 
-int64_t tra_stored_put_scratch(const tra_writer *w) {
+size_t tra_stored_put_scratch(const tra_writer *w) {
     const tra_levels *l = &w->placing->form.levels;
     int64_t most = 0;
     for (int64_t i = 0; i < w->type.cat->n; i++)

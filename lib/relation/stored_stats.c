@@ -1,6 +1,5 @@
 /* stored_stats.c - statistics of relations stored by levels; and checks of what only other programs read. */
 #include "stored_int.h"
-#include "table_hook.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -298,13 +297,10 @@ static tra_status check_columns(tra_rel *r, int64_t ordinal, int64_t at, int64_t
     return s;
 }
 
-tra_status tra_rel_check(tra_rel *r, tra_err *e) {
+tra_status tra_stored_check(tra_rel *r, tra_err *e) {
     const struct tra_stored *x = r->stored;
-    const struct tra_dim_labels *const *labels;
     int64_t at = 0, zero;
-    if (r->table) return tra_table_check(r, e);
-    TRA_TRY(tra_rel_labels(r, &labels, e));
-    if (!x || x->unordered) return TRA_OK;
+    if (x->unordered) return TRA_OK;
     for (int d = 0; d < x->form.depth; d++) TRA_TRY(check_keys(r, d, e));
     for (int i = 0; i < x->form.n; i++) {
         if (x->form.c[i].kind != TRA_POINTERS) continue;

@@ -2,8 +2,8 @@
 #ifndef TRA_TABLE_INT_H
 #define TRA_TABLE_INT_H
 
+#include "pack.h"
 #include "table_file.h"
-#include "table_hook.h"
 
 /* An array of a column in the file; a column has one or two. */
 typedef struct tra_table_part {
@@ -67,6 +67,22 @@ struct tra_table {
         int64_t *v, n;
     } statistics, frequencies, histograms, sketches;
 };
+/* The functions of tra_kind_table (store_int.h). */
+tra_status tra_table_prepare(tra_writer *w, const tra_write_options *o, tra_err *e);
+void tra_table_free_placing(tra_writer *w);
+tra_status tra_table_create_group(tra_writer *w, tra_err *e);
+void tra_table_blob(const tra_writer *w, tra_str *blob);
+tra_status tra_table_unblob(tra_writer *w, const char *blob, size_t n, tra_err *e);
+tra_status tra_table_put(tra_writer *w, int64_t ordinal, const void *block, void *scratch, tra_err *e);
+int tra_table_waiting(const tra_writer *w);
+tra_temp *tra_table_raw(tra_writer *w, bool **packed);
+tra_status tra_table_pack(tra_writer *w, tra_packer *x, tra_err *e);
+tra_status tra_table_finish(tra_writer *w, tra_err *e);
+bool tra_table_describe(tra_writer *w, const char *digest);
+tra_status tra_table_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e);
+size_t tra_table_scratch(const tra_rel *r);
+tra_status tra_table_check(tra_rel *r, tra_err *e);
+
 /* Frees the tables of statistics. The caller holds the lock of HDF5, unless no other thread uses the table. */
 void tra_table_drop_facts(struct tra_table *t);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-bool tra_table_is(hid_t group) {
+static bool table_is(hid_t group) {
     tra_arena *a = tra_arena_new();
     const char *encoding = tra_h5_get_text(group, "encoding-type", a);
     bool is = encoding && strcmp(encoding, "dataframe") == 0;
@@ -15,11 +15,11 @@ bool tra_table_is(hid_t group) {
     return is;
 }
 
-void tra_table_begin(tra_rel *r) { r->table = tra_new(r->arena, struct tra_table); }
+static void table_begin(tra_rel *r) { r->table = tra_new(r->arena, struct tra_table); }
 
-int64_t tra_table_held(const tra_rel *r) { return r->table->held; }
+static int64_t table_held(const tra_rel *r) { return r->table->held; }
 
-uint64_t tra_table_identity(const tra_rel *r) {
+static uint64_t table_identity(tra_rel *r) {
     const struct tra_table *t = r->table;
     return t->sums ? XXH64(t->sums, (size_t)(t->form.nparts * t->form.nblocks) * sizeof *t->sums, 0) : 0;
 }
@@ -420,7 +420,8 @@ static tra_status own_extents(tra_rel *r, tra_err *e) {
     return TRA_OK;
 }
 
-tra_status tra_table_open(tra_rel *r, tra_err *e) {
+static tra_status table_open(tra_rel *r, const tra_dims *block, tra_err *e) {
+    (void)block;
     struct tra_table *t = r->table;
     tra_table_form *f = &t->form;
     const char **names = NULL;
@@ -454,9 +455,8 @@ tra_status tra_table_open(tra_rel *r, tra_err *e) {
     return catalog(r, e);
 }
 
-void tra_table_close(tra_rel *r) {
+static void table_close(tra_rel *r) {
     struct tra_table *t = r->table;
-    if (!t) return;
     for (int i = 0; i < t->form.nparts; i++) tra_table_forget(&t->form.part[i]);
     free(t->strings);
     free(t->sums);
@@ -464,6 +464,27 @@ void tra_table_close(tra_rel *r) {
     free(t->blocks);
     tra_table_drop_facts(t);
 }
+
+const tra_file_kind tra_kind_table = {.is = table_is,
+                                      .begin = table_begin,
+                                      .open = table_open,
+                                      .close = table_close,
+                                      .read = tra_table_read,
+                                      .read_scratch = tra_table_scratch,
+                                      .check = tra_table_check,
+                                      .held = table_held,
+                                      .identity = table_identity,
+                                      .prepare = tra_table_prepare,
+                                      .create = tra_table_create_group,
+                                      .free = tra_table_free_placing,
+                                      .blob = tra_table_blob,
+                                      .attach = tra_table_unblob,
+                                      .put = tra_table_put,
+                                      .raw = tra_table_raw,
+                                      .raw_fd = tra_table_waiting,
+                                      .pack = tra_table_pack,
+                                      .finish = tra_table_finish,
+                                      .describe = tra_table_describe};
 
 bool tra_rel_is_table(const tra_rel *r) { return r->table != NULL; }
 

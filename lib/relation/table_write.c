@@ -58,7 +58,8 @@ int64_t tra_table_header(const tra_table_form *f, int64_t v[4]) {
     return 4;
 }
 
-tra_status tra_table_prepare(tra_writer *w, tra_err *e) {
+tra_status tra_table_prepare(tra_writer *w, const tra_write_options *o, tra_err *e) {
+    (void)o;
     if (w->gzip)
         return tra_fail(e, TRA_USAGE, "cannot write %s:%s by deflate: tables are compressed only by zstd", w->path,
                         w->name);
@@ -360,7 +361,7 @@ void tra_table_blob(const tra_writer *w, tra_str *blob) {
 tra_status tra_table_unblob(tra_writer *w, const char *blob, size_t n, tra_err *e) {
     size_t counts = (size_t)w->type.cat->n * sizeof(int64_t);
     int64_t *rows = tra_malloc(counts + 1);
-    TRA_TRY(tra_table_prepare(w, e));
+    TRA_TRY(tra_table_prepare(w, NULL, e));
     tra_table_form *f = &w->table->form;
     if (n >= counts) memcpy(rows, blob, counts);
     tra_status s = n >= counts ? lay_out(w, rows, e) : TRA_INTERNAL;
@@ -458,7 +459,8 @@ tra_status tra_writer_put_rows(tra_writer *w, int64_t first, const tra_batch *b,
     return TRA_OK;
 }
 
-tra_status tra_table_put(tra_writer *w, int64_t ordinal, const void *block, tra_err *e) {
+tra_status tra_table_put(tra_writer *w, int64_t ordinal, const void *block, void *scratch, tra_err *e) {
+    (void)scratch;
     const struct tra_table_placing *p = w->table;
     tra_batch b;
     tra_vector *v = tra_calloc((size_t)w->type.columns->n + 1, sizeof *v);

@@ -1,9 +1,7 @@
 /* writer.c - writing a relation: creating it, several processes, the commit. Arrays are in writer_arrays.c, attributes
  * in attributes.c. */
-#include "../calculus/calculus.h"
 #include "scales.h"
-#include "stored_int.h"
-#include "table_hook.h"
+#include "store_int.h"
 #include "zfilter.h"
 
 #include <errno.h>
@@ -46,8 +44,6 @@ static tra_status target_of(tra_arena *a, const char **path, tra_err *e) {
 /* Are chunks stored as they are? Then all of them are allocated before anything is written. */
 static bool plain(const tra_writer *w) { return !w->codec.zstd && !w->gzip; }
 
-bool tra_writer_chunked(const tra_writer *w) { return !w->placing && !w->table; }
-
 static tra_writer *writer_new(const tra_type *type) {
     tra_arena *a = tra_arena_new();
     tra_writer *w = tra_new(a, tra_writer);
@@ -61,8 +57,7 @@ static tra_writer *writer_new(const tra_type *type) {
 
 static void writer_free(tra_writer *w) {
     if (w->creator && w->path) tra_lock_drop(w->path);
-    tra_stored_free_placing(w);
-    tra_table_free_placing(w);
+    if (w->kind && w->kind->free) w->kind->free(w);
     free(w->addr);
     free(w->sums);
     if (w->fd >= 0 && !w->creator) close(w->fd);
@@ -70,24 +65,21 @@ static void writer_free(tra_writer *w) {
     tra_arena_free(w->arena);
 }
 
-static tra_status prepare(tra_writer *w, const tra_levels *levels, const tra_storage *mapping, tra_err *e) {
+static const tra_file_kind *kind_of(const tra_type *type, const tra_write_options *o) {
+    if (type->columns) return &tra_kind_table;
+    if (o->mapped) return &tra_kind_components;
+    return o->levels || o->mapping ? &tra_kind_levels : &tra_kind_chunks;
+}
+
+static tra_status prepare(tra_writer *w, const tra_write_options *o, tra_err *e) {
     const tra_catalog *c = w->type.cat;
-    if (w->type.columns) return tra_table_prepare(w, e);
-    for (int a = 0; a < c->bound.n && c->n > 0; a++) {
+    for (int a = 0; a < c->bound.n && c->n > 0 && !w->type.columns; a++) {
         if (c->bound.v[a] == 0)
             return tra_fail(e, TRA_INPUT, "cannot store %s:%s: its arrays have extent 0 along dimension %d", w->path,
                             w->name, a);
     }
     TRA_TRY(tra_geom_of(&w->type, &w->geom, e));
-    if (levels) return tra_stored_prepare(w, levels, e);
-    if (mapping) return tra_packed_prepare(w, mapping, e);
-    if (!w->mapped) TRA_TRY(tra_geom_fits(&w->type, &w->geom, e));
-    w->chunk_bytes = w->geom.chunk_elements * (int64_t)w->size;
-    w->sums = calloc((size_t)tra_max64(1, c->n), sizeof *w->sums);
-    w->addr = plain(w) ? calloc((size_t)tra_max64(1, c->n), sizeof *w->addr) : NULL;
-    if (!w->sums || (plain(w) && !w->addr))
-        return tra_fail(e, TRA_RESOURCE, "out of memory for the chunk tables of %s", w->path);
-    return TRA_OK;
+    return w->kind->prepare(w, o, e);
 }
 
 /* The new files that writers of this process share. Used under the HDF5 lock. */
@@ -155,66 +147,16 @@ static tra_status open_file(tra_writer *w, tra_err *e) {
     return TRA_OK;
 }
 
-static tra_status create_dataset(tra_writer *w, tra_err *e) {
-    hsize_t dims[TRA_MAXDIM], chunk[TRA_MAXDIM];
-    int n = w->geom.dims.n;
-    for (int i = 0; i < n; i++) {
-        dims[i] = (hsize_t)w->geom.dims.v[i];
-        chunk[i] = (hsize_t)w->geom.chunk.v[i];
-    }
-    hid_t space = H5Screate_simple(n, dims, NULL);
-    hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE), lcpl = H5Pcreate(H5P_LINK_CREATE);
-    unsigned level = (unsigned)w->codec.level;
-    bool ok = H5Pset_chunk(dcpl, n, chunk) >= 0 && H5Pset_obj_track_times(dcpl, false) >= 0 &&
-              H5Pset_create_intermediate_group(lcpl, 1) >= 0;
-    if (ok && w->gzip) ok = H5Pset_shuffle(dcpl) >= 0 && H5Pset_deflate(dcpl, (unsigned)w->gzip) >= 0;
-    if (ok && w->codec.zstd)
-        ok = H5Pset_shuffle(dcpl) >= 0 && H5Pset_filter(dcpl, TRA_ZSTD_FILTER, H5Z_FLAG_MANDATORY, 1, &level) >= 0;
-    if (ok) w->dset = H5Dcreate2(w->file, w->name, tra_h5_type(w->type.dtype), space, lcpl, dcpl, H5P_DEFAULT);
-    tra_status s = TRA_OK;
-    if (w->dset < 0) s = tra_h5_fail(e, TRA_INPUT, w->vfd, "cannot create the dataset %s in %s", w->name, w->temp);
-    H5Pclose(lcpl);
-    H5Pclose(dcpl);
-    H5Sclose(space);
-    return s;
-}
-
-tra_status tra_writer_new_chunk(tra_writer *w, int64_t ordinal, int64_t len, uint32_t mask, int64_t *addr, tra_err *e) {
-    char buf[TRA_DIMTEXT];
-    tra_dims key;
-    int64_t off[TRA_MAXDIM];
-    hsize_t at[TRA_MAXDIM];
-    tra_catalog_key(w->type.cat, ordinal, &key);
-    tra_geom_offset(&w->geom, &key, off);
-    for (int i = 0; i < w->geom.dims.n; i++) at[i] = (hsize_t)off[i];
-    if (!tra_vfd_allocate_chunk(w->vfd, w->dset, at, mask, len, addr))
-        return tra_h5_fail(e, TRA_INTERNAL, w->vfd, "cannot allocate chunk %s of %s", tra_key_text(&key, buf), w->temp);
-    w->stored += len;
-    return TRA_OK;
-}
-
 tra_status tra_writer_reserve(const tra_writer *w, int fd, int64_t bytes, tra_err *e) {
     if (bytes <= 0 || fallocate(fd, 0, 0, (off_t)bytes) == 0) return TRA_OK;
     if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL) return TRA_OK;
     return tra_fail_errno(e, TRA_RESOURCE, "cannot reserve %" PRId64 " bytes for %s", bytes, w->path);
 }
 
-/* Allocates all chunks of codec none, in the order of keys. */
-static tra_status allocate_all(tra_writer *w, tra_err *e) {
-    for (int64_t i = 0; i < w->type.cat->n; i++) TRA_TRY(tra_writer_new_chunk(w, i, w->chunk_bytes, 0, &w->addr[i], e));
-    return tra_writer_reserve(w, w->fd, (int64_t)w->vfd->eof, e);
-}
-
 static tra_status create(tra_writer *w, tra_err *e) {
     if (!w->whole) TRA_TRY(tra_writer_check_target(w, e));
     TRA_TRY(open_file(w, e));
-    if (w->mapped) return tra_mapped_create(w, e);
-    if (w->table) return tra_table_create_group(w, e);
-    if (!tra_writer_chunked(w)) return tra_stored_create_group(w, e);
-    TRA_TRY(create_dataset(w, e));
-    if (!plain(w)) return TRA_OK;
-    if (!tra_is_intermediate(w->path)) w->direct_fd = open(w->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
-    return allocate_all(w, e);
+    return w->kind->create(w, e);
 }
 
 tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_write_options *o, tra_writer **out,
@@ -229,6 +171,7 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
     w->codec = o->gzip ? (tra_codec){.zstd = false} : o->codec;
     w->gzip = o->gzip;
     w->mapped = o->mapped;
+    w->kind = kind_of(type, o);
     if (w->gzip) tra_return_large_blocks();
     w->tag = o->tag ? tra_arena_strndup(w->arena, o->tag, strlen(o->tag)) : NULL;
     w->reuse = o->tag && o->reuse;
@@ -256,7 +199,7 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
         tra_commit_end(path); /* its outputs will be replaced */
         tra_temp_reclaim(path, w->reuse ? w->tag : NULL);
     }
-    s = prepare(w, o->levels, o->mapping, e);
+    s = prepare(w, o, e);
     if (s == TRA_OK) s = tra_scales_plan(w, o->labels, e);
     if (s == TRA_OK) {
         tra_h5_enter();
@@ -274,59 +217,55 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
 
 /* ---- several processes ----------------------------------------------------------------------------------------- */
 
-/* The blob: this head, three texts with their NULs, then the addresses (codec none), or what tra_stored_blob or
- * tra_table_blob adds. */
+/* The kinds that several processes write, each with its number in a blob. */
+static const tra_file_kind *const kinds[] = {&tra_kind_chunks, &tra_kind_levels, &tra_kind_table};
+
+/* The blob: this head, three texts with their NULs, then what the kind adds. */
 typedef struct blob_head {
-    int64_t tuples, zstd, level, stored, path, temp, name; /* the last three: bytes of the texts */
+    int64_t bytes;                                       /* of the blob */
+    int64_t tuples, zstd, level, kind, path, temp, name; /* the last three: bytes of the texts */
 } blob_head;
 
 void tra_writer_describe(const tra_writer *w, tra_str *blob) {
-    blob_head h = {w->type.cat->n,
-                   w->codec.zstd,
-                   w->codec.level,
-                   !tra_writer_chunked(w),
-                   (int64_t)strlen(w->path) + 1,
-                   (int64_t)strlen(w->temp) + 1,
-                   (int64_t)strlen(w->name) + 1};
+    blob_head h = {.tuples = w->type.cat->n,
+                   .zstd = w->codec.zstd,
+                   .level = w->codec.level,
+                   .path = (int64_t)strlen(w->path) + 1,
+                   .temp = (int64_t)strlen(w->temp) + 1,
+                   .name = (int64_t)strlen(w->name) + 1};
+    size_t begin = blob->n;
+    while (kinds[h.kind] != w->kind) h.kind++;
     tra_str_addn(blob, (const char *)&h, sizeof h);
     tra_str_addn(blob, w->path, (size_t)h.path);
     tra_str_addn(blob, w->temp, (size_t)h.temp);
     tra_str_addn(blob, w->name, (size_t)h.name);
-    if (w->addr) tra_str_addn(blob, (const char *)w->addr, (size_t)h.tuples * sizeof *w->addr);
-    if (w->table)
-        tra_table_blob(w, blob);
-    else if (h.stored)
-        tra_stored_blob(w, blob);
+    w->kind->blob(w, blob);
+    h.bytes = (int64_t)(blob->n - begin);
+    memcpy(blob->s + begin, &h, sizeof h);
 }
 
 tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, tra_writer **out, tra_err *e) {
-    blob_head h;
+    blob_head h = {0};
     const char *p = blob;
     tra_writer *w = writer_new(type);
     *out = NULL;
     if (n >= sizeof h) memcpy(&h, p, sizeof h);
-    size_t texts = n >= sizeof h ? (size_t)(h.path + h.temp + h.name) : 0;
-    size_t table = n >= sizeof h && !h.zstd ? (size_t)h.tuples * sizeof *w->addr : 0;
-    if (n >= sizeof h + texts && h.stored) table = n - sizeof h - texts;
-    if (n < sizeof h || h.tuples != type->cat->n || n != sizeof h + texts + table) {
+    size_t texts = (size_t)(h.path + h.temp + h.name);
+    if (n < sizeof h + texts || h.bytes != (int64_t)n || h.tuples != type->cat->n) {
         writer_free(w);
         return tra_fail(e, TRA_INTERNAL, "the description of an output does not fit its type");
     }
     p += sizeof h;
+    w->kind = kinds[h.kind];
     w->path = tra_arena_strndup(w->arena, p, (size_t)h.path - 1);
     w->temp = tra_arena_strndup(w->arena, p + h.path, (size_t)h.temp - 1);
     w->name = tra_arena_strndup(w->arena, p + h.path + h.temp, (size_t)h.name - 1);
     w->codec = (tra_codec){.zstd = h.zstd, .level = (int)h.level};
-    tra_status s = h.stored ? tra_geom_of(type, &w->geom, e) : prepare(w, NULL, NULL, e);
-    if (s == TRA_OK && type->columns)
-        s = tra_table_unblob(w, p + texts, table, e);
-    else if (s == TRA_OK && h.stored)
-        s = tra_stored_unblob(w, p + texts, table, e);
-    if (s == TRA_OK && w->addr) memcpy(w->addr, p + texts, table);
+    tra_status s = tra_geom_of(type, &w->geom, e);
     if (s == TRA_OK && (w->fd = open(w->temp, O_RDWR | O_NOFOLLOW | O_CLOEXEC)) < 0)
         s = tra_fail_errno(e, TRA_RESOURCE, "cannot open %s, which rank 0 made; do all ranks see this directory?",
                            w->temp);
-    if (s == TRA_OK && w->placing && w->placing->fd < 0) w->placing->fd = w->fd;
+    if (s == TRA_OK) s = w->kind->attach(w, p + texts, n - sizeof h - texts, e);
     if (s == TRA_OK && plain(w) && !tra_is_intermediate(w->path))
         w->direct_fd = open(w->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
     if (s != TRA_OK)
@@ -337,7 +276,7 @@ tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, t
 }
 
 tra_status tra_writer_sync(tra_writer *w, tra_err *e) {
-    int raw = !w->codec.zstd ? -1 : w->placing ? w->placing->fd : w->table ? tra_table_waiting(w) : -1;
+    int raw = w->codec.zstd && w->kind->raw_fd ? w->kind->raw_fd(w) : -1;
     if (fsync(w->fd) != 0 || (raw >= 0 && fsync(raw) != 0))
         return tra_fail_errno(e, TRA_RESOURCE, "cannot write %s to disk", w->temp);
     return TRA_OK;
@@ -346,8 +285,8 @@ tra_status tra_writer_sync(tra_writer *w, tra_err *e) {
 /* ---- the end --------------------------------------------------------------------------------------------------- */
 
 static tra_status missing_tuple(tra_writer *w, tra_err *e) {
-    int64_t each = tra_writer_chunked(w) ? 1 : tra_form_fact_words(&w->placing->form);
-    for (int64_t i = 0; i < w->type.cat->n; i++) {
+    int64_t each = w->kind->facts ? w->kind->facts(w) : 0;
+    for (int64_t i = 0; i < w->type.cat->n && each; i++) {
         char buf[TRA_DIMTEXT];
         tra_dims key;
         if (w->sums[i * each]) continue;
@@ -360,11 +299,13 @@ static tra_status missing_tuple(tra_writer *w, tra_err *e) {
 
 /* Completes the relation in the new file. */
 static tra_status finish_dataset(tra_writer *w, const char *digest, tra_err *e) {
-    if (w->placing && !w->placing->counts) return tra_fail(e, TRA_INTERNAL, "%s:%s was never placed", w->path, w->name);
-    TRA_TRY(w->table ? tra_table_finish(w, e) : missing_tuple(w, e));
+    if (w->kind->finish) TRA_TRY(w->kind->finish(w, e));
+    TRA_TRY(missing_tuple(w, e));
     TRA_TRY(tra_writer_pack(w, 1, e));
+    tra_status s = TRA_OK;
     tra_h5_enter();
-    tra_status s = tra_writer_describe_dataset(w, digest, e);
+    if (!w->kind->describe(w, digest))
+        s = tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot write the attributes of %s", w->temp);
     if (s == TRA_OK) {
         hid_t dset = w->dset;
         w->dset = -1;

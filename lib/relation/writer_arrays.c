@@ -1,7 +1,5 @@
 /* writer_arrays.c - writing arrays: padding to chunks, encoding, and putting bytes at their addresses. */
-#include "../calculus/calculus.h"
-#include "stored_int.h"
-#include "table_hook.h"
+#include "chunks.h"
 #include "zfilter.h"
 
 #include <errno.h>
@@ -11,15 +9,107 @@
 #include <string.h>
 #include <unistd.h>
 
+/* ---- making ----------------------------------------------------------------------------------------------------- */
+
+/* Are chunks stored as they are? Then all of them are allocated before anything is written. */
+static bool plain(const tra_writer *w) { return !w->codec.zstd && !w->gzip; }
+
+static tra_status make_tables(tra_writer *w, tra_err *e) {
+    size_t n = (size_t)tra_max64(1, w->type.cat->n);
+    w->chunk_bytes = w->geom.chunk_elements * (int64_t)w->size;
+    w->sums = calloc(n, sizeof *w->sums);
+    w->addr = plain(w) ? calloc(n, sizeof *w->addr) : NULL;
+    if (!w->sums || (plain(w) && !w->addr))
+        return tra_fail(e, TRA_RESOURCE, "out of memory for the chunk tables of %s", w->path);
+    return TRA_OK;
+}
+
+tra_status tra_chunks_prepare(tra_writer *w, const tra_write_options *o, tra_err *e) {
+    (void)o;
+    TRA_TRY(tra_geom_fits(&w->type, &w->geom, e));
+    return make_tables(w, e);
+}
+
+static tra_status create_dataset(tra_writer *w, tra_err *e) {
+    hsize_t dims[TRA_MAXDIM], chunk[TRA_MAXDIM];
+    int n = w->geom.dims.n;
+    for (int i = 0; i < n; i++) {
+        dims[i] = (hsize_t)w->geom.dims.v[i];
+        chunk[i] = (hsize_t)w->geom.chunk.v[i];
+    }
+    hid_t space = H5Screate_simple(n, dims, NULL);
+    hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE), lcpl = H5Pcreate(H5P_LINK_CREATE);
+    unsigned level = (unsigned)w->codec.level;
+    bool ok = H5Pset_chunk(dcpl, n, chunk) >= 0 && H5Pset_obj_track_times(dcpl, false) >= 0 &&
+              H5Pset_create_intermediate_group(lcpl, 1) >= 0;
+    if (ok && w->gzip) ok = H5Pset_shuffle(dcpl) >= 0 && H5Pset_deflate(dcpl, (unsigned)w->gzip) >= 0;
+    if (ok && w->codec.zstd)
+        ok = H5Pset_shuffle(dcpl) >= 0 && H5Pset_filter(dcpl, TRA_ZSTD_FILTER, H5Z_FLAG_MANDATORY, 1, &level) >= 0;
+    if (ok) w->dset = H5Dcreate2(w->file, w->name, tra_h5_type(w->type.dtype), space, lcpl, dcpl, H5P_DEFAULT);
+    tra_status s = TRA_OK;
+    if (w->dset < 0) s = tra_h5_fail(e, TRA_INPUT, w->vfd, "cannot create the dataset %s in %s", w->name, w->temp);
+    H5Pclose(lcpl);
+    H5Pclose(dcpl);
+    H5Sclose(space);
+    return s;
+}
+
+tra_status tra_writer_new_chunk(tra_writer *w, int64_t ordinal, int64_t len, uint32_t mask, int64_t *addr, tra_err *e) {
+    char buf[TRA_DIMTEXT];
+    tra_dims key;
+    int64_t off[TRA_MAXDIM];
+    hsize_t at[TRA_MAXDIM];
+    tra_catalog_key(w->type.cat, ordinal, &key);
+    tra_geom_offset(&w->geom, &key, off);
+    for (int i = 0; i < w->geom.dims.n; i++) at[i] = (hsize_t)off[i];
+    if (!tra_vfd_allocate_chunk(w->vfd, w->dset, at, mask, len, addr))
+        return tra_h5_fail(e, TRA_INTERNAL, w->vfd, "cannot allocate chunk %s of %s", tra_key_text(&key, buf), w->temp);
+    w->stored += len;
+    return TRA_OK;
+}
+
+/* Allocates all chunks of codec none, in the order of keys. */
+static tra_status allocate_all(tra_writer *w, tra_err *e) {
+    for (int64_t i = 0; i < w->type.cat->n; i++) TRA_TRY(tra_writer_new_chunk(w, i, w->chunk_bytes, 0, &w->addr[i], e));
+    return tra_writer_reserve(w, w->fd, (int64_t)w->vfd->eof, e);
+}
+
+tra_status tra_chunks_create(tra_writer *w, tra_err *e) {
+    TRA_TRY(create_dataset(w, e));
+    if (!plain(w)) return TRA_OK;
+    if (!tra_is_intermediate(w->path)) w->direct_fd = open(w->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
+    return allocate_all(w, e);
+}
+
+/* Codec none: the addresses of all chunks. */
+void tra_chunks_blob(const tra_writer *w, tra_str *blob) {
+    if (w->addr) tra_str_addn(blob, (const char *)w->addr, (size_t)w->type.cat->n * sizeof *w->addr);
+}
+
+tra_status tra_chunks_attach(tra_writer *w, const char *blob, size_t n, tra_err *e) {
+    TRA_TRY(tra_chunks_prepare(w, NULL, e));
+    if (n != (w->addr ? (size_t)w->type.cat->n * sizeof *w->addr : 0))
+        return tra_fail(e, TRA_INTERNAL, "the description of an output does not fit its type");
+    if (w->addr) memcpy(w->addr, blob, n);
+    return TRA_OK;
+}
+
+int tra_chunks_facts(const tra_writer *w) {
+    (void)w;
+    return 1;
+}
+
+/* ---- arrays ----------------------------------------------------------------------------------------------------- */
+
 static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
 
-size_t tra_writer_scratch_bytes(const tra_writer *w) {
-    if (w->table) return 0;
-    if (!tra_writer_chunked(w)) return (size_t)tra_stored_put_scratch(w);
+size_t tra_chunks_put_scratch(const tra_writer *w) {
     size_t n = align64((size_t)w->chunk_bytes);
     if (w->gzip) return 0;
     return w->codec.zstd ? 2 * n + tra_encode_room((size_t)w->chunk_bytes, w->size) : n;
 }
+
+size_t tra_writer_scratch_bytes(const tra_writer *w) { return w->kind->put_scratch ? w->kind->put_scratch(w) : 0; }
 
 static bool clipped(const tra_writer *w, int64_t ordinal, tra_dims *ext, tra_dims *chunk) {
     tra_catalog_ext(w->type.cat, ordinal, ext);
@@ -111,9 +201,11 @@ static tra_status put_by_library(tra_writer *w, int64_t ordinal, const void *dat
 }
 
 tra_status tra_writer_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e) {
+    return w->kind->put(w, ordinal, data, scratch, e);
+}
+
+tra_status tra_chunks_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e) {
     size_t n = (size_t)w->chunk_bytes;
-    if (w->table) return tra_table_put(w, ordinal, data, e);
-    if (!tra_writer_chunked(w)) return tra_stored_put(w, ordinal, data, scratch, e);
     if (w->gzip) return put_by_library(w, ordinal, data, e);
     if (w->codec.zstd) {
         tra_encoded enc;
@@ -166,8 +258,8 @@ tra_status tra_writer_store(tra_writer *w, int64_t ordinal, const void *chunk, t
 uint64_t *tra_writer_sums(tra_writer *w) { return w->sums; }
 
 int64_t tra_writer_nsums(const tra_writer *w) {
-    if (w->table) return 0; /* the commit reads all that was written for checksums */
-    return w->type.cat->n * (tra_writer_chunked(w) ? 1 : tra_form_fact_words(&w->placing->form));
+    return w->kind->facts ? w->type.cat->n * w->kind->facts(w)
+                          : 0; /* of tables the commit reads all that was written */
 }
 
 int64_t tra_writer_stored(const tra_writer *w) { return w->stored; }

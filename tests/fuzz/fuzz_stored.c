@@ -92,7 +92,7 @@ static void change(fuzz_bytes *b, const char *path) {
     static const char *const data[] = {"indices_0",     "indices_1",     "indices_2", "indices_3",
                                        "pointers_to_1", "pointers_to_2", "values",    "pointers_to_3"};
     static const char *const tables[] = {"components", "statistics", "columns", "xxh64", "keys"};
-    int64_t header[TRA_STORED_HEADER];
+    int64_t header[TRA_GROUP_HEADER];
     char name[64];
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), group = H5Gopen2(file, "data", H5P_DEFAULT);
     for (int i = fuzz_below(b, 5); i > 0; i--) {

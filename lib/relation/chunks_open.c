@@ -1,6 +1,7 @@
-/* file_dataset.c - the dataset of a relation in a file: which one it is, its type, extents, filters and layout. */
+/* chunks_open.c - opening a dataset whose chunks are the arrays: its type, extents, filters and layout. */
 
-#include "file_int.h"
+#include "chunks.h"
+#include "zfilter.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,84 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- which dataset --------------------------------------------------------------------------------------------- */
-
-enum { MAX_NAMES = 12 }; /* in a message */
-
-/* The names as text; "..." after MAX_NAMES of them. */
-static const char *enumerate(tra_rel *r, const tra_relation_names *list) {
-    const char *text = "";
-    for (int i = 0; i < list->n; i++) {
-        bool more = i == MAX_NAMES - 1;
-        text = tra_arena_printf(r->arena, "%s%s%s", text, i ? ", " : "", more ? "..." : list->name[i]);
-    }
-    return text;
-}
-
-/* What a file without a relation's name stands for, if it also holds the two others: of AnnData and loom the matrix. */
-static const char *const mains[][3] = {{"data", NULL, NULL}, {"X", "obs", "var"}, {"matrix", "row_attrs", "col_attrs"}};
-
-/* A variable of GNU Octave is a group, in which `value` has its elements. False: it is none. */
-static bool of_octave(tra_rel *r, hid_t *obj) {
-    if (H5Iget_type(*obj) != H5I_GROUP || H5Aexists(*obj, "OCTAVE_NEW_FORMAT") <= 0 || !tra_h5_exists(*obj, "value"))
-        return false;
-    hid_t value = H5Oopen(*obj, "value", H5P_DEFAULT);
-    H5Oclose(*obj);
-    *obj = value;
-    r->name = tra_arena_printf(r->arena, "%s/value", r->name);
-    return value >= 0 && H5Iget_type(value) == H5I_DATASET && !r->raw;
-}
-
-tra_status tra_file_open_dataset(tra_rel *r, const char **elsewhere, tra_err *e) {
-    tra_relation_names list;
-    *elsewhere = NULL;
-    for (size_t i = 0; i < sizeof mains / sizeof *mains && !r->name; i++)
-        if (tra_h5_exists(r->file, mains[i][0]) && (!mains[i][1] || tra_h5_exists(r->file, mains[i][1])) &&
-            (!mains[i][2] || tra_h5_exists(r->file, mains[i][2])))
-            r->name = mains[i][0];
-    if (!r->name) {
-        tra_h5_names(r->file, r->arena, MAX_NAMES, &list);
-        if (list.n == 0)
-            return tra_fail(
-                e, TRA_INPUT,
-                "%s holds no relation: no dataset of floats, integers or booleans, no table, and no sparse tensor",
-                r->path);
-        if (list.n > 1)
-            return tra_fail(e, TRA_INPUT, "%s holds several relations: %s; name one as in %s%s%s", r->path,
-                            enumerate(r, &list), r->path, strchr(list.name[0], ':') ? "::" : ":", list.name[0]);
-        r->name = list.name[0];
-    }
-    if (!tra_h5_follow(r->file, r->path, &r->name, elsewhere, r->arena))
-        return TRA_REL_BAD(r, e, "%s", "its links go round in a circle");
-    if (*elsewhere) return TRA_OK;
-    if (strcmp(r->name, "/") != 0 && !tra_h5_exists(r->file, r->name)) {
-        tra_h5_names(r->file, r->arena, MAX_NAMES, &list);
-        return tra_fail(e, TRA_INPUT, "%s has no dataset %s%s%s", r->path, r->name, list.n ? "; it holds " : "",
-                        enumerate(r, &list));
-    }
-    hid_t obj = H5Oopen(r->file, r->name, H5P_DEFAULT);
-    bool turned = obj >= 0 && of_octave(r, &obj);
-    if (obj < 0) return tra_h5_fail(e, TRA_INPUT, NULL, "%s:%s is damaged", r->path, r->name);
-    if (H5Iget_type(obj) == H5I_GROUP && tra_table_is(obj)) {
-        tra_table_begin(r);
-    } else if (H5Iget_type(obj) == H5I_GROUP && tra_stored_is(obj)) {
-        r->stored = tra_new(r->arena, struct tra_stored);
-    } else if (H5Iget_type(obj) != H5I_DATASET) {
-        H5Oclose(obj);
-        return TRA_REL_BAD(r, e, "%s",
-                           "it is neither a dataset nor a table nor a sparse tensor (binsparse, AnnData, 10x)");
-    }
-    r->dset = obj;
-    r->turned = turned || (!r->raw && H5Iget_type(obj) == H5I_DATASET && H5Aexists(obj, "MATLAB_class") > 0);
-    hid_t file = H5Iget_file_id(obj);
-    bool here = tra_vfd_of(file) == r->vfd;
-    H5Fclose(file);
-    return here ? TRA_OK : TRA_REL_BAD(r, e, "%s", "it is a link to another file; name the relation there");
-}
-
 /* ---- the dataset as it is -------------------------------------------------------------------------------------- */
 
-tra_status tra_file_read_type(tra_rel *r, header *h, tra_err *e) {
+static tra_status read_type(tra_rel *r, tra_described *h, tra_err *e) {
     static const char *const class_name[] = {
         [H5T_INTEGER] = "wide integer", [H5T_TIME] = "time",        [H5T_STRING] = "string",
         [H5T_BITFIELD] = "bitfield",    [H5T_OPAQUE] = "opaque",    [H5T_COMPOUND] = "compound",
@@ -121,7 +47,7 @@ tra_status tra_file_read_type(tra_rel *r, header *h, tra_err *e) {
 }
 
 /* MATLAB and Octave store the extents in place of the elements where there are none. */
-static bool read_empty(tra_rel *r, header *h) {
+static bool read_empty(tra_rel *r, tra_described *h) {
     int64_t yes = 0;
     bool empty = (tra_h5_get_ints(r->dset, "MATLAB_empty", &yes, 1) == 1 && yes) ||
                  H5Aexists(r->dset, "OCTAVE_EMPTY_MATRIX") > 0;
@@ -141,7 +67,7 @@ static bool read_empty(tra_rel *r, header *h) {
     return true;
 }
 
-tra_status tra_file_read_space(tra_rel *r, header *h, tra_err *e) {
+static tra_status read_space(tra_rel *r, tra_described *h, tra_err *e) {
     if (read_empty(r, h)) return TRA_OK;
     hid_t space = H5Dget_space(r->dset);
     H5S_class_t c = H5Sget_simple_extent_type(space);
@@ -164,40 +90,7 @@ tra_status tra_file_read_space(tra_rel *r, header *h, tra_err *e) {
     return s;
 }
 
-static const char *filter_name(tra_arena *a, H5Z_filter_t id, const char *name) {
-    switch (id) {
-    case H5Z_FILTER_DEFLATE: return "gzip";
-    case H5Z_FILTER_SHUFFLE: return "shuffle";
-    case H5Z_FILTER_FLETCHER32: return "fletcher32";
-    case H5Z_FILTER_SZIP: return "szip";
-    case H5Z_FILTER_NBIT: return "nbit";
-    case H5Z_FILTER_SCALEOFFSET: return "scaleoffset";
-    case TRA_ZSTD_FILTER: return "zstd";
-    }
-    return name[0] ? tra_arena_printf(a, "%d (%s)", (int)id, name) : tra_arena_printf(a, "%d", (int)id);
-}
-
-static const char *filter_at(hid_t dcpl, int i, tra_arena *a, H5Z_filter_t *id) {
-    char name[128] = "";
-    unsigned flags;
-    size_t ncd = 0;
-    *id = H5Pget_filter2(dcpl, (unsigned)i, &flags, &ncd, NULL, sizeof name, name, NULL);
-    return filter_name(a, *id, name);
-}
-
-const char *tra_h5_missing_filter(hid_t dset, tra_arena *a) {
-    hid_t dcpl = H5Dget_create_plist(dset);
-    const char *missing = NULL;
-    for (int i = 0, n = H5Pget_nfilters(dcpl); i < n && !missing; i++) {
-        H5Z_filter_t id;
-        const char *text = filter_at(dcpl, i, a, &id);
-        if (H5Zfilter_avail(id) <= 0) missing = text;
-    }
-    H5Pclose(dcpl);
-    return missing;
-}
-
-static tra_status read_filters(tra_rel *r, hid_t dcpl, header *h, tra_err *e) {
+static tra_status read_filters(tra_rel *r, hid_t dcpl, tra_described *h, tra_err *e) {
     int n = H5Pget_nfilters(dcpl);
     unsigned opts = 0;
     bool other = false;
@@ -207,7 +100,7 @@ static tra_status read_filters(tra_rel *r, hid_t dcpl, header *h, tra_err *e) {
     r->info.codec = "none";
     for (int i = 0; i < n; i++) {
         H5Z_filter_t id;
-        const char *text = filter_at(dcpl, i, r->arena, &id);
+        const char *text = tra_h5_filter_at(dcpl, i, r->arena, &id);
         if (id == H5Z_FILTER_SHUFFLE && r->pipeline.shuffle < 0 && r->pipeline.zstd < 0)
             r->pipeline.shuffle = i;
         else if (id == TRA_ZSTD_FILTER && r->pipeline.zstd < 0)
@@ -225,7 +118,7 @@ static tra_status read_filters(tra_rel *r, hid_t dcpl, header *h, tra_err *e) {
 
 /* Bytes that HDF5 takes to decode a chunk: two buffers. It converts elements in pieces of 1 MiB, which are part of what
  * every process is given. */
-static int64_t library_bytes(const header *h) {
+static int64_t library_bytes(const tra_described *h) {
     int64_t n;
     if (!tra_dims_product(&h->chunk, &n) || !tra_mul(n, 2 * (int64_t)h->size, &n)) n = INT64_MAX / 4;
     return n + n / 128;
@@ -245,7 +138,7 @@ static tra_status open_outside(tra_rel *r, hid_t dcpl, tra_err *e) {
     return TRA_OK;
 }
 
-tra_status tra_file_read_layout(tra_rel *r, header *h, tra_err *e) {
+static tra_status read_layout(tra_rel *r, tra_described *h, tra_err *e) {
     hid_t dcpl = H5Dget_create_plist(r->dset);
     hsize_t chunk[H5S_MAX_RANK];
     tra_status s = TRA_OK;
@@ -285,3 +178,101 @@ tra_status tra_file_read_layout(tra_rel *r, header *h, tra_err *e) {
     if (filters) r->library_bytes = library_bytes(h);
     return s;
 }
+
+/* ---- putting it together ---------------------------------------------------------------------------------------- */
+
+/* Tables are used only as long as the dataset has the form for which they were made. Then their seal tells whether
+ * attributes are gone or were changed. */
+static tra_status find_tables(tra_rel *r, tra_err *e) {
+    const char *path = tra_table_path(r->arena, r->name, NULL);
+    int64_t header[TRA_HEADER];
+    bool whole = true, sealed = H5Aexists(r->dset, "tra_seal") > 0;
+    if (tra_h5_exists(r->file, path)) {
+        hid_t group = H5Gopen2(r->file, path, H5P_DEFAULT);
+        const char *then = group >= 0 ? tra_h5_get_text(group, "tra_pipeline", r->arena) : NULL;
+        r->has_tables = then && strcmp(then, tra_h5_pipeline(r->dset, r->arena)) == 0;
+        r->has_sums = r->has_tables && r->how == TRA_BY_CHUNK && H5Lexists(group, "xxh64", H5P_DEFAULT) > 0;
+        whole = !r->has_tables || tra_h5_sealed(group, header, tra_h5_header(r->dset, header));
+        if (group >= 0) H5Gclose(group);
+        if (!r->has_tables) {
+            tra_warn("%s:%s was rewritten by another program (other chunks or filters): its checksums are ignored",
+                     r->path, r->name);
+            return TRA_OK;
+        }
+    }
+    if (!whole) return tra_described_changed(r, e);
+    r->info.lost = sealed && r->how == TRA_BY_CHUNK && !r->has_sums;
+    if (r->info.lost) /* relations exported with gzip have no seal: they never had any */
+        tra_warn("%s:%s has lost its checksums (%s/xxh64): what is read of it is not checked", r->path, r->name, path);
+    return TRA_OK;
+}
+
+static tra_status foreign_blocks(tra_rel *r, const tra_described *h, const tra_dims *block, tra_err *e) {
+    int n = h->shape.n;
+    tra_dims b;
+    if (2 * n > TRA_MAXDIM) return TRA_REL_BAD(r, e, "it has %d dimensions; at most %d can be read", n, TRA_MAXDIM / 2);
+    if (h->layout == H5D_CHUNKED) {
+        b = h->chunk;
+    } else if (block) {
+        b = *block;
+        TRA_TRY(tra_block_fit(&h->shape, &b, e));
+    } else {
+        tra_block_choose(&h->shape, &b);
+    }
+    int64_t cells = 1;
+    for (int i = 0; i < n; i++) {
+        r->type.cut[i] = 1u << i;
+        if (!tra_mul(cells, tra_ceil_div(h->shape.v[i], tra_max64(1, b.v[i])), &cells))
+            return TRA_REL_BAD(r, e, "%s", "it has more than 2^63 chunks");
+    }
+    return tra_catalog_blocks(&h->shape, &b, &r->cat, e);
+}
+
+static tra_dims reversed(const tra_dims *d) {
+    tra_dims r = {.n = d->n};
+    for (int i = 0; i < d->n; i++) r.v[i] = d->v[d->n - 1 - i];
+    return r;
+}
+
+static tra_status chunks_open(tra_rel *r, const tra_dims *block, tra_err *e) {
+    tra_described h = {0};
+    bool tuple = false;
+    int rank = 0;
+    tra_catalog grid;
+    TRA_TRY(read_type(r, &h, e));
+    TRA_TRY(read_space(r, &h, e));
+    TRA_TRY(read_layout(r, &h, e));
+    TRA_TRY(tra_described_attributes(r, &h, tra_h5_header, &tuple, &rank, e));
+    if (r->ours) {
+        TRA_TRY(tuple ? tra_described_tuple_layout(r, &h, rank, &grid, e)
+                      : tra_described_tensor_layout(r, &h, rank, &grid, e));
+        r->cat = grid; /* needed for the geometry, with which holes are found */
+        TRA_TRY(tra_described_geometry(r, &h, tuple, e));
+        TRA_TRY(find_tables(r, e));
+        TRA_TRY(tra_described_find_tuples(r, &grid, e));
+    } else {
+        tra_dims of_file = block ? reversed(block) : (tra_dims){0};
+        TRA_TRY(foreign_blocks(r, &h, block && r->turned ? &of_file : block, e));
+        TRA_TRY(tra_described_geometry(r, &h, false, e));
+        if (r->turned) {
+            tra_dims shape = reversed(&h.shape), bound = reversed(&r->cat.bound);
+            TRA_TRY(tra_catalog_blocks(&shape, &bound, &r->shown, e));
+            r->type.cat = &r->shown;
+        }
+    }
+    tra_described_info(r, &h, tuple);
+    return TRA_OK;
+}
+
+const tra_file_kind tra_kind_chunks = {.open = chunks_open,
+                                       .read = tra_chunks_read,
+                                       .read_scratch = tra_chunks_read_scratch,
+                                       .identity = tra_chunks_identity,
+                                       .prepare = tra_chunks_prepare,
+                                       .create = tra_chunks_create,
+                                       .blob = tra_chunks_blob,
+                                       .attach = tra_chunks_attach,
+                                       .put = tra_chunks_put,
+                                       .put_scratch = tra_chunks_put_scratch,
+                                       .facts = tra_chunks_facts,
+                                       .describe = tra_chunks_describe};

@@ -1,7 +1,7 @@
-/* file_tuples.c - which tuples a relation in a file has, and how large their arrays are: from its attributes, and with
- * holes from the tables of keys and extents. */
+/* described_tuples.c - which tuples a relation in a file has, and how large their arrays are: from its attributes, and
+ * with holes from the tables of keys and extents. */
 
-#include "file_int.h"
+#include "described.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,27 +15,6 @@ static tra_status grid_of(tra_rel *r, const tra_dims *frontier, const tra_dims *
     if (!tra_dims_product(frontier, &n))
         return TRA_REL_BAD(r, e, "it has more than 2^63 chunks: %s", tra_shape_text(frontier, buf));
     return tra_catalog_grid(frontier, bound, by, last, out, e);
-}
-
-tra_status tra_file_foreign(tra_rel *r, const header *h, const tra_dims *block, tra_err *e) {
-    int n = h->shape.n;
-    tra_dims b;
-    if (2 * n > TRA_MAXDIM) return TRA_REL_BAD(r, e, "it has %d dimensions; at most %d can be read", n, TRA_MAXDIM / 2);
-    if (h->layout == H5D_CHUNKED) {
-        b = h->chunk;
-    } else if (block) {
-        b = *block;
-        TRA_TRY(tra_block_fit(&h->shape, &b, e));
-    } else {
-        tra_block_choose(&h->shape, &b);
-    }
-    int64_t cells = 1;
-    for (int i = 0; i < n; i++) {
-        r->type.cut[i] = 1u << i;
-        if (!tra_mul(cells, tra_ceil_div(h->shape.v[i], tra_max64(1, b.v[i])), &cells))
-            return TRA_REL_BAD(r, e, "%s", "it has more than 2^63 chunks");
-    }
-    return tra_catalog_blocks(&h->shape, &b, &r->cat, e);
 }
 
 /* tra_keys: for each key dimension the array dimension that it blocks, or -1. */
@@ -73,7 +52,7 @@ static tra_status rechunked(tra_rel *r, tra_err *e) {
                        "again");
 }
 
-tra_status tra_file_tensor_layout(tra_rel *r, const header *h, int rank, tra_catalog *grid, tra_err *e) {
+tra_status tra_described_tensor_layout(tra_rel *r, const tra_described *h, int rank, tra_catalog *grid, tra_err *e) {
     int lead = h->shape.n - rank, k = 0, next = 0;
     int64_t keys[TRA_MAXDIM], last[TRA_MAXDIM];
     int8_t by[TRA_MAXDIM];
@@ -108,7 +87,7 @@ tra_status tra_file_tensor_layout(tra_rel *r, const header *h, int rank, tra_cat
     return grid_of(r, &frontier, &bound, by, last, grid, e);
 }
 
-tra_status tra_file_tuple_layout(tra_rel *r, const header *h, int rank, tra_catalog *grid, tra_err *e) {
+tra_status tra_described_tuple_layout(tra_rel *r, const tra_described *h, int rank, tra_catalog *grid, tra_err *e) {
     int k = h->shape.n - rank;
     int64_t v[3 * TRA_MAXDIM], cuts[TRA_MAXDIM], last[TRA_MAXDIM];
     int8_t by[TRA_MAXDIM];
@@ -209,8 +188,8 @@ static tra_status list_of(tra_rel *r, const tra_catalog *grid, int64_t n, const 
     return s;
 }
 
-tra_status tra_file_list_tuples(tra_rel *r, const tra_catalog *grid, int64_t n, tra_err *e) {
-    const char *unit = r->stored ? "block" : "chunk";
+tra_status tra_described_list_tuples(tra_rel *r, const tra_catalog *grid, int64_t n, tra_err *e) {
+    const char *unit = r->kind->is ? "block" : "chunk";
     int64_t *pos = NULL, *ext = NULL;
     bool table = H5Aexists(r->dset, "tra_extents") > 0 && tra_h5_get_text(r->dset, "tra_extents", r->arena);
     tra_status s = TRA_OK;
@@ -226,7 +205,7 @@ tra_status tra_file_list_tuples(tra_rel *r, const tra_catalog *grid, int64_t n, 
             r, e, "its %s index is damaged: %" PRId64 " %ss, but its table of keys (.tra/%s/keys) has %" PRId64, unit,
             n, unit, r->name, keys);
     if (!(pos = read_list(r, "keys", 1, (int64_t[]){n}))) {
-        if (r->stored) return TRA_REL_BAD(r, e, "its keys are damaged (.tra/%s/keys)", r->name);
+        if (r->kind->is) return TRA_REL_BAD(r, e, "its keys are damaged (.tra/%s/keys)", r->name);
         s = scan_keys(r, grid, n, &pos, e);
     }
     if (s == TRA_OK && table && !(ext = read_list(r, "extents", 2, (int64_t[]){n, grid->bound.n})))
@@ -237,12 +216,12 @@ tra_status tra_file_list_tuples(tra_rel *r, const tra_catalog *grid, int64_t n, 
     return s;
 }
 
-tra_status tra_file_find_tuples(tra_rel *r, const tra_catalog *grid, tra_err *e) {
+tra_status tra_described_find_tuples(tra_rel *r, const tra_catalog *grid, tra_err *e) {
     hsize_t n = 0;
     tra_status s = TRA_OK;
     hid_t space = H5Dget_space(r->dset);
     if (grid->n > 0 && H5Dget_num_chunks(r->dset, space, &n) < 0)
         s = tra_h5_fail(e, TRA_INPUT, r->vfd, "%s:%s: its chunk index is damaged", r->path, r->name);
     H5Sclose(space);
-    return s == TRA_OK ? tra_file_list_tuples(r, grid, (int64_t)n, e) : s;
+    return s == TRA_OK ? tra_described_list_tuples(r, grid, (int64_t)n, e) : s;
 }
