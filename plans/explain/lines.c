@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../../lib/physical/needs.h"
+#include "../lang/names.h"
 #include "../search/cost.h"
 #include "explain_int.h"
 
@@ -55,6 +56,13 @@ typedef struct lines {
     tra_shown_statement *v;
 } lines;
 
+static int newlines(const char *text, int from, int to) {
+    int n = 0;
+    for (int i = from; i < to; i++) n += text[i] == '\n';
+    return n;
+}
+
+/* The statements come in the order of the text. */
 static void add_statements(lines *l, const tra_ast_program *p, int depth) {
     for (int i = 0; i < p->n; i++) {
         const tra_stmt *s = &p->v[i];
@@ -62,8 +70,8 @@ static void add_statements(lines *l, const tra_ast_program *p, int depth) {
         TRA_ARENA_ROOM(l->a, l->v, l->n, l->cap);
         tra_shown_statement *x = &l->v[l->n++];
         *x = (tra_shown_statement){.kind = s->kind, .at = s->span.at, .depth = depth, .name = s->name, .first = -1};
-        int column;
-        tra_script_place(l->src, x->at, &x->line, &column);
+        int from = l->n > 1 ? x[-1].at : l->src->first;
+        x->line = (l->n > 1 ? x[-1].line : 1) + newlines(l->src->text, from, x->at);
         x->text = text_of(l->src, s, l->a);
         if (s->kind == TRA_STMT_REPEAT && s->body) add_statements(l, s->body, depth + 1);
     }
@@ -71,29 +79,22 @@ static void add_statements(lines *l, const tra_ast_program *p, int depth) {
 
 /* The statement that text at this offset stands in: the last that begins there or before; -1: none. */
 static int statement_at(const lines *l, int at) {
-    int found = -1;
-    for (int i = 0; i < l->n; i++)
-        if (l->v[i].at <= at && l->v[i].kind != TRA_STMT_DEF) found = i;
-    return found;
-}
-
-static int statement_of_output(const lines *l, const char *name) {
-    for (int i = 0; i < l->n; i++)
-        if (l->v[i].kind == TRA_STMT_OUTPUT && name && l->v[i].name && strcmp(l->v[i].name, name) == 0) return i;
-    return -1;
+    int low = -1, high = l->n;
+    while (high - low > 1) {
+        int mid = (low + high) / 2;
+        *(l->v[mid].at <= at ? &low : &high) = mid;
+    }
+    while (low >= 0 && l->v[low].kind == TRA_STMT_DEF) low--;
+    return low;
 }
 
 /* ---- figures ------------------------------------------------------------------------------------------------ */
 
 /* The operator whose statement has the costs of operator i: of an input that is read by others, the first stage that
- * does. */
-static int reader_of(const tra_plan *p, int i) {
-    int reader = i;
-    for (int j = i + 1; j < p->nops && tra_op_is(p->ops[i].op, TRA_READS); j++) {
-        if (p->ops[j].in[0] != reader && p->ops[j].in[1] != reader) continue;
-        reader = j;
+ * does. first: of each operator the first that reads it; 0: none. */
+static int reader_of(const tra_plan *p, const int *first, int i) {
+    for (int j = first[i]; j > 0 && tra_op_is(p->ops[i].op, TRA_READS); j = first[j])
         if (tra_op_is_stage(&p->ops[j])) return j;
-    }
     return i;
 }
 
@@ -151,15 +152,24 @@ tra_shown_statements tra_explain_statements(const tra_job *job, const tra_plan *
     tra_parse(l.src, a, &diags, &ast);
     add_statements(&l, &ast, 0);
     for (int i = 0; i < l.n; i++) l.v[i].read = l.v[i].written = l.v[i].moved = tra_size_exactly(0);
+    tra_names outputs = {.arena = a};
+    int *first = tra_calloc((size_t)p->nops + 1, sizeof *first);
+    for (int i = 0; i < l.n; i++) {
+        bool named = l.v[i].kind == TRA_STMT_OUTPUT && l.v[i].name;
+        if (named && tra_names_find(&outputs, l.v[i].name) < 0) tra_names_add(&outputs, l.v[i].name, &l.v[i]);
+    }
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
-        out.of[i] = o->op == TRA_PLAN_OUTPUT ? statement_of_output(&l, o->what.name) : -1;
-        if (out.of[i] < 0) out.of[i] = statement_at(&l, o->what.text_at);
+        int at = o->op == TRA_PLAN_OUTPUT && o->what.name ? tra_names_find(&outputs, o->what.name) : -1;
+        out.of[i] = at < 0 ? statement_at(&l, o->what.text_at)
+                           : (int)((const tra_shown_statement *)outputs.value[at] - l.v);
+        for (int j = 0; j < 2 && o->in[j] >= 0; j++)
+            if (first[o->in[j]] == 0) first[o->in[j]] = i;
     }
     int *stage = tra_plan_runs_in(p);
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
-        int s = out.of[reader_of(p, i)], writes = out.of[stage[i]];
+        int s = out.of[reader_of(p, first, i)], writes = out.of[stage[i]];
         if (writes >= 0) { /* where its time is spent */
             tra_size bytes = tra_size_times(o->predicted.cost.disk_write, (int64_t)tra_op_times(p, o));
             l.v[writes].written = tra_size_add(l.v[writes].written, bytes);
@@ -179,6 +189,7 @@ tra_shown_statements tra_explain_statements(const tra_job *job, const tra_plan *
         if (o->predicted.held > most) most = o->predicted.held, out.peak = s;
     }
     free(stage);
+    free(first);
     if (m) out.peak = measured_peak(&l), add_phases(&l, &m->timeline);
     out.n = l.n;
     out.v = l.v;

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 /* ---- refusals, and what was tried ------------------------------------------------------------------------------- */
 
@@ -25,8 +26,18 @@ void tra_refuse(tra_rewriting *w, const tra_expr *x, const char *fmt, ...) {
     note(w, x->node.id, text);
 }
 
+static bool has(tra_rewriting *w, uint64_t hash) {
+    for (uint64_t at = hash;; at++) {
+        uint64_t *slot = &w->tried[at & (uint64_t)(w->captried - 1)];
+        if (*slot == hash) return true;
+        if (*slot) continue;
+        *slot = hash;
+        w->ntried++;
+        return false;
+    }
+}
+
 bool tra_tried(tra_rewriting *w, uint64_t what) {
-    what |= what == 0;
     if (2 * (w->ntried + 1) > w->captried) {
         int64_t n = w->captried;
         uint64_t *old = w->tried;
@@ -34,17 +45,11 @@ bool tra_tried(tra_rewriting *w, uint64_t what) {
         w->tried = tra_calloc((size_t)w->captried, sizeof *w->tried);
         w->ntried = 0;
         for (int64_t i = 0; i < n; i++)
-            if (old[i]) (void)tra_tried(w, old[i]);
+            if (old[i]) (void)has(w, old[i]);
         free(old);
     }
-    for (uint64_t at = what;; at++) {
-        uint64_t *slot = &w->tried[at & (uint64_t)(w->captried - 1)];
-        if (*slot == what) return true;
-        if (*slot) continue;
-        *slot = what;
-        w->ntried++;
-        return false;
-    }
+    what = XXH64(&what, sizeof what, 0); /* sums and differences of numbers, too, come to different slots */
+    return has(w, what | (what == 0));
 }
 
 /* ---- what rules make ---------------------------------------------------------------------------------------- */

@@ -54,6 +54,14 @@ static void past_tile(tra_rewriting *w, tra_expr *x, tra_expr *y, const tra_expr
                    tra_kernel_name(w, map->node.kernel));
 }
 
+/* Did this rule make x of one map over another? What x becomes over a third one, the upper of the two becomes over the
+ * other and that one: so a chain of n maps has as many compositions as it has parts, and not as many ways to come to
+ * them. */
+static bool composed(const tra_memo *m, const tra_expr *x) {
+    return x->rule == &tra_rule_r1_2 && x->from >= 0 && x->below[0] >= 0 && is(m->v[x->from], TRA_OP_TRANSFORM) &&
+           is(m->v[x->below[0]], TRA_OP_TRANSFORM);
+}
+
 static void compose_maps(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     (void)side;
     if (is(x, TRA_OP_REKEY) && is(y, TRA_OP_REKEY)) {
@@ -64,7 +72,7 @@ static void compose_maps(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
         past_tile(w, x, y, x);
     } else if (tra_rule_of_passes(x, y)) { /* */
         return;
-    } else if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_TRANSFORM)) {
+    } else if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_TRANSFORM) && !composed(w->m, x)) {
         tra_node n = tra_proto_transform(then(w, y->node.kernel, x->node.kernel), y->node.in[0]);
         if (!n.kernel) return;
         tra_claim(w, x, y, 0, &n, NULL, NULL);

@@ -13,11 +13,6 @@ const tra_rule *const tra_rules[] = {
 
 /* ---- fixpoint ----------------------------------------------------------------------------------------------- */
 
-static bool new_match(tra_rewriting *w, int rule, bool back, const tra_expr *x, const tra_expr *y, int side) {
-    int v[5] = {rule, back, x->node.id, y ? y->node.id : -1, side};
-    return !tra_tried(w, XXH64(v, sizeof v, 0));
-}
-
 /* Typing an expression over a relation that lists its tuples walks that list: those over long ones are not rewritten.
  */
 enum { LONG_LIST = 1 << 16 };
@@ -33,20 +28,31 @@ static bool loops(const tra_memo *m, const tra_expr *x, int group) {
     return false;
 }
 
-typedef void match_fn(tra_rewriting *w, tra_expr *x, tra_expr *y, int side);
+/* Adds x, or x over y, to w->match, unless rules met it in this direction before. */
+static void add_match(tra_rewriting *w, bool back, const tra_expr *x, tra_expr *y, int side) {
+    int v[4] = {back, x->node.id, y ? y->node.id : -1, side};
+    if (tra_tried(w, XXH64(v, sizeof v, 0))) return;
+    TRA_ROOM(w->match, w->nmatches, w->capmatches);
+    w->match[w->nmatches++] = (tra_match){back, side, y};
+}
 
-static void apply_to(tra_rewriting *w, int rule, bool back, tra_expr *x) {
-    match_fn *f = back ? tra_rules[rule]->back : tra_rules[rule]->forth;
-    tra_memo *m = w->m;
-    if (!f || loops(m, x, x->group)) return;
-    w->rule = tra_rules[rule];
-    if (new_match(w, rule, back, x, NULL, 0)) f(w, x, NULL, 0);
+static void find_matches(tra_rewriting *w, bool back, const tra_expr *x) {
+    add_match(w, back, x, NULL, 0);
     for (int side = 0; side < 2 && x->in[side] >= 0; side++) {
-        for (int i = 0; i < m->group[tra_memo_find(m, x->in[side])].n; i++) {
-            tra_expr *y = m->v[m->group[tra_memo_find(m, x->in[side])].expr[i]];
-            if (walks_long(y) || loops(m, y, y->group) || loops(m, y, x->group)) continue;
-            if (new_match(w, rule, back, x, y, side)) f(w, x, y, side);
-        }
+        const tra_memo_group *g = &w->m->group[tra_memo_find(w->m, x->in[side])];
+        for (int i = 0; i < g->n; i++)
+            if (!walks_long(w->m->v[g->expr[i]])) add_match(w, back, x, w->m->v[g->expr[i]], side);
+    }
+}
+
+static void apply_to(tra_rewriting *w, int rule, tra_expr *x) {
+    tra_memo *m = w->m;
+    w->rule = tra_rules[rule];
+    if (loops(m, x, x->group)) return;
+    for (int i = 0; i < w->nmatches; i++) {
+        const tra_match *t = &w->match[i];
+        void (*f)(tra_rewriting *, tra_expr *, tra_expr *, int) = t->back ? w->rule->back : w->rule->forth;
+        if (f && !(t->y && (loops(m, t->y, t->y->group) || loops(m, t->y, x->group)))) f(w, x, t->y, t->side);
     }
 }
 
@@ -98,11 +104,11 @@ static void saturate(tra_rewriting *w, choice only, bool back) {
             if (seen[back] == now) continue;
             seen[0] = now;
             if (back) seen[1] = now;
-            for (int r = 0; tra_rules[r]; r++) {
-                if (tra_rules[r] == &tra_rule_d_2 || !wanted(only, r)) continue;
-                apply_to(w, r, false, x);
-                if (back) apply_to(w, r, true, x);
-            }
+            w->nmatches = 0;
+            find_matches(w, false, x);
+            if (back) find_matches(w, true, x);
+            for (int r = 0; tra_rules[r] && w->nmatches > 0; r++)
+                if (tra_rules[r] != &tra_rule_d_2 && wanted(only, r)) apply_to(w, r, x);
         }
         tra_memo_rebuild(m);
     } while (w->changed && m->n < w->room);
@@ -147,5 +153,6 @@ void tra_rules_apply(tra_memo *m, const tra_rule *rule, uint64_t without, tra_re
     reorder(&w, only);
     saturate(&w, only, false);
     free(w.tried);
+    free(w.match);
     free(w.seen);
 }

@@ -33,6 +33,13 @@ void tra_select_scattered_labels(tra_rewriting *w, tra_expr *x, tra_expr *y, dou
 /* Q-6, which looks at the whole program at once. */
 void tra_narrow_tables(tra_rewriting *w);
 
+/* An expression alone, or over one of its input, that rules are applied to in one direction. */
+typedef struct tra_match {
+    bool back;
+    int side;
+    tra_expr *y; /* NULL: alone */
+} tra_match;
+
 struct tra_rewriting {
     tra_memo *m;
     const tra_rule *rule; /* the one that is being applied */
@@ -41,7 +48,9 @@ struct tra_rewriting {
     bool changed;
     uint64_t *tried; /* a hash set of the matches that were tried; 0: an empty slot */
     int64_t ntried, captried;
-    uint64_t *seen; /* of each expression the neighbourhoods in which all matches were tried: forth; forth and back */
+    int nmatches, capmatches;
+    tra_match *match; /* those of the expression at hand */
+    uint64_t *seen;   /* of each expression the neighbourhoods in which all matches were tried: forth; forth and back */
 };
 
 /* Records that the rule's condition does not hold for x, and why. */

@@ -21,7 +21,7 @@ int64_t tra_search_bytes(const search *s) {
     const tra_arena *arenas[] = {s->work, s->kept, s->scratch};
     size_t n = 0;
     for (int i = 0; i < 3; i++) n += arenas[i] ? tra_arena_bytes(arenas[i]) : 0;
-    for (int g = 0; g < s->ngroups; g++) n += s->group[g].room ? tra_arena_bytes(s->group[g].room) : 0;
+    n += s->bytes.rooms;
     n += (size_t)s->supplies.cap * (sizeof *s->supplies.v + sizeof *s->supplies.score + 2 * sizeof *s->supplies.table);
     n += (size_t)s->implementations.cap * sizeof *s->implementations.v + (size_t)s->costs.cap * sizeof *s->costs.v;
     n += (size_t)(s->places.cap + s->wayplaces.cap) * sizeof *s->places.v;
@@ -124,6 +124,13 @@ static void reconcile(search *s, const entry *a, const entry *b, int nroots, con
 
 /* ---- cells ----------------------------------------------------------------------------------------------------- */
 
+/* Adds what the room of the group has become since it was counted. */
+static void count_room(search *s, group *x) {
+    size_t now = tra_arena_bytes(x->room);
+    s->bytes.rooms += now - x->room_bytes;
+    x->room_bytes = now;
+}
+
 /* The entries of a group that also bring its relation to the placement; -1: wherever they make it. */
 static const cell *cell_at(search *s, int g, int place) {
     group *x = &s->group[g];
@@ -153,6 +160,7 @@ static const cell *cell_at(search *s, int g, int place) {
         made->v[i] = (entry){.n = g + 1, .supply = v, .s = c.v[i].s};
     }
     free(c.v);
+    count_room(s, x);
     return made;
 }
 
@@ -263,6 +271,7 @@ static void extract_group(search *s, int g, uint64_t *open) {
     s->bytes.pending = 0;
     tra_search_prune(s, &all, s->limits.kept.entries);
     keep_entries(s, g, &all);
+    count_room(s, x);
     free(c.v);
     free(all.v);
     tra_arena_free(scratch);
@@ -271,7 +280,9 @@ static void extract_group(search *s, int g, uint64_t *open) {
     x->implementations = (numbers){0};
 }
 
-static void forget_group(group *x) {
+static void forget_group(search *s, group *x) {
+    s->bytes.rooms -= x->room_bytes;
+    x->room_bytes = 0;
     tra_arena_free(x->room);
     x->room = NULL;
     x->entries = NULL;
@@ -385,7 +396,7 @@ entry *tra_extract(search *s, int *n) {
     for (int g = 0; g < s->ngroups; g++) {
         if (s->group[g].last_use < 0) continue;
         extract_group(s, g, open);
-        for (int i = 0; i < done[g].n; i++) forget_group(&s->group[done[g].v[i]]);
+        for (int i = 0; i < done[g].n; i++) forget_group(s, &s->group[done[g].v[i]]);
         if (s->supplies.n < s->supplies.sweep) continue;
         sweep(s, 0, NULL);
         s->supplies.sweep = FEW + 2 * s->supplies.n;
@@ -395,7 +406,7 @@ entry *tra_extract(search *s, int *n) {
         int *own = tra_news(s->work, int, v[i].n);
         v[i].supply = memcpy(own, v[i].supply, (size_t)v[i].n * sizeof *own);
     }
-    for (int g = 0; g < s->ngroups; g++) forget_group(&s->group[g]);
+    for (int g = 0; g < s->ngroups; g++) forget_group(s, &s->group[g]);
     sweep(s, *n, v);
     tra_costs_forget(s);
     for (int g = 0; g <= s->ngroups; g++) free(done[g].v);

@@ -157,7 +157,18 @@ static void add_op(finish *f, int id) {
         o->what.unpack_bytes = n->rel ? (int64_t)tra_rel_unpack_bytes(n->rel) : 0;
         o->what.hdf5_bytes = n->rel ? tra_rel_library_bytes(n->rel) : 0;
         break;
-    case TRA_PLAN_OUTPUT: break; /* by the caller */
+    case TRA_PLAN_OUTPUT: {
+        const tra_output *of = &s->m->g->outputs[x->item];
+        o->what.item = 0;
+        o->what.name = of->name;
+        o->what.path = of->path;
+        o->what.target = of->target;
+        o->what.levels = of->stored.levels;
+        o->what.labels = of->labels;
+        o->what.units = of->units;
+        o->what.mapping = of->stored.mapping;
+        break;
+    }
     case TRA_PLAN_FILTER:
     case TRA_PLAN_REKEY: o->what.keyfn = n->keyfn; break;
     case TRA_PLAN_MAP:
@@ -206,12 +217,14 @@ static void add_op(finish *f, int id) {
 /* A repartition that only a filter reads makes no other blocks than those that are kept: those on a diagonal. */
 static void cut_what_is_kept(finish *f) {
     tra_plan *p = f->plan;
+    int *readers = tra_news(f->work, int, p->nops);
+    for (int i = 0; i < p->nops; i++)
+        for (int j = 0; j < 2 && p->ops[i].in[j] >= 0; j++)
+            readers[p->ops[i].in[j]] += j == 0 || p->ops[i].in[0] != p->ops[i].in[1];
     for (int i = 0; i < p->nops; i++) {
         tra_op *o = &p->ops[i], *cut = o->op == TRA_PLAN_FILTER ? &p->ops[o->in[0]] : o;
         const tra_catalog *kept = o->type.cat;
-        int readers = 0;
-        for (int j = 0; j < p->nops; j++) readers += p->ops[j].in[0] == cut->id || p->ops[j].in[1] == cut->id;
-        if (cut == o || cut->op != TRA_PLAN_REPART || readers != 1 || cut->what.origins ||
+        if (cut == o || cut->op != TRA_PLAN_REPART || readers[cut->id] != 1 || cut->what.origins ||
             !tra_dims_eq(&kept->frontier, &cut->type.cat->frontier) || !tra_place_eq(&o->place, &cut->place))
             continue;
         const tra_op *from = &p->ops[cut->in[0]];
@@ -289,19 +302,15 @@ int tra_finish_bring(finish *f, int g, int place) {
                f, (part){.op = op, .group = g, .node = node_of(f, g), .in = {from, -1}, .place = place});
 }
 
-static bool is_output(const search *s, int g, int i) {
-    if (s->m->g->outputs[i].sink != TRA_SINK_FILE) return false;
-    return s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group] == g;
-}
-
 void tra_finish_outputs(finish *f, int g) {
-    for (int i = 0; i < f->s->m->g->noutputs; i++) {
+    for (int i = 0; i < f->s->group[g].outputs.n; i++) {
         int at = f->at[g][0];
-        if (is_output(f->s, g, i))
-            tra_finish_push(
-                f,
-                (part){
-                    .op = TRA_PLAN_OUTPUT, .group = g, .node = f->v[at].node, .in = {at, -1}, .place = f->v[at].place});
+        tra_finish_push(f, (part){.op = TRA_PLAN_OUTPUT,
+                                  .group = g,
+                                  .node = f->v[at].node,
+                                  .in = {at, -1},
+                                  .place = f->v[at].place,
+                                  .item = f->s->group[g].outputs.v[i]});
     }
 }
 
@@ -398,23 +407,7 @@ static tra_plan *make_plan(search *s, const entry *x, reading reading, tra_arena
     p->nops = f.n;
     p->ops = tra_news(a, tra_op, f.n);
     tra_finish_set_loops(&f);
-    int *written = tra_news(f.work, int, s->ngroups); /* outputs of each group so far */
-    for (int i = 0; i < f.n; i++) {
-        int g = f.v[i].group;
-        add_op(&f, i);
-        if (f.v[i].op != TRA_PLAN_OUTPUT) continue;
-        for (int j = 0, seen = 0; j < s->m->g->noutputs; j++) {
-            if (!is_output(s, g, j) || seen++ != written[g]) continue;
-            p->ops[i].what.name = s->m->g->outputs[j].name;
-            p->ops[i].what.path = s->m->g->outputs[j].path;
-            p->ops[i].what.target = s->m->g->outputs[j].target;
-            p->ops[i].what.levels = s->m->g->outputs[j].stored.levels;
-            p->ops[i].what.labels = s->m->g->outputs[j].labels;
-            p->ops[i].what.units = s->m->g->outputs[j].units;
-            p->ops[i].what.mapping = s->m->g->outputs[j].stored.mapping;
-        }
-        written[g]++;
-    }
+    for (int i = 0; i < f.n; i++) add_op(&f, i);
     cut_what_is_kept(&f);
     if (choices) *choices = choices_of(&f);
     p->strategy = strategies(&f);

@@ -41,6 +41,7 @@ static void find_uses(search *s) {
     for (int i = 0; i < s->m->g->noutputs; i++) {
         int g = s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group];
         use(s, g, n);
+        if (s->m->g->outputs[i].sink == TRA_SINK_FILE) tra_add_number(&s->group[g].outputs, i);
     }
     for (int g = n - 1; g >= 0; g--) {
         for (int i = 0; i < s->group[g].nvariants && s->group[g].last_use >= 0; i++) {
@@ -420,6 +421,7 @@ void tra_unprepare(search *s) {
     for (int g = 0; g < s->ngroups && s->group; g++) {
         free(s->group[g].demand.v);
         free(s->group[g].implementations.v);
+        free(s->group[g].outputs.v);
         tra_arena_free(s->group[g].room);
     }
 }

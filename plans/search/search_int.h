@@ -112,6 +112,7 @@ typedef struct group {
     variant *f;
     numbers demand;          /* placements that consumers could use, and those that suit the relation itself */
     numbers implementations; /* their numbers */
+    numbers outputs;         /* those that write its relation to files, by their numbers in the graph */
     bool absorbed;           /* a join that only one aggregation's operators compute: it is not made by itself */
     bool shared;             /* more than one consumer, or one that takes it twice */
     int nconsumers;          /* in the program itself */
@@ -122,7 +123,8 @@ typedef struct group {
     int64_t move_memory;  /* bytes of blocks that an exchange needs */
     double times;         /* how often it is computed: once, or in each turn of a loop */
 
-    tra_arena *room; /* of what follows, which is freed after the last use; NULL: it is not there */
+    tra_arena *room;   /* of what follows, which is freed after the last use; NULL: it is not there */
+    size_t room_bytes; /* of it, in search_bytes */
     int nentries;
     entry *entries;
     int ncells, capcells;
@@ -167,6 +169,7 @@ typedef struct supplies {
 typedef struct search_bytes {
     int64_t pending; /* of the candidates so far of the group that is being extracted */
     int64_t program; /* of the program, its types and the memo */
+    size_t rooms;    /* of the groups' entries */
     int64_t most;    /* peak while entries are extracted */
     int64_t all;     /* peak while all plans are found; 0 until then */
 } search_bytes;

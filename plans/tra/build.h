@@ -34,6 +34,7 @@ typedef struct tra_build {
     tra_names symbols;         /* all names of the program; value: tra_symbol */
     tra_names gone;            /* relations of the bodies of loops that have ended; value: tra_symbol */
     tra_names written;         /* files that outputs write so far; value: tra_stmt */
+    tra_names holding;         /* their files and HDF5 groups; value: the first tra_stmt */
     tra_names made;            /* the typed nodes by what they compute (tra_build_key); value: the latest such node */
     tra_storage_choice stored; /* what the last store(..) that was built says */
     int unreadable;            /* how many diagnostics say that an input cannot be read */

@@ -438,6 +438,7 @@ tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefi
                    .symbols = {.arena = a},
                    .gone = {.arena = a},
                    .written = {.arena = a},
+                   .holding = {.arena = a},
                    .made = {.arena = a},
                    .loop = -1,
                    .g = tra_new(a, tra_graph)};

@@ -245,12 +245,6 @@ static const char *canonical(tra_build *b, const char *spec) {
     return out;
 }
 
-/* Is the relation in an HDF5 group that has the name of the other one? Both are texts of canonical(). */
-static bool lies_in(const char *key, const char *other) {
-    size_t n = strlen(other);
-    return strncmp(key, other, n) == 0 && key[n] == '/';
-}
-
 static const char *spec_of_output(const tra_stmt *st, const char *dir, tra_arena *a) {
     if (st->path_here) return st->path;
     return resolve(dir, st->path ? st->path : tra_arena_printf(a, "%s.h5", st->name), a);
@@ -263,26 +257,38 @@ const char *tra_output_path(const tra_stmt *st, const char *dir, tra_arena *a) {
     return path;
 }
 
-/* An earlier output that cannot be written beside the one of this canonical text; NULL: none. whole_file: this one has
+static const tra_stmt *named(const tra_names *t, const char *name) {
+    int at = tra_names_find(t, name);
+    return at < 0 ? NULL : t->value[at];
+}
+
+/* Its file, and each HDF5 group that it lies in, by the ends of the parts of its canonical text; whole: an output that
+ * replaces its file. The first output of each stays. */
+static void note_output(tra_build *b, const char *text, bool whole, tra_stmt *st) {
+    size_t file = (size_t)(strchr(text, '\n') + 1 - text);
+    for (const char *end = text + file; end; end = strchr(end + 1, '/')) {
+        const char *part = tra_arena_strndup(b->arena, text, (size_t)(end - text));
+        if (!named(&b->holding, part)) tra_names_add(&b->holding, part, st);
+    }
+    if (whole) tra_names_add(&b->holding, tra_arena_printf(b->arena, "%.*s\n", (int)file, text), st);
+    tra_names_add(&b->written, text, st);
+}
+
+/* An earlier output that cannot be written beside the one of this canonical text; NULL: none. whole: this one has
  * no relation's name, so it replaces its file, and the other relations in it. *nested: the names of both relations are
  * their own, but one of the two would be a group that holds the other. */
-static const tra_stmt *conflicting_output(tra_build *b, const char *text, bool whole_file, bool *nested) {
-    const tra_names *written = &b->written;
+static const tra_stmt *conflicting_output(tra_build *b, const char *text, bool whole, bool *nested) {
     size_t file = (size_t)(strchr(text, '\n') + 1 - text);
-    int at = tra_names_find(written, text);
+    const tra_stmt *other = named(&b->written, text);
     *nested = false;
-    if (at >= 0) return written->value[at];
-    for (int i = 0; i < written->n; i++) {
-        const tra_stmt *other = written->value[i];
-        const char *path, *relation;
-        tra_relspec(b->arena, other->path ? other->path : other->name, &path, &relation);
-        if ((whole_file || !relation) && strncmp(text, written->name[i], file) == 0) return other;
-    }
-    for (int i = 0; i < written->n; i++) {
-        *nested = lies_in(text, written->name[i]) || lies_in(written->name[i], text);
-        if (*nested) return written->value[i];
-    }
-    return NULL;
+    if (!other)
+        other = named(&b->holding, tra_arena_printf(b->arena, "%.*s%s", (int)file, text, whole ? "" : "\n"));
+    if (other) return other;
+    other = named(&b->holding, text);
+    for (const char *end = strchr(text + file, '/'); end && !other; end = strchr(end + 1, '/'))
+        other = named(&b->written, tra_arena_strndup(b->arena, text, (size_t)(end - text)));
+    *nested = other;
+    return other;
 }
 
 /* Checks that the relation can be written to that path beside the outputs before, and notes that it is. */
@@ -291,7 +297,7 @@ static bool take_path(tra_build *b, tra_stmt *st, const char *path, tra_span spa
     bool nested;
     tra_relspec(b->arena, path, &file, &relation);
     const tra_stmt *other = conflicting_output(b, text, !relation, &nested);
-    if (!other) return tra_names_add(&b->written, text, st), true;
+    if (!other) return note_output(b, text, !relation, st), true;
     if (nested)
         tra_diag_error(b->d, span, "give the two relations names of which none begins with the other",
                        "%s cannot be a relation and hold another one", path);
