@@ -63,11 +63,10 @@ const tra_cmd tra_cmd_compile = {
     .brief = "choose the plan of a program and write it to a file",
     .usage = "[options] PROGRAM -o PLAN",
     .about =
-        "Plans a program (- is standard input) and writes the plan (- is standard output) for explain, cost and run. "
-        "The "
-        "file is text: the options, the program, the identities of the input files and, for people, the tree of "
-        "operators. It is refused later when an input has changed since, or when this tra makes another "
-        "plan of the program.",
+        "Plans a program (- is standard input) and writes the plan (- is standard output) for explain, cost and run, "
+        "which make it of its choices, without a search. The file is text: the options, the program, the identities of "
+        "the input files, the choices and, for people, the tree of operators. It is refused later when an input has "
+        "changed since, or when this tra makes another plan of the same choices.",
     .opts = (const tra_opt[]){{'o', "output", TRA_OPT_STR, &output, "PLAN", "the file to write", NULL, NULL, NULL},
                               TRA_PLANNING_ROW_PLAN,
                               TRA_PLANNING_ROWS,

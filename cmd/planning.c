@@ -115,6 +115,7 @@ tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e)
         .codec_given = p->codec_given,
         .threads_given = p->threads > 0,
         .plan = p->plan,
+        .digest = p->plan_digest,
         .ndefines = tra_common_opts.define.n,
         .defines = tra_common_opts.define.v,
         .colour = tra_colour(stderr),

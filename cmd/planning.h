@@ -9,7 +9,7 @@
 typedef struct tra_planning {
     int64_t sites, memory, threads, plan;
     int cost, optimizer, codegen;
-    const char *without, *codec;
+    const char *without, *codec, *plan_digest;
     bool reproducible, codec_given, sites_given, memory_given, threads_given, cost_given, optimizer_given, plan_given;
 } tra_planning;
 extern tra_planning tra_planning_opts;
@@ -42,7 +42,9 @@ extern tra_planning tra_planning_opts;
 /* For commands that settle on one plan. */
 #define TRA_PLANNING_ROW_PLAN                                                                                          \
     {0, "plan", TRA_OPT_INT, &tra_planning_opts.plan, "K", "the K-th alternative of `tra cost` (default: 1)", NULL,    \
-     NULL, &tra_planning_opts.plan_given}
+     NULL, &tra_planning_opts.plan_given},                                                                             \
+    {0, "plan-digest", TRA_OPT_STR, &tra_planning_opts.plan_digest, "DIGEST",                                          \
+     "refuse any other plan than the one for which explain printed DIGEST", NULL, NULL, NULL}
 /* clang-format on */
 
 /* The request of the options, with defaults filled in. here: how many of the sites are processes of this machine and

@@ -122,11 +122,11 @@ static const tra_op *largest_excess(const tra_plan *p, const tra_plan *q) {
 
 /* Why p is not the first choice, in a few words; "" if it is. */
 static const char *why_not(const tra_job *job, const tra_plan *p, tra_arena *a) {
-    const tra_plan *best = job->plans.v[0];
+    const tra_plan *best = job->plans.v[0]; /* NULL: the job has made this plan alone */
+    if (!best || p == best) return "";
     double cost = tra_cost_scalar(&p->cost, job->options.cost), least = tra_cost_scalar(&best->cost, job->options.cost);
     int64_t disk = p->cost.disk_read.expected + p->cost.disk_write.expected;
     bool more_disk = disk > best->cost.disk_read.expected + best->cost.disk_write.expected;
-    if (p == best) return "";
     if (cost == least) {
         if (p->cost.flops > best->cost.flops) return "as cheap, more flops";
         if (more_disk) return "as cheap, more disk";

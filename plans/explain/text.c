@@ -172,6 +172,7 @@ static void add_costs(const tra_job *job, const tra_plan *p, tra_str *out) {
         tra_str_add(&text, "; no scratch");
     tra_text_wrapped(tra_str_get(&text), 0, 2, out);
     tra_str_free(&text);
+    tra_str_printf(out, "plan digest %016" PRIx64 "\n", tra_plan_digest(p));
 }
 
 /* Writes what belongs to the operators: how joins are placed, floats that move, operations. */

@@ -68,6 +68,7 @@ static int64_t whole_of(const tra_plan_options *o) { return o->without_rules & T
 /* Plans anew with right tables up to so many bytes whole. *least: the ceiling that would do. */
 static tra_status plan_whole(tra_job *job, const building *b, int64_t whole, int64_t *least, tra_err *e) {
     *e = (tra_err){0};
+    job->whole = whole;
     TRA_TRY(tra_program_rebuild(&job->program, b->dir, b->n, b->defines, whole, e));
     tra_status s = plan_all(job, e);
     *least = s == TRA_OK ? job->plans.v[0]->least_memory : INT64_MAX;
@@ -75,6 +76,7 @@ static tra_status plan_whole(tra_job *job, const building *b, int64_t whole, int
 }
 
 static tra_status plan_in_memory(tra_job *job, const building *b, tra_err *e) {
+    job->whole = whole_of(&job->options);
     tra_status s = plan_all(job, e);
     int64_t memory = job->options.memory, divided, whole = INT64_MAX;
     bool fits = s == TRA_OK && job->plans.v[0]->least_memory <= memory, over = job->options.over;
@@ -147,19 +149,46 @@ static tra_status set_memory(tra_job *job, int64_t memory, tra_err *e) {
                     tra_becomes_dense(job->program.graph, job->program.arena));
 }
 
+/* Is the plan made of the choices in the file? Of the other optimizers' plans much is shown that no choice says. */
+static bool is_chosen(const tra_planfile *f, const tra_request *r) {
+    return f->choices && r->options.first == 1 && f->options.optimizer == TRA_OPT_SEARCH;
+}
+
+/* Makes the plan of its choices; false: it has none that suit. */
+static bool make_chosen(const tra_planfile *f, tra_job *job) {
+    tra_arena *a = job->program.arena;
+    tra_choices c;
+    tra_err ignored = {0};
+    int n = f->nplans > f->rank ? f->nplans : f->rank;
+    job->whole = f->whole;
+    job->free_cost = f->free_cost;
+    bool ok = tra_planfile_choices(f, a, &c) &&
+              tra_plan_again(job->program.graph, &job->options, &c, f->rank, n, a, &job->plans, &ignored) == TRA_OK;
+    job->plans.bounded = f->bounded;
+    return ok;
+}
+
 static tra_status plan_again(const char *path, const tra_planfile *f, const tra_request *r, tra_job *job, tra_err *e) {
     const building b = {f->dir, f->ndefines, f->defines};
+    bool ok = true;
     job->compiled = true;
     job->options = f->options;
     job->options.over = r->options.over;
     job->options.first = r->options.first;
     job->options.also = f->rank;
-    TRA_TRY(plan_in_memory(job, &b, e));
-    if (f->rank > job->plans.n || tra_plan_digest(job->plans.v[f->rank - 1]) != f->digest)
-        return tra_fail(e, TRA_INPUT,
-                        "the plan %s is not what this tra makes of its program (tra %s compiled it, this is %s): "
-                        "compile the program again",
-                        path, f->version, TRA_VERSION);
+    if (is_chosen(f, r)) {
+        ok = make_chosen(f, job);
+    } else {
+        job->options.planned = 0;
+        TRA_TRY(plan_in_memory(job, &b, e));
+        ok = f->rank <= job->plans.n;
+    }
+    if (!ok || tra_plan_digest(job->plans.v[f->rank - 1]) != f->digest)
+        return tra_fail(
+            e, TRA_INPUT, "the plan %s is not what this tra makes of its program%s: compile the program again", path,
+            strcmp(f->version, TRA_VERSION)
+                ? tra_arena_printf(job->program.arena, " (tra %s compiled it, this is %s)", f->version, TRA_VERSION)
+                : "");
     job->plan = job->plans.v[f->rank - 1];
     if (r->threads_given) job->options.threads = r->options.threads;
     if (r->memory_given || r->threads_given)
@@ -176,12 +205,26 @@ static tra_status load_plan(const char *path, const char *text, size_t n, const 
     if (s == TRA_OK) s = tra_planfile_check(&f, e);
     if (s == TRA_OK) {
         char *copy = tra_strdup(f.program);
-        s = tra_program_from_text(f.source, copy, f.size, f.dir, f.ndefines, f.defines, whole_of(&f.options), r->colour,
-                                  &job->program, e);
+        s = tra_program_from_text(f.source, copy, f.size, f.dir, f.ndefines, f.defines,
+                                  is_chosen(&f, r) ? f.whole : whole_of(&f.options), r->colour, &job->program, e);
     }
     if (s == TRA_OK) s = plan_again(path, &f, r, job, e);
     tra_arena_free(a);
     return s;
+}
+
+static tra_status check_digest(const tra_job *job, const tra_request *r, tra_err *e) {
+    char text[17];
+    if (!r->digest) return TRA_OK;
+    if (strlen(r->digest) != 16 || strspn(r->digest, "0123456789abcdef") != 16)
+        return tra_fail(e, TRA_USAGE,
+                        "--plan-digest %s: the 16 hexadecimal digits that tra explain prints are expected", r->digest);
+    snprintf(text, sizeof text, "%016" PRIx64, tra_plan_digest(job->plan));
+    if (strcmp(text, r->digest) == 0) return TRA_OK;
+    return tra_fail(e, TRA_INPUT,
+                    "the plan of %s has the digest %s, not %s: the program, an input, an option or tra has changed "
+                    "(tra explain shows the plan)",
+                    job->program.src.name, text, r->digest);
 }
 
 tra_codec tra_job_codec(const tra_job *job) {
@@ -205,6 +248,7 @@ tra_status tra_job_load_text(const char *path, const char *text, size_t n, const
         if (s == TRA_OK) s = plan_program(r, &b, job, e);
         tra_arena_free(a);
     }
+    if (s == TRA_OK) s = check_digest(job, r, e);
     if (s != TRA_OK) tra_job_free(job);
     return s;
 }

@@ -330,15 +330,20 @@ static tra_status find_all(finding *f, const tra_plan_options *o, tra_memo *m, t
     return TRA_OK;
 }
 
+/* The memo of a program, with what the rules make of it. */
+static tra_memo *memo_of(const tra_graph *g, const tra_plan_options *o, tra_arena *a) {
+    tra_memo *m = o->fixed && o->fixed->memo ? o->fixed->memo : tra_memo_new(g, a);
+    if (o->fixed || o->reproducible) return m;
+    tra_storel_costs costs = tra_rates_kernels(&o->rates, o->threads);
+    if (!(o->without_rules & TRA_FUSED_BIT))
+        tra_fused_apply(m, &(tra_fused_options){o->without, &costs, o->threads, o->from}, NULL);
+    tra_rules_apply(m, NULL, o->without_rules, NULL);
+    return m;
+}
+
 tra_status tra_search(const tra_graph *g, const tra_plan_options *o, tra_arena *a, tra_plans *out, tra_err *e) {
     assert(o->cost != TRA_COST_EINDECOMP);
-    tra_memo *m = o->fixed && o->fixed->memo ? o->fixed->memo : tra_memo_new(g, a);
-    if (!o->fixed && !o->reproducible) {
-        tra_storel_costs costs = tra_rates_kernels(&o->rates, o->threads);
-        if (!(o->without_rules & TRA_FUSED_BIT))
-            tra_fused_apply(m, &(tra_fused_options){o->without, &costs, o->threads, o->from}, NULL);
-        tra_rules_apply(m, NULL, o->without_rules, NULL);
-    }
+    tra_memo *m = memo_of(g, o, a);
     *out = (tra_plans){.memo = m, .bounded = m->bounded};
     finding f = {.texts = tra_arena_new()};
     tra_status st = find_all(&f, o, m, a, out, e);
@@ -375,12 +380,14 @@ tra_status tra_plan_of(const tra_memo *m, const tra_plan_options *o, int n, cons
                        tra_arena *a, tra_plan **out, tra_choices *made, tra_err *e) {
     search s = {.m = m, .o = o, .a = a, .limits.room = INT64_MAX, .home = tra_homes_chosen(m, n, v, a)};
     tra_status st = search_begin(&s, e);
+    s.bytes.program = (int64_t)tra_arena_bytes(a);
+    s.bytes.all = o->planned;
     if (st == TRA_OK) {
         int *implementation = tra_news(s.work, int, s.ngroups + 1);
         for (int g = 0; g < s.ngroups; g++) implementation[g] = -1;
         for (int i = 0; i < n; i++) {
             int g = s.at[tra_memo_find(m, m->v[v[i].expr]->group)];
-            implementation[g] = make_choice(&s, g, &v[i], implementation);
+            if (g >= 0) implementation[g] = make_choice(&s, g, &v[i], implementation);
         }
         if (tra_direct(&s, expr, implementation)) {
             entry x = tra_assemble(&s, implementation);
@@ -391,4 +398,34 @@ tra_status tra_plan_of(const tra_memo *m, const tra_plan_options *o, int n, cons
     }
     search_end(&s);
     return st;
+}
+
+/* Does the placement say nothing of keys that the relation does not have? */
+static bool suits(const tra_placement *p, const tra_node *n) {
+    for (int x = 0; x < p->naxes; x++)
+        for (int d = 0; d < p->axis[x].n; d++)
+            if (p->axis[x].dim[d] >= n->type.cat->frontier.n) return false;
+    return true;
+}
+
+/* Is it of an expression, and its join of another one, whose relations can be placed so? */
+static bool is_choice(const tra_memo *m, const tra_choice *c) {
+    if (c->expr >= m->n || c->join >= m->n) return false;
+    const tra_node *n = &m->v[c->expr]->node, *j = c->join >= 0 ? &m->v[c->join]->node : n;
+    for (int i = 0; i < 2; i++)
+        if ((c->in[i].sites > 0) != (j->in[i] != NULL) || (j->in[i] && !suits(&c->in[i], j->in[i]))) return false;
+    return suits(&c->out, n);
+}
+
+tra_status tra_plan_again(const tra_graph *g, const tra_plan_options *o, const tra_choices *c, int rank, int n,
+                          tra_arena *a, tra_plans *out, tra_err *e) {
+    tra_memo *m = memo_of(g, o, a);
+    tra_choices *choices = tra_news(a, tra_choices, n);
+    *out = (tra_plans){.n = n, .v = tra_news(a, tra_plan *, n), .memo = m, .choices = choices, .planned = o->planned};
+    for (int i = 0; i < c->n; i++)
+        if (!is_choice(m, &c->v[i])) return TRA_INPUT;
+    TRA_TRY(tra_plan_of(m, o, c->n, c->v, NULL, a, &out->v[rank - 1], &choices[rank - 1], e));
+    out->v[rank - 1]->rank = rank;
+    if (o->cost == TRA_COST_EINDECOMP) out->v[rank - 1]->cost.eindecomp = tra_ein_plan_cost(out->v[rank - 1]);
+    return TRA_OK;
 }

@@ -152,6 +152,11 @@ TRA_MUSTUSE tra_status tra_search(const tra_graph *g, const tra_plan_options *o,
 TRA_MUSTUSE tra_status tra_plan_of(const tra_memo *m, const tra_plan_options *o, int n, const tra_choice *v,
                                    const int *expr, tra_arena *a, tra_plan **out, tra_choices *made, tra_err *e);
 
+/* The plan of rank `rank` among n that a search with the same options found, as it chose: no search. What the search
+ * found besides is NULL. TRA_INPUT, without a message, when these are no choices of the program. */
+TRA_MUSTUSE tra_status tra_plan_again(const tra_graph *g, const tra_plan_options *o, const tra_choices *c, int rank,
+                                      int n, tra_arena *a, tra_plans *out, tra_err *e);
+
 /* Plans by the optimizer of the options: tra_search, or the labellings of EinDecomp (that of the paper, and what is
  * better by its costs), each completed by the search and ranked by the cost model. Where that is `eindecomp`, the costs
  * are those of the model (of searched plans tra_ein_plan_cost), and what it knows nothing of, the exchanges, is chosen

@@ -202,3 +202,103 @@ print("%016x" % x.XXH64(d, len(d), 0))' "$1"; }
         done
     done
 }
+
+# The program p.tra, planned anew with these options, has the digest and the results of its plan file.
+as_its_plan() {
+    local how=$1 out=$2
+    # shellcheck disable=SC2086
+    status 0 tra compile -q $how p.tra -o p.plan
+    # shellcheck disable=SC2086
+    status 0 tra explain -q --format json $how p.tra
+    local rank=$(json chosen)
+    local want=$(json "plans.$((rank - 1)).digest")
+    status 0 tra explain -q p.plan --plan-digest "$want"
+    has "plan digest $want"
+    # shellcheck disable=SC2086
+    status 0 tra run -q $how p.tra --plan-digest "$want"
+    want=$(digest_of "$out")
+    rm "$out"
+    status 0 tra run -q p.plan
+    is "$want" digest_of "$out"
+}
+
+@test "plans of all kinds are made of their choices: loops, tables, sparse tensors, rewritten sums, all optimizers" {
+    program
+    for how in --sites\ 1 '--sites 3 --reproducible' '--sites 4 --plan 2' '--sites 2 --optimizer eindecomp' \
+        '--sites 4 --cost eindecomp' '--sites 1 --codegen off' '--sites 3 --without R1-1,D-2 --memory 60M'; do
+        as_its_plan "$how" C.h5
+    done
+    cat >p.tra <<'END'
+input A from "a.h5"
+input B from "b.h5"
+x0[j] = sum A[i,j] / 60
+state x = x0
+repeat 3 {
+    y[k] = sum x[j] * B[j,k]
+    n[] = sum y[k]^2
+    z[j] = sum B[j,k] * y[k]
+    w[j] = z[j] / n[]
+    next x = w
+}
+output x
+END
+    as_its_plan '--sites 1' x.h5
+    as_its_plan '--sites 2' x.h5
+    tra gen -q --shape 300x300 --block 100x100 --density 0.02 -o s.h5
+    printf 'input S from "s.h5"\nT[i,l] = sum S[i,j] * S[j,k] * S[k,l]\noutput T\n' >p.tra
+    as_its_plan '--sites 1' T.h5
+    as_its_plan '--sites 3' T.h5
+    seq 1 400 | awk 'BEGIN {print "k,v"} {print $1 % 37 "," $1 * 0.5}' >t.csv
+    seq 0 36 | awk 'BEGIN {print "k,w"} {print $1 ",g" $1 % 5}' >u.csv
+    tra import -q t.csv -o t.h5
+    tra import -q u.csv -o u.h5
+    printf 'input T from "t.h5"\ninput U from "u.h5"\nJ = join(T, U, k == k)\nG = group(J, [w], s = sum(v))\noutput G\n' >p.tra
+    as_its_plan '--sites 1' G.h5
+    as_its_plan '--sites 3' G.h5
+}
+
+# p.plan as the program of Python makes it, with its checksum, in q.plan.
+changed_plan() {
+    "$PYTHON" -c "import re
+t = open('p.plan').read()
+t = t[:t.rindex('checksum')]
+$1
+open('q.plan', 'w').write(t)"
+    printf 'checksum %s\n' "$(xxh64 q.plan)" >>q.plan
+}
+
+@test "the choices of a plan file decide, and no search; without choices, as older files are, the search does" {
+    program
+    tra compile -q p.tra --sites 4 --plan 2 -o p.plan
+    changed_plan 't = t.replace("rank 2", "rank 1")'
+    status 0 tra run -q q.plan
+    status 3 tra cost q.plan # which searches
+    has "is not what this tra makes of its program: compile"
+    changed_plan 't = re.sub("choices .*(?=tree )", "", t, flags=re.S)'
+    status 0 tra run -q q.plan
+    changed_plan 't = re.sub("choices .*(?=tree )", "", t, flags=re.S).replace("rank 2", "rank 1")'
+    status 3 tra run -q q.plan
+    # choices that are none, or not of this program
+    for line in '9999 -1 - - - -' '0 9999 - - - -' '0 -1 c4 c4 - c4' 'x' '0 -1 - - - p4:7=9' '0 -1 - - - c3' '0 -1'; do
+        changed_plan "t = re.sub('choices .*(?=tree )', 'choices %d\\n%s\\n\\n' % (len('$line') + 1, '$line'), t, flags=re.S)"
+        status 3 tra run -q q.plan
+        has "compile the program again"
+    done
+}
+
+@test "--plan-digest refuses every other plan" {
+    program
+    digest=$(tra explain p.tra | sed -n 's/plan digest //p')
+    for c in run\ -n explain 'compile -o q.plan'; do
+        # shellcheck disable=SC2086
+        status 0 tra $c -q p.tra --plan-digest "$digest"
+        # shellcheck disable=SC2086
+        status 3 tra $c -q p.tra -D c=3 --plan-digest "$digest"
+        has "not $digest"
+        # shellcheck disable=SC2086
+        status 2 tra $c -q p.tra --plan-digest "${digest:1}"
+    done
+    status 0 tra run -q q.plan --plan-digest "$digest"
+    status 3 tra run -q --sites 2 p.tra --plan-digest "$digest"
+    status 0 tra run -q --sites 2 p.tra --plan-digest "$(tra explain --sites 2 p.tra | sed -n 's/plan digest //p')"
+}

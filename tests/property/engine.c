@@ -243,6 +243,18 @@ static void check_derivation(bench *b, const tra_plans *plans, int k, const tra_
     run_plan(b, "derivation", d.v[rng_below(&b->r, d.n)].plan, MUCH, o->threads, 0, before);
 }
 
+/* Checks that each plan is made again of its choices. */
+static void check_again(bench *b, const tra_plans *plans, const tra_plan_options *o) {
+    for (int k = 0; k < plans->n; k++) {
+        tra_plans again;
+        tra_err e = {0};
+        if (tra_plan_again(b->g, o, &plans->choices[k], k + 1, plans->n, b->a, &again, &e) != TRA_OK)
+            failed(b, "a plan from its choices", e.msg);
+        else if (tra_plan_digest(again.v[k]) != tra_plan_digest(plans->v[k]))
+            failed(b, "a plan from its choices", "it is another one");
+    }
+}
+
 /* Checks that the conditions of the rules allow what the search has chosen, and that each plan fits some ceiling. */
 static void check_conditions(bench *b, const tra_plans *plans) {
     char why[256];
@@ -417,6 +429,7 @@ static void run_program(bench *b) {
         return;
     }
     check_conditions(b, &plans);
+    check_again(b, &plans, &o);
     /* The chosen plan with much memory, with the least and with some; another plan with any of these. */
     tra_ref_rel **before = tra_news(b->a, tra_ref_rel *, b->g->noutputs);
     run_plan(b, "search", plans.v[0], MUCH, o.threads, some_level(b), before);
