@@ -33,7 +33,11 @@ void tra_engine_fail(tra_engine *g, const tra_unit *by, tra_err *e) {
     } else if (!input) {
         set_failed(g, true, 0);
     }
-    pthread_cond_broadcast(&g->work);
+    for (int i = 0; i < g->threads; i++)
+        if (g->workers[i].waits_for) pthread_cond_signal(&g->workers[i].wake);
+    pthread_cond_broadcast(&g->loaded);
+    pthread_cond_broadcast(&g->freed);
+    pthread_cond_broadcast(&g->next_retry);
     pthread_cond_broadcast(&g->ended);
 }
 
@@ -59,7 +63,7 @@ static void tick(tra_engine *g) {
 static void give_up_held(tra_engine *g) {
     if (!g->queue.held) return;
     g->queue.held = false;
-    pthread_cond_broadcast(&g->work);
+    tra_engine_wake(g);
 }
 
 /* A step of the exchanges that overlap the stage, under the lock; true: something happened, or it failed. */
@@ -204,8 +208,10 @@ tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e) {
     g->at_work = threads;
     pthread_mutex_init(&g->lock, NULL);
     pthread_mutex_init(&g->kept_lock, NULL);
-    tra_cond_init(&g->work);
     tra_cond_init(&g->ended);
+    tra_cond_init(&g->loaded);
+    tra_cond_init(&g->freed);
+    tra_cond_init(&g->next_retry);
     tra_cond_init(&g->background.more);
     g->tid = tra_calloc((size_t)threads, sizeof *g->tid);
     g->workers = tra_calloc((size_t)threads, sizeof *g->workers);
@@ -213,6 +219,7 @@ tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e) {
     g->producer.may_work = has_room_to_work();
     for (int i = 0; i < threads; i++) {
         g->workers[i] = (tra_worker){.id = i, .engine = g};
+        tra_cond_init(&g->workers[i].wake);
         if (tra_thread_start(&g->tid[i], tra_engine_run_worker, &g->workers[i]) != 0) {
             tra_err dropped = {0};
             (void)tra_fail(e ? e : &dropped, TRA_RESOURCE, "cannot start worker thread %d of %d; lower --threads",
@@ -242,18 +249,23 @@ void tra_engine_free(tra_engine *g) {
     if (!g) return;
     pthread_mutex_lock(&g->lock);
     g->stop = true;
-    pthread_cond_broadcast(&g->work);
+    for (int i = 0; i < g->threads; i++) pthread_cond_signal(&g->workers[i].wake);
     pthread_cond_broadcast(&g->background.more);
     pthread_mutex_unlock(&g->lock);
-    for (int i = 0; i < g->threads; i++) pthread_join(g->tid[i], NULL);
+    for (int i = 0; i < g->threads; i++) {
+        pthread_join(g->tid[i], NULL);
+        pthread_cond_destroy(&g->workers[i].wake);
+    }
     for (int i = 0; i < g->background.threads; i++) pthread_join(g->background.tid[i], NULL);
     free_worker_memory(g);
     free(g->tid);
     free(g->workers);
     pthread_mutex_destroy(&g->lock);
     pthread_mutex_destroy(&g->kept_lock);
-    pthread_cond_destroy(&g->work);
     pthread_cond_destroy(&g->ended);
+    pthread_cond_destroy(&g->loaded);
+    pthread_cond_destroy(&g->freed);
+    pthread_cond_destroy(&g->next_retry);
     pthread_cond_destroy(&g->background.more);
     free(g);
 }
@@ -370,9 +382,7 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     pthread_mutex_lock(&g->lock);
     if (s != TRA_OK) { /* if a worker has failed too, that was the cause */
         if (g->failed && e && g->err.status != TRA_OK) *e = g->err, s = g->err.status;
-        if (!g->failed) set_failed(g, true, 0);
-        if (g->err.status == TRA_OK && e) g->err = *e;
-        pthread_cond_broadcast(&g->work);
+        if (!g->failed) tra_engine_fail(g, NULL, e ? e : &(tra_err){.status = s});
         pthread_mutex_unlock(&g->lock);
         tra_unit_drop(g, u);
         return s;
@@ -396,7 +406,7 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     g->queue.held = is_small(g, u);
     atomic_fetch_add(&g->queue.inflight, 1);
     if (!g->queue.held) {
-        pthread_cond_broadcast(&g->work);
+        tra_engine_wake(g);
         tra_engine_wake_readers(g);
     }
     pthread_mutex_unlock(&g->lock);
@@ -426,7 +436,7 @@ tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
                 continue;
             }
         }
-        wait_for(g, g->failed && g->queue.head ? &g->work : &g->ended);
+        wait_for(g, &g->ended);
     }
     tra_status s = TRA_OK;
     if (g->failed) {

@@ -29,6 +29,7 @@ static void call(tra_engine *g, background *b) {
     pthread_mutex_lock(&g->lock);
     if (s != TRA_OK) tra_engine_fail(g, NULL, &e);
     atomic_fetch_sub(&g->background.calls, 1);
+    tra_engine_tell_memory(g);
     pthread_cond_broadcast(&g->ended);
     pthread_mutex_unlock(&g->lock);
     tra_pool_wake(g->pool);
@@ -61,7 +62,9 @@ static void read_ahead(tra_engine *g, tra_unit *u, tra_unit_input *in) {
     g->direct.late = false;
     if (s != TRA_OK) tra_engine_fail(g, u, &e);
     u->preps_done++;
-    pthread_cond_broadcast(&g->work);
+    pthread_cond_broadcast(&g->loaded);
+    if (g->failed) pthread_cond_broadcast(&g->ended);
+    tra_engine_wake(g);
 }
 
 static void *run_background(void *arg) {

@@ -109,7 +109,8 @@ static tra_status decode(tra_engine *g, tra_unit_input *in, tra_worker *w, void 
 
 static void loaded(tra_engine *g) { /* another unit may wait for it */
     pthread_mutex_lock(&g->lock);
-    pthread_cond_broadcast(&g->work);
+    pthread_cond_broadcast(&g->loaded);
+    tra_engine_wake(g);
     pthread_mutex_unlock(&g->lock);
 }
 
@@ -128,7 +129,7 @@ tra_status tra_engine_prepare(tra_engine *g, tra_unit_input *in, tra_worker *w, 
 /* Waits while a worker reads the block. */
 static tra_status wait_for_load(tra_engine *g, tra_unit_input *in, tra_err *e) {
     pthread_mutex_lock(&g->lock);
-    while (in->block->state != TRA_BLOCK_HERE && !g->failed) pthread_cond_wait(&g->work, &g->lock);
+    while (in->block->state != TRA_BLOCK_HERE && !g->failed) pthread_cond_wait(&g->loaded, &g->lock);
     bool here = in->block->state == TRA_BLOCK_HERE;
     pthread_mutex_unlock(&g->lock);
     return here ? TRA_OK : tra_fail(e, TRA_LOST, "a worker failed"); /* which has the cause */

@@ -19,6 +19,7 @@ typedef struct tra_shared_work {
     void *ctx;
     int n, helpers; /* pieces; workers that run some, beside the task's own */
     bool scratch;   /* pieces need the scratch of a worker that has a part in the stage */
+    pthread_cond_t left; /* the last of these workers has left */
     atomic_int taken;
     struct tra_shared_work *next;
 } tra_shared_work;
@@ -27,7 +28,17 @@ struct tra_engine {
     tra_pool *pool;
     tra_zero_divisions *zero_divisions; /* may be NULL */
     pthread_mutex_t lock;
-    pthread_cond_t work, ended; /* something to do; a unit ended */
+    /* Each event wakes who waits for it, and no others: a worker without work is woken for work that it can take, and
+     * wakes another when it has taken some and there is more. */
+    pthread_cond_t ended;      /* a unit ended: for the producer */
+    pthread_cond_t loaded;     /* a block was read: for the thread that runs the plan */
+    pthread_cond_t freed;      /* memory may be free: for the worker that tries again, */
+    pthread_cond_t next_retry; /* and no worker tries again now */
+    int idle;                  /* workers that wait for work */
+    struct {                   /* work of the engine itself */
+        int64_t wakes;         /* of workers that waited for work or for their turn */
+        int64_t looks;         /* at units, by workers that looked for work */
+    } counts;
     int threads;
     int at_work; /* workers with a number below that have a part in the stage */
     pthread_t *tid;
@@ -112,6 +123,10 @@ void tra_engine_drop_inputs(tra_engine *g, tra_unit_input *in, int n);
 /* Runs the unit that is held, on the calling thread in place of worker 0, which no worker is woken for. Under the lock,
  * which it releases meanwhile. */
 void tra_engine_run_held(tra_engine *g);
+/* Wakes a worker without work, if there is work that it can take. Under the lock. */
+void tra_engine_wake(tra_engine *g);
+/* Something ended that may have held memory, or may have kept a worker that needs some from giving up. Under the lock. */
+void tra_engine_tell_memory(tra_engine *g);
 /* The thread of a worker. */
 void *tra_engine_run_worker(void *worker);
 /* Marks input i of a queued unit as one that somebody has begun to prepare. Under the lock. */

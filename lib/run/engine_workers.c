@@ -25,13 +25,11 @@ tra_unit_input *tra_engine_start_input(tra_engine *g, tra_unit *u, int i) {
 }
 
 /* Something to do, the earliest there is: an input to prepare (*task = -1 - input) or a task. Under the lock. */
-static tra_unit *find_work(tra_engine *g, const tra_worker *w, int *task) {
-    if (w->id >= g->at_work) return NULL;
+static tra_unit *find_work(tra_engine *g, int *task) {
     for (tra_unit *u = g->queue.head; u && !tra_engine_gives_up(g, u); u = u->next) {
+        g->counts.looks++;
         int prep = find_prep(u);
         if (prep >= 0) {
-            if (g->direct.backoff_left > 0) g->direct.backoff_left -= u->inputs[prep].direct;
-            tra_engine_start_input(g, u, prep);
             *task = -1 - prep;
             return u;
         }
@@ -40,10 +38,58 @@ static tra_unit *find_work(tra_engine *g, const tra_worker *w, int *task) {
             /* a task that waits for its turn must wait for a running task, never for one that has no worker yet */
             if (!u->early || u->before->tasks_started <= u->tasks_started) continue;
         }
-        *task = u->tasks_started++;
+        *task = u->tasks_started;
         return u;
     }
     return NULL;
+}
+
+/* A worker that waits for work, or NULL. all: also one that has no part in the stage. */
+static tra_worker *find_idle(tra_engine *g, bool all) {
+    tra_worker *w = g->workers, *end = w + (all ? g->threads : g->at_work);
+    if (g->idle == 0) return NULL;
+    while (w < end && !w->idle) w++;
+    return w < end ? w : NULL;
+}
+
+static void wake(tra_engine *g, tra_worker *w) {
+    w->idle = false;
+    g->idle--;
+    pthread_cond_signal(&w->wake);
+}
+
+void tra_engine_wake(tra_engine *g) {
+    int task;
+    tra_worker *w = g->queue.held ? NULL : find_idle(g, false);
+    if (w && find_work(g, &task)) wake(g, w);
+}
+
+/* Takes the earliest work there is, and wakes another worker if there is more. Under the lock. */
+static tra_unit *take_work(tra_engine *g, const tra_worker *w, int *task) {
+    tra_unit *u = w->id < g->at_work ? find_work(g, task) : NULL;
+    if (!u) return NULL;
+    if (*task < 0) {
+        int prep = -1 - *task;
+        if (g->direct.backoff_left > 0) g->direct.backoff_left -= u->inputs[prep].direct;
+        tra_engine_start_input(g, u, prep);
+    } else {
+        u->tasks_started++;
+    }
+    tra_engine_wake(g);
+    return u;
+}
+
+void tra_engine_tell_memory(tra_engine *g) {
+    if (g->now.short_of_memory > 0) pthread_cond_signal(&g->freed);
+}
+
+/* Wakes the workers that have waited for the end of this task of the unit. Under the lock. */
+static void wake_next(tra_engine *g, const tra_unit *u, int task) {
+    for (int i = 0, left = g->now.waiting; left > 0 && i < g->threads; i++) {
+        tra_worker *w = &g->workers[i];
+        left -= w->waits_for != NULL;
+        if (w->waits_for && w->waits_for->before == u && w->waits_task == task) pthread_cond_signal(&w->wake);
+    }
 }
 
 /* ---- pieces of a task, which workers without work take over ---------------------------------------------------- */
@@ -80,7 +126,7 @@ static void help(tra_engine *g, tra_shared_work *x, const tra_worker *w) {
     pthread_mutex_lock(&g->lock);
     g->now.occupied--;
     g->now.computing--;
-    if (--x->helpers == 0) pthread_cond_broadcast(&g->work);
+    if (--x->helpers == 0) pthread_cond_signal(&x->left);
 }
 
 /* Offers pieces of a task to workers without work, runs what they do not take, and waits for them. */
@@ -88,17 +134,19 @@ static void share(tra_sharer *by, int n, tra_piece_fn *fn, void *ctx, void *scra
     tra_engine *g = ((sharer *)(void *)by)->engine;
     tra_shared_work x = {.fn = fn, .ctx = ctx, .n = n, .scratch = scratch != NULL}, **at = &g->shared;
     atomic_init(&x.taken, 0);
+    tra_cond_init(&x.left);
     pthread_mutex_lock(&g->lock);
     x.next = g->shared;
     g->shared = &x;
-    if (g->now.occupied < g->threads) pthread_cond_broadcast(&g->work);
+    for (tra_worker *w; --n > 0 && (w = find_idle(g, !x.scratch));) wake(g, w);
     pthread_mutex_unlock(&g->lock);
     run_pieces(&x, scratch);
     pthread_mutex_lock(&g->lock);
     while (*at != &x) at = &(*at)->next;
     *at = x.next;
-    while (x.helpers > 0) pthread_cond_wait(&g->work, &g->lock);
+    while (x.helpers > 0) pthread_cond_wait(&x.left, &g->lock);
     pthread_mutex_unlock(&g->lock);
+    pthread_cond_destroy(&x.left);
 }
 
 void tra_engine_share(tra_engine *g, bool begins) {
@@ -132,7 +180,9 @@ static void run_found(tra_engine *g, tra_worker *w, tra_unit *u, int task) {
         u->done[task] = 1;
         u->tasks_done++;
     }
-    if (!g->queue.held) pthread_cond_broadcast(&g->work);
+    tra_engine_tell_memory(g);
+    if (g->failed) pthread_cond_broadcast(&g->ended);
+    if (task >= 0) wake_next(g, u, task);
     if (task < 0 || u->tasks_done < u->ntasks) return;
     tra_engine_dequeue(g, u);
     pthread_mutex_unlock(&g->lock);
@@ -151,7 +201,7 @@ void tra_engine_run_held(tra_engine *g) {
     tra_worker *w = &g->workers[0];
     sharer mine = {{share}, g};
     tra_share_by(&mine.base);
-    while ((u = find_work(g, w, &task))) run_found(g, w, u, task);
+    while ((u = take_work(g, w, &task))) run_found(g, w, u, task);
     tra_share_by(NULL);
 }
 
@@ -165,10 +215,13 @@ void *tra_engine_run_worker(void *arg) {
         int task;
         tra_unit *u = NULL;
         tra_shared_work *x = NULL;
-        while (!(!g->queue.held && (u = find_work(g, w, &task))) && !(x = find_shared(g, w)) && !g->stop) {
+        while (!(!g->queue.held && (u = take_work(g, w, &task))) && !(x = find_shared(g, w)) && !g->stop) {
             g->direct.late |= g->direct.reading > 0;
             if (!g->queue.held || w->id > 0) (void)tra_track_do(w->track, TRA_DO_AWAIT_WORK);
-            pthread_cond_wait(&g->work, &g->lock);
+            w->idle = true;
+            g->idle++;
+            while (w->idle && !g->stop) pthread_cond_wait(&w->wake, &g->lock);
+            g->counts.wakes++;
         }
         if (u)
             run_found(g, w, u, task);
@@ -187,8 +240,15 @@ bool tra_engine_await_turn(tra_worker *w, const tra_unit *u, int task) {
     tra_engine *g = w->engine;
     pthread_mutex_lock(&g->lock);
     g->now.waiting++;
+    tra_engine_tell_memory(g);
+    w->waits_for = u;
+    w->waits_task = task;
     tra_doing before = tra_track_do(w->track, TRA_DO_AWAIT_TURN);
-    while (u->before && !u->before->done[task] && !tra_engine_gives_up(g, u)) pthread_cond_wait(&g->work, &g->lock);
+    while (u->before && !u->before->done[task] && !tra_engine_gives_up(g, u)) {
+        pthread_cond_wait(&w->wake, &g->lock);
+        g->counts.wakes++;
+    }
+    w->waits_for = NULL;
     g->now.waiting--;
     (void)tra_track_do(w->track, before);
     bool ok = !tra_engine_gives_up(g, u);
@@ -201,10 +261,10 @@ tra_status tra_engine_retry(tra_worker *w, tra_engine_fn *fn, void *ctx, tra_err
     tra_err own = {0};
     tra_status s = fn(ctx, &own);
     pthread_mutex_lock(&g->lock);
-    if (s == TRA_RESOURCE) g->now.short_of_memory++;
+    if (s == TRA_RESOURCE) g->now.short_of_memory++, tra_engine_tell_memory(g);
     bool needy = s == TRA_RESOURCE, last = false;
     tra_doing before = needy ? tra_track_do(w->track, TRA_DO_AWAIT_MEMORY) : TRA_DO_COMPUTE;
-    while (needy && g->now.retrying && !g->failed) pthread_cond_wait(&g->work, &g->lock);
+    while (needy && g->now.retrying && !g->failed) pthread_cond_wait(&g->next_retry, &g->lock);
     bool mine = needy && !g->now.retrying;
     if (mine) g->now.retrying = true;
     while (mine && s == TRA_RESOURCE && !last && !g->failed) {
@@ -213,13 +273,13 @@ tra_status tra_engine_retry(tra_worker *w, tra_engine_fn *fn, void *ctx, tra_err
         own = (tra_err){0};
         s = fn(ctx, &own);
         pthread_mutex_lock(&g->lock);
-        if (s == TRA_RESOURCE && !last && !g->failed) tra_wait_briefly(&g->work, &g->lock);
+        if (s == TRA_RESOURCE && !last && !g->failed) tra_wait_briefly(&g->freed, &g->lock);
     }
     if (mine) g->now.retrying = false;
     if (needy) {
         (void)tra_track_do(w->track, before);
         g->now.short_of_memory--;
-        pthread_cond_broadcast(&g->work);
+        pthread_cond_signal(&g->next_retry);
         pthread_cond_broadcast(&g->ended);
     }
     pthread_mutex_unlock(&g->lock);

@@ -12,6 +12,7 @@ void tra_outfile_free(tra_outfile *o) {
     tra_digester_free(o->digester);
     pthread_mutex_destroy(&o->lock);
     free(o->counts);
+    free(o->rows_before);
     tra_compact_free(o);
     tra_arena_free(o->strings);
     free(o->spool_at);
@@ -323,10 +324,8 @@ tra_status tra_outfile_finish(tra_outfile *o, tra_status s, tra_err *e) {
 }
 
 static void digest_text(const tra_outfile *o, char text[33]) {
-    int64_t rows = 0;
-    for (int64_t t = 0; o->file_type.columns && t < o->file_type.cat->n; t++) rows += o->counts[t];
     if (o->file_type.columns)
-        tra_digest_table_text(&o->tallies[0].digest, o->file_type.columns, rows, text);
+        tra_digest_table_text(&o->tallies[0].digest, o->file_type.columns, o->rows_before[o->file_type.cat->n], text);
     else
         tra_digest_text(&o->tallies[0].digest, &o->file_type, text);
 }

@@ -75,8 +75,7 @@ tra_status tra_counted_recount(tra_outfile *o, tra_worker *w, const tra_saved *s
 /* Adds the rows of a block to the digest, and writes them to their places. */
 static tra_status put_rows(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell *c, tra_err *e) {
     tra_batch b = {.v = tra_calloc((size_t)o->file_type.columns->n + 1, sizeof *b.v)};
-    int64_t first = 0;
-    for (int64_t before = 0; before < t; before++) first += o->counts[before];
+    int64_t first = o->rows_before[t];
     tra_status s = tra_columns_of(c, o->memory_type.columns, &b, e);
     tra_arena *a = tra_arena_new();
     if (s == TRA_OK) tra_strings_recode(o, &b, a);
@@ -180,6 +179,10 @@ static tra_status put_all(tra_outfile *o, tra_part *p, tra_err *e) {
 
 tra_status tra_counted_place(tra_outfile *o, tra_err *e) {
     tra_comm_sum(&o->comm, o->counts, o->file_type.cat->n * o->ncounts);
+    if (o->file_type.columns) {
+        o->rows_before = tra_calloc((size_t)o->file_type.cat->n + 1, sizeof *o->rows_before);
+        for (int64_t t = 0; t < o->file_type.cat->n; t++) o->rows_before[t + 1] = o->rows_before[t] + o->counts[t];
+    }
     tra_part *p = waiting(o);
     tra_status s = o->file_type.columns ? tra_strings_cut(o, p, e) : TRA_OK;
     if (s == TRA_OK && !o->counted && o->comm.rank == 0)

@@ -51,6 +51,7 @@ struct tra_outfile {
      * by levels; packed by a mapping; rows of tables; tensors of which only the run tells an extent. */
     int ncounts;                    /* counts of each tuple: positions of levels, or rows; 0: arrays are not counted */
     int64_t *counts;                /* [tuples][ncounts]; 0 for tuples of other ranks */
+    int64_t *rows_before;           /* of tables, when all are counted: of each tuple, the rows of those before it */
     const tra_levels *levels;       /* NULL: not stored by levels */
     const tra_mapping_use *mapping; /* NULL: not packed; what is packed is followed by its number of entries */
     uint32_t counted;            /* dimensions (bits) whose extents only the run tells (output_compact.c); 0: none; */

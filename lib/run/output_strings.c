@@ -36,9 +36,8 @@ static void note_codes(const tra_outfile *o, int64_t first, const tra_batch *b) 
 static tra_status look_through(tra_outfile *o, tra_part *p, tra_err *e) {
     tra_vector *v = tra_calloc((size_t)o->file_type.columns->n + 1, sizeof *v);
     tra_status s = TRA_OK;
-    int64_t first = 0;
-    for (int64_t i = 0, t = 0; i < p->n && s == TRA_OK; i++) {
-        for (; t < p->ordinal[i]; t++) first += o->counts[t];
+    for (int64_t i = 0; i < p->n && s == TRA_OK; i++) {
+        int64_t t = p->ordinal[i];
         bool load;
         tra_cell cell;
         tra_batch b = {.v = v};
@@ -46,7 +45,7 @@ static tra_status look_through(tra_outfile *o, tra_part *p, tra_err *e) {
         if (load) s = tra_block_load(o->pool, p->block[i], NULL, e);
         if (s == TRA_OK) s = tra_cell_of(&o->memory_type, t, p->block[i]->ptr, p->block[i]->bytes, &cell, e);
         if (s == TRA_OK) s = tra_columns_of(&cell, o->memory_type.columns, &b, e);
-        if (s == TRA_OK) note_codes(o, first, &b);
+        if (s == TRA_OK) note_codes(o, o->rows_before[t], &b);
         tra_block_unpin(o->pool, p->block[i]);
     }
     free(v);
@@ -75,9 +74,8 @@ static const tra_dictionary *cut(tra_arena *a, const tra_dictionary *d, int64_t 
 
 tra_status tra_strings_cut(tra_outfile *o, tra_part *p, tra_err *e) {
     const tra_schema *s = o->file_type.columns;
-    int64_t rows = 0;
+    int64_t rows = o->rows_before[o->file_type.cat->n];
     bool any = false;
-    for (int64_t t = 0; t < o->file_type.cat->n; t++) rows += o->counts[t];
     for (int c = 0; c < s->n; c++) any |= is_cut(&s->v[c], rows);
     if (!any) return TRA_OK;
     o->strings = tra_arena_new();

@@ -30,7 +30,7 @@ void tra_pool_free(tra_pool *p) {
     assert(p->stats.used == 0);
     tra_pool_unmap(p);
     if (p->fd >= 0) close(p->fd);
-    free(p->file.v);
+    tra_space_free(&p->file);
     free(p->scratch);
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->freed);

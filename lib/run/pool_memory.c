@@ -54,30 +54,29 @@ static bool make_region(tra_pool *p) {
 
 void tra_pool_unmap(tra_pool *p) {
     if (p->region) munmap(p->mapped, (size_t)p->mapped_bytes);
-    free(p->warm.v);
-    free(p->cold.v);
+    tra_space_free(&p->warm);
+    tra_space_free(&p->cold);
 }
 
-/* The whole pages of a warm extent. */
-static tra_extent pages_within(const tra_pool *p, tra_extent x) {
-    int64_t page = page_of(p), from = tra_ceil_div(x.at, page) * page;
-    return (tra_extent){from, tra_max64(0, (x.at + x.n) / page * page - from)};
+/* The bytes, and the beginning, of the whole pages of an extent. */
+static int64_t pages_within(int64_t page, const tra_extent *x, int64_t *from) {
+    *from = tra_ceil_div(x->at, page) * page;
+    return tra_max64(0, (x->at + x->n) / page * page - *from);
 }
 
 /* Gives warm pages back to the system until so many bytes were given back, or none is left. */
 static void cool(tra_pool *p, int64_t bytes) {
+    int64_t page = page_of(p), at, n = 0;
     while (bytes > 0) {
-        tra_extent least = {0};
-        for (int i = 0; i < p->warm.n; i++) {
-            tra_extent x = pages_within(p, p->warm.v[i]);
-            if (x.n > 0 && (least.n == 0 || x.n < least.n)) least = x;
-        }
-        if (least.n > bytes) least.n = tra_ceil_div(bytes, page_of(p)) * page_of(p);
-        if (least.n == 0 || madvise(p->region + least.at, (size_t)least.n, MADV_DONTNEED) != 0) return;
-        tra_space_cut(&p->warm, least.at, least.n);
-        tra_space_give(&p->cold, least.at, least.n);
-        p->resident -= least.n;
-        bytes -= least.n;
+        const tra_extent *x = tra_space_larger(&p->warm, page, -1);
+        while (x && (n = pages_within(page, x, &at)) == 0) x = tra_space_larger(&p->warm, x->n, x->at);
+        if (!x) return;
+        n = tra_min64(n, tra_ceil_div(tra_min64(bytes, n), page) * page);
+        if (madvise(p->region + at, (size_t)n, MADV_DONTNEED) != 0) return;
+        tra_space_cut(&p->warm, at, n);
+        tra_space_give(&p->cold, at, n);
+        p->resident -= n;
+        bytes -= n;
     }
 }
 
@@ -98,13 +97,13 @@ static void keep_resident_in_budget(tra_pool *p, int64_t more) {
 }
 
 /* How many of n bytes are warm; -1: they are not all free. */
-static int64_t warm_bytes(const tra_pool *p, int64_t at, int64_t n) {
+static int64_t warm_bytes(tra_pool *p, int64_t at, int64_t n) {
     int64_t warm = 0;
     for (int64_t left = n; left > 0;) {
-        int w = tra_space_find(&p->warm, at), c = tra_space_find(&p->cold, at);
-        bool is_warm = w < p->warm.n && p->warm.v[w].at <= at, is_cold = c < p->cold.n && p->cold.v[c].at <= at;
-        if (!is_warm && !is_cold) return -1;
-        const tra_extent *x = is_warm ? &p->warm.v[w] : &p->cold.v[c];
+        const tra_extent *x = tra_space_find(&p->warm, at);
+        bool is_warm = x && x->at <= at;
+        if (!is_warm) x = tra_space_find(&p->cold, at);
+        if (!x || x->at > at) return -1;
         int64_t here = tra_min64(left, x->at + x->n - at);
         warm += is_warm ? here : 0;
         left -= here;
@@ -114,27 +113,29 @@ static int64_t warm_bytes(const tra_pool *p, int64_t at, int64_t n) {
 }
 
 /* The beginning of the free extent from which n bytes are free, with the most warm ones among them; -1: there is none.
- * Looks at each free extent once. */
-static int64_t find_window(const tra_pool *p, int64_t n) {
-    const tra_space *side[2] = {&p->warm, &p->cold};
+ * Looks at the largest extents, warm and cold. */
+static int64_t find_window(tra_pool *p, int64_t n) {
+    enum { MOST_LOOKS = 32 };
+    tra_space *side[2] = {&p->warm, &p->cold};
     int64_t best = -1, most = -1;
-    for (int k = 0; k < 2; k++)
-        for (int i = 0; i < side[k]->n; i++) {
-            int64_t at = side[k]->v[i].at, warm = warm_bytes(p, at, n);
-            if (warm > most) best = at, most = warm;
+    for (int k = 0; k < 2; k++) {
+        const tra_extent *x = tra_space_smaller(side[k], INT64_MAX, INT64_MAX);
+        for (int i = 0; x && i < MOST_LOOKS; i++, x = tra_space_smaller(side[k], x->n, x->at)) {
+            int64_t warm = warm_bytes(p, x->at, n);
+            if (warm > most || (warm == most && x->at < best)) best = x->at, most = warm;
         }
+    }
     return best;
 }
 
 /* Takes these free bytes. Their cold pages become resident, and as many warm ones elsewhere go back to the system. */
 static void take_window(tra_pool *p, int64_t at, int64_t n) {
     int64_t end = tra_ceil_div(at + n, page_of(p)) * page_of(p), more = 0;
-    for (int i; (i = tra_space_find(&p->cold, at)) < p->cold.n && p->cold.v[i].at < end;) {
-        tra_extent x = p->cold.v[i];
-        x.n = tra_min64(x.n, end - x.at);
-        tra_space_cut(&p->cold, x.at, x.n);
-        tra_space_give(&p->warm, x.at, x.n);
-        more += x.n;
+    for (const tra_extent *x; (x = tra_space_find(&p->cold, at)) && x->at < end;) {
+        int64_t from = x->at, bytes = tra_min64(x->n, end - from);
+        tra_space_cut(&p->cold, from, bytes);
+        tra_space_give(&p->warm, from, bytes);
+        more += bytes;
     }
     tra_space_cut(&p->warm, at, n);
     keep_resident_in_budget(p, more);

@@ -1,5 +1,5 @@
 /* test_engine.c - the engine and the pool while disks are slow or fail: what waits for them, and who hears of it. */
-#include "../../lib/run/engine.h"
+#include "../../lib/run/engine_int.h"
 #include "../../lib/run/progress.h"
 #pragma GCC diagnostic ignored "-Wunused-function" /* of store_util.h it wants a few */
 #include "store_util.h"
@@ -294,6 +294,48 @@ TEST(inputs_that_wait_are_not_looked_for_again_and_again) {
     tra_pool_free(p);
     close(fd);
     tra_arena_free(a);
+}
+
+/* ---- how much work the engine itself has ------------------------------------------------------------------------- */
+
+static tra_status take_any_turn(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    atomic_int *ended = u->ctx;
+    (void)e;
+    if (u->early && tra_engine_await_turn(w, u, task)) ++*ended;
+    return TRA_OK;
+}
+
+/* Wakes of workers for each of so many units on 64 threads; of a chain, where one task of each waits for its turn. */
+static double wakes_of(int units, int tasks, bool chained) {
+    tra_pool *p = tra_pool_new(1 << 20, "/tmp");
+    tra_err e = {0};
+    tra_engine *g = tra_engine_new(p, 64, &e);
+    tra_chain chain = {0};
+    atomic_int ended = 0;
+    CHECK_OK(tra_engine_begin_stage(g, 0, 0, 0, 0, &e), e);
+    int64_t begun = g->counts.wakes, looked = g->counts.looks;
+    for (int i = 0; i < units; i++) {
+        tra_unit *u = tra_unit_new(0, tasks);
+        u->run = take_any_turn;
+        u->ctx = &ended;
+        u->early = chained;
+        u->chain = chained ? &chain : NULL;
+        CHECK_OK(tra_engine_submit(g, u, &e), e);
+    }
+    CHECK_OK(tra_engine_drain(g, &e), e);
+    CHECK_INT(ended, chained ? units * tasks : 0);
+    double wakes = (double)(g->counts.wakes - begun) / units, looks = (double)(g->counts.looks - looked) / units;
+    CHECK(looks <= 2 * TRA_LOOKAHEAD * (tasks + 2)); /* the queue is never longer */
+    tra_engine_free(g);
+    tra_pool_free(p);
+    return wakes;
+}
+
+/* Each task wakes at most one worker for the next, one for its turn, and the producer one when it queues a unit. */
+TEST(work_wakes_one_worker_and_not_all_of_them) {
+    CHECK(wakes_of(100000, 1, false) <= 3);
+    CHECK(wakes_of(2000, 16, false) <= 18);
+    CHECK(wakes_of(5000, 1, true) <= 4);
 }
 
 /* ---- failures ---------------------------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 
 #include "../../lib/physical/needs.h"
 #include "../../lib/run/pool.h"
+#include "../../lib/run/space.h"
 
 #include <sys/resource.h>
 
@@ -31,6 +32,37 @@ TEST(pool_spills_and_brings_back) {
     for (int i = 0; i < N; i++) tra_block_free(p, b[i]);
     CHECK_INT(tra_pool_stat(p).used, 0);
     tra_pool_free(p);
+}
+
+/* Every second piece of a range comes back, in an order that is not theirs; pieces of other sizes are taken and given,
+ * as blocks are. What that takes does not grow with the pieces that are free. */
+TEST(free_pieces_are_not_looked_through) {
+    enum { N = 100000, PIECE = 8 };
+    tra_space s = {0};
+    int64_t *at = tra_calloc(N, sizeof *at), bytes = 0;
+    tra_space_give(&s, 0, (int64_t)N * 2 * PIECE);
+    for (int i = 0; i < N; i++) {
+        at[i] = tra_space_take(&s, PIECE);
+        CHECK_INT(tra_space_take(&s, PIECE), at[i] + PIECE);
+    }
+    CHECK_INT(tra_space_take(&s, 1), -1);
+    for (int64_t i = 0, k = 0; i < N; i++, k = (k + 61803) % N) tra_space_give(&s, at[k], 1 + k % PIECE);
+    s.steps = 0;
+    for (int64_t i = 0, k = 0; i < N; i++, k = (k + 38197) % N) {
+        int64_t n = 1 + k % PIECE, got = tra_space_take(&s, n);
+        CHECK(got >= 0 && tra_space_find(&s, got) != NULL);
+        bytes += n;
+        if (i % 2) tra_space_give(&s, got, n), bytes -= n;
+    }
+    CHECK(s.steps < (int64_t)N * 400); /* a look at each would be 5e9 */
+    int64_t left = 0;
+    for (const tra_extent *x = NULL; (x = tra_space_larger(&s, x ? x->n : 0, x ? x->at : -1));) {
+        CHECK(x == tra_space_find(&s, x->at));
+        left += x->n;
+    }
+    CHECK_INT(left + bytes, (int64_t)N / PIECE * (PIECE * (PIECE + 1) / 2));
+    tra_space_free(&s);
+    free(at);
 }
 
 /* Pages of this process that are resident, in bytes. */
