@@ -34,7 +34,7 @@ struct tra_engine {
     pthread_cond_t loaded;     /* a block was read: for the thread that runs the plan */
     pthread_cond_t freed;      /* memory may be free: for the worker that tries again, */
     pthread_cond_t next_retry; /* and no worker tries again now */
-    int idle;                  /* workers that wait for work */
+    int idle, waking;          /* workers that wait for work; that were woken and do not run yet */
     struct {                   /* work of the engine itself */
         int64_t wakes;         /* of workers that waited for work or for their turn */
         int64_t looks;         /* at units, by workers that looked for work */

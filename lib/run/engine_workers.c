@@ -55,12 +55,13 @@ static tra_worker *find_idle(tra_engine *g, bool all) {
 static void wake(tra_engine *g, tra_worker *w) {
     w->idle = false;
     g->idle--;
+    g->waking++;
     pthread_cond_signal(&w->wake);
 }
 
 void tra_engine_wake(tra_engine *g) {
     int task;
-    tra_worker *w = g->queue.held ? NULL : find_idle(g, false);
+    tra_worker *w = g->queue.held || g->waking > 0 ? NULL : find_idle(g, false); /* who wakes up looks for itself */
     if (w && find_work(g, &task)) wake(g, w);
 }
 
@@ -221,6 +222,7 @@ void *tra_engine_run_worker(void *arg) {
             w->idle = true;
             g->idle++;
             while (w->idle && !g->stop) pthread_cond_wait(&w->wake, &g->lock);
+            g->waking -= !w->idle;
             g->counts.wakes++;
         }
         if (u)
