@@ -5,7 +5,7 @@
 
 #include "../lib/base/crew.h"
 #include "../lib/base/limits.h"
-#include "../lib/base/newfile.h"
+#include "../lib/durable/durable.h"
 #include "../lib/run/measure.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "cmd.h"
 #include "common.h"
 
-#include "../lib/run/leftover.h"
+#include "../lib/durable/durable.h"
 
 #include <errno.h>
 #include <stdlib.h>

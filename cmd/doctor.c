@@ -5,9 +5,8 @@
 
 #include "../lib/base/crew.h"
 #include "../lib/base/limits.h"
-#include "../lib/base/newfile.h"
+#include "../lib/durable/durable.h"
 #include "../lib/relation/store.h"
-#include "../lib/run/leftover.h"
 #include "../lib/run/measure.h"
 
 #include <dirent.h>

@@ -2,7 +2,7 @@
 #include "../lib/relation/labels.h"
 #include "../lib/relation/rows.h"
 #include "../lib/relation/stored.h"
-#include "../lib/base/newfile.h"
+#include "../lib/durable/durable.h"
 #include "common.h"
 #include "plot.h"
 #include "values.h"

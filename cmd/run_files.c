@@ -1,7 +1,7 @@
 /* run_files.c - the profile, the report and the metrics of a run. */
 #include "run_files.h"
 
-#include "../lib/base/newfile.h"
+#include "../lib/durable/durable.h"
 #include "../lib/relation/stand_in.h"
 #include "../plans/explain/explain.h"
 #include "cmd.h"

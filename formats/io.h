@@ -2,7 +2,7 @@
 #ifndef TRA_IO_H
 #define TRA_IO_H
 
-#include "../lib/base/newfile.h"
+#include "../lib/durable/durable.h"
 #include "../lib/relation/cell.h"
 #include "../lib/relation/store.h"
 

@@ -251,6 +251,8 @@ TRA_MUSTUSE tra_status tra_pwrite(int fd, const void *buf, size_t n, int64_t off
 /* The path with its folder written from the root and without links; as it is given if there is no such folder. The last
  * name stays, even where it is a link. From malloc. */
 char *tra_resolve_folder(const char *path);
+/* The folder that a path is in, from malloc, and where the last name begins. */
+char *tra_folder_of(const char *path, const char **name);
 /* The path of the file that the symbolic link at `path` leads to, also over several links; that file need not exist. If
  * there is no link, the path itself. From malloc. */
 char *tra_resolve_links(const char *path);
@@ -276,10 +278,6 @@ void tra_cleanup_all(void);
 
 /* Has a process of this host ended? Also one that nobody has waited for. */
 bool tra_process_gone(long pid);
-/* When a process of this host began: clock ticks since this boot of the kernel, which no change of the clock moves, and
- * no time namespace. It tells two processes of one pid and one boot apart. -1 if there is no such process, 0 if it has
- * ended and nobody has waited for it. */
-long long tra_process_started(long pid);
 /* Bytes of memory that this process has now. */
 int64_t tra_resident_bytes(void);
 /* The pid namespace of this process, in which its numbers of processes mean something; 0: not known. */

@@ -69,6 +69,13 @@ static tra_status slurp_fd(int fd, const char *name, size_t max, char **text, si
     return TRA_OK;
 }
 
+char *tra_folder_of(const char *path, const char **name) {
+    const char *slash = strrchr(path, '/');
+    *name = slash ? slash + 1 : path;
+    if (!slash) return tra_strdup(".");
+    return tra_asprintf("%.*s", slash == path ? 1 : (int)(slash - path), path);
+}
+
 char *tra_resolve_folder(const char *path) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     char *dir = slash ? tra_asprintf("%.*s/", (int)(slash - path), path) : tra_strdup("."), *real = realpath(dir, NULL);

@@ -8,30 +8,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* By how many ticks the time since boot of this time namespace is ahead of the kernel's own. */
-static long long boottime_offset(void) {
-    char *text, *p;
+/* Has it ended, and has nobody waited for it? */
+static bool is_zombie(long pid) {
+    char name[64], *text, state = 0;
     size_t n;
-    long long seconds = 0, ns = 0, hz = sysconf(_SC_CLK_TCK);
-    if (tra_slurp("/proc/self/timens_offsets", 4096, &text, &n, NULL) != TRA_OK) return 0;
-    if ((p = strstr(text, "boottime"))) (void)sscanf(p, "boottime %lld %lld", &seconds, &ns);
-    free(text);
-    return seconds * hz + ns * hz / 1000000000;
-}
-
-long long tra_process_started(long pid) {
-    char name[64], *text, *p;
-    size_t n;
-    long long ticks = -1;
-    char state = 0;
     snprintf(name, sizeof name, "/proc/%ld/stat", pid);
-    if (tra_slurp(name, 1 << 16, &text, &n, NULL) != TRA_OK) return -1;
-    if ((p = strrchr(text, ')'))) /* the name in parentheses may hold anything; field 22 is the 20th after it */
-        sscanf(p + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lld", &state,
-               &ticks);
+    if (tra_slurp(name, 1 << 16, &text, &n, NULL) != TRA_OK) return false;
+    const char *p = strrchr(text, ')'); /* the name in parentheses may hold anything */
+    if (p) (void)sscanf(p + 1, " %c", &state);
     free(text);
-    if (state == 'Z' || state == 'X') return 0;
-    return ticks < 0 ? -1 : tra_max64(1, ticks - boottime_offset());
+    return state == 'Z' || state == 'X';
 }
 
 unsigned long long tra_process_space(void) {
@@ -40,7 +26,7 @@ unsigned long long tra_process_space(void) {
 }
 
 bool tra_process_gone(long pid) {
-    return (kill((pid_t)pid, 0) != 0 && errno == ESRCH) || tra_process_started(pid) == 0;
+    return (kill((pid_t)pid, 0) != 0 && errno == ESRCH) || is_zombie(pid);
 }
 
 /* The namespace that is no container's, PROC_PID_INIT_INO of the kernel: names of its processes leave it out. */

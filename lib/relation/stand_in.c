@@ -3,17 +3,7 @@
 
 #include "store_int.h"
 
-#include <string.h>
-
 const tra_file_hooks *tra_file_hooks_set;
-
-bool tra_is_intermediate(const char *path) {
-    static const char *const names[] = {TRA_IMPORT_NAME, TRA_KEPT_NAME, TRA_OUTPUT_NAME};
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    size_t i = 0, n = sizeof names / sizeof *names;
-    while (i < n && strncmp(name, names[i], strlen(names[i])) != 0) i++;
-    return i < n;
-}
 
 const tra_stand_in *tra_rel_stand_in(const tra_rel *r) { return r->stand_in.identity ? &r->stand_in : NULL; }
 

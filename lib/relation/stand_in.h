@@ -37,14 +37,6 @@ typedef struct tra_file_hooks {
 } tra_file_hooks;
 extern const tra_file_hooks *tra_file_hooks_set; /* NULL: none */
 
-/* Names that such files have in the scratch directory: made for one command, kept (--keep-imports), and outputs that
- * are then written in their format. */
-#define TRA_IMPORT_NAME "tra-import-"
-#define TRA_KEPT_NAME   "tra-kept-"
-#define TRA_OUTPUT_NAME "tra-output-"
-/* Is the path one of these? They can be made again, so no writer waits until the disk has them. */
-bool tra_is_intermediate(const char *path);
-
 /* What stands in for the file of an open relation; NULL: it was opened itself. */
 const tra_stand_in *tra_rel_stand_in(const tra_rel *r);
 

@@ -31,6 +31,7 @@
 #ifndef TRA_STORE_H
 #define TRA_STORE_H
 
+#include "../durable/durable.h"
 #include "relation.h"
 
 struct tra_dim_labels; /* labels.h */
@@ -250,58 +251,12 @@ int64_t tra_pack_bytes(const tra_type *t, int level, int workers);
  * to one target at the same time are in one new file, which appears with the commit of the last of them, or not at all
  * when one of them is aborted. */
 TRA_MUSTUSE tra_status tra_writer_commit(tra_writer *w, const char *digest, tra_err *e);
-/* The same for n writers whose relations appear together, by a commit record (below): each file is renamed once, with
+/* The same for n writers whose relations appear together, by a commit record (tra_temps_commit): each file is renamed once, with
  * all of its relations. note may be NULL; then there is no record if there is only one file. */
-typedef struct tra_commit_note tra_commit_note;
 TRA_MUSTUSE tra_status tra_writers_commit(tra_writer *const *w, const char *const *digests, int n,
                                           const tra_commit_note *note, tra_err *e);
 void tra_writer_abort(tra_writer *w); /* frees; the creator removes the temporary file */
 void tra_writer_leave(tra_writer *w); /* the same, but a temporary file with a tag stays for a later process */
-
-/* ---- outputs that appear together ------------------------------------------------------------------------------ */
-
-/* When all files of a run are complete, a commit record is written before the first rename: `.NAME.tra-commit` in the
- * folder of the first target lists every rename, and files of that kind for the other targets refer to it. From then on
- * the outputs will appear, whoever does the renames: tra_rel_open and tra_writer_create complete what a dead process
- * has left. The record stays until the run has nothing left to do (tra_commit_end), so that a run that was killed after
- * its outputs appeared is known to be done. Renames that another user's run has left are an error, since only that user
- * can complete them. */
-struct tra_commit_note {
-    uint64_t step; /* digest of program and definitions, which --resume compares */
-    /* The run's directory of progress, which is removed once the outputs are in place, and the path that its lock is
-     * on; or NULL. */
-    const char *progress, *lock;
-};
-typedef struct tra_rename {
-    int64_t id[2]; /* device and inode of temp */
-    const char *temp, *target;
-} tra_rename;
-/* Sorts the renames, writes the record (except for one file without a note) and renames. *decided: the record exists,
- * so the outputs will appear. If this then fails, the record and the remaining temporary files must stay, and whoever
- * comes next tries again. */
-TRA_MUSTUSE tra_status tra_commit_renames(tra_rename *v, int n, const tra_commit_note *note, bool *decided, tra_err *e);
-/* Completes the renames of the commit record for path, if there is one; waits up to 5 seconds for a live process that
- * does so. TRA_RESOURCE (it still does), TRA_INPUT (the record is damaged, or another user's). Without a record this
- * costs one system call. */
-TRA_MUSTUSE tra_status tra_commit_settle(const char *path, tra_err *e);
-/* Does the commit record for path say that the outputs of this step are in place, and are they? */
-bool tra_commit_done(const char *path, uint64_t step);
-/* Removes the commit record for path, with the progress that it names, if all outputs are in place. */
-void tra_commit_end(const char *path);
-
-/* ---- lock --------------------------------------------------------------------------------------------------- */
-
-/* The advisory lock on writing path is a file .NAME.tra-lock in its folder with "host pid start boot space command":
- * the second in which the process began, the kernel's boot id, and the inode of the process's pid namespace. The lock
- * of an owner that is provably dead (same host and namespace, and gone) is taken over. Holders within one process share
- * it and are counted. *first: the caller is the first of these. TRA_RESOURCE, naming the owner. */
-TRA_MUSTUSE tra_status tra_lock_take(const char *path, bool *first, tra_err *e);
-/* The same; messages say `what` instead of the path. */
-TRA_MUSTUSE tra_status tra_lock_take_for(const char *what, const char *path, bool *first, tra_err *e);
-void tra_lock_drop(const char *path);
-/* Does a process hold it that is not provably dead? Changes nothing. */
-bool tra_lock_held(const char *path);
-void tra_lock_clear(const char *path); /* removes a lock whose owner is provably dead */
 
 /* ---- digest ------------------------------------------------------------------------------------------------- */
 

@@ -2,7 +2,6 @@
 #ifndef TRA_STORE_INT_H
 #define TRA_STORE_INT_H
 
-#include "../base/newfile.h"
 #include "codec.h"
 #include "decode.h"
 #include "stand_in.h"

@@ -183,7 +183,7 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
         s = tra_fail(e, TRA_USAGE, "cannot write %s by deflate: arrays that are stored by levels or a mapping are not",
                      spec);
     if (s == TRA_OK) s = target_of(w->arena, &path, e);
-    if (s == TRA_OK) s = tra_lock_take(path, &first, e);
+    if (s == TRA_OK) s = tra_lock_take(path, path, &first, e);
     if (s != TRA_OK) {
         writer_free(w);
         return s;
@@ -315,11 +315,9 @@ static tra_status finish_dataset(tra_writer *w, const char *digest, tra_err *e) 
     return s;
 }
 
-/* Completes the new file with all of its relations, and syncs it. */
-static tra_status finish_file(tra_new_file *f, int64_t id[2], tra_err *e) {
+/* Completes the new file with all of its relations. */
+static tra_status finish_file(tra_new_file *f, tra_err *e) {
     tra_status s = TRA_OK;
-    id[0] = (int64_t)f->vfd->dev;
-    id[1] = (int64_t)f->vfd->ino;
     tra_h5_enter();
     if (!f->replaces) s = tra_new_file_copy_others(f, e);
     if (s == TRA_OK && (H5Fflush(f->file, H5F_SCOPE_GLOBAL) < 0 || f->vfd->lost))
@@ -331,7 +329,7 @@ static tra_status finish_file(tra_new_file *f, int64_t id[2], tra_err *e) {
         if (H5Fclose(file) < 0) s = tra_h5_fail(e, TRA_RESOURCE, NULL, "cannot close %s", f->made.path);
     }
     tra_h5_leave();
-    return s == TRA_OK && !tra_is_intermediate(f->path) ? tra_temp_sync(&f->made, e) : s;
+    return s;
 }
 
 /* Lets go of the new file; the last writer that does closes it and ends the temporary file. */
@@ -350,8 +348,8 @@ static void release_file(tra_writer *w, void (*end)(tra_temp *)) {
     tra_h5_leave();
 }
 
-/* Completes the files of which these are the last writers. *n: files that are to be renamed, in v. */
-static tra_status finish_files(tra_writer *const *w, int count, tra_rename *v, int *n, tra_err *e) {
+/* Completes the files of which these are the last writers: *n files that are to be put in place. */
+static tra_status finish_files(tra_writer *const *w, int count, tra_temp **v, int *n, tra_err *e) {
     for (int i = 0; i < count; i++) {
         tra_new_file *f = w[i]->shared;
         if (f->writers > 1) {
@@ -359,25 +357,22 @@ static tra_status finish_files(tra_writer *const *w, int count, tra_rename *v, i
             w[i]->shared = NULL;
             continue;
         }
-        TRA_TRY(finish_file(f, v[*n].id, e));
-        v[*n].temp = w[i]->temp;
-        v[*n].target = w[i]->path;
-        ++*n;
+        TRA_TRY(finish_file(f, e));
+        v[(*n)++] = &f->made;
     }
     return TRA_OK;
 }
 
 tra_status tra_writers_commit(tra_writer *const *w, const char *const *digests, int n, const tra_commit_note *note,
                               tra_err *e) {
-    tra_rename *v = tra_calloc((size_t)n, sizeof *v);
-    bool decided = false;
+    tra_temp **v = tra_calloc((size_t)n, sizeof *v);
     int files = 0;
     tra_status s = TRA_OK;
     for (int i = 0; i < n && s == TRA_OK; i++) s = finish_dataset(w[i], digests[i], e);
     if (s == TRA_OK) s = finish_files(w, n, v, &files, e);
-    if (s == TRA_OK) s = tra_commit_renames(v, files, note, &decided, e);
+    if (s == TRA_OK) s = tra_temps_commit(v, files, note, e);
     for (int i = 0; i < n; i++) {
-        release_file(w[i], decided ? tra_temp_forget : tra_temp_keep);
+        release_file(w[i], tra_temp_keep);
         writer_free(w[i]);
     }
     free(v);

@@ -1,7 +1,7 @@
 /* journal.c - entries of the scratch directory: making, finding, refusing and removing them. */
 #include "journal_int.h"
 
-#include "../base/newfile.h"
+#include "../durable/durable.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -258,7 +258,7 @@ static tra_status take_lock(const char *what, const char *path, bool resume, tra
     for (;;) {
         bool first;
         tra_err why = {0};
-        tra_status s = tra_lock_take_for(what, path, &first, &why);
+        tra_status s = tra_lock_take(what, path, &first, &why);
         if (s != TRA_RESOURCE || tra_now() >= until || tra_stop_asked()) {
             *e = s == TRA_OK ? *e : why;
             return s;

@@ -5,7 +5,6 @@
 #ifndef TRA_OUTPUT_INT_H
 #define TRA_OUTPUT_INT_H
 
-#include "../base/newfile.h"
 #include "../relation/codec.h"
 #include "../relation/mapped.h"
 #include "../relation/stored.h"

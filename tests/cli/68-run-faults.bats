@@ -76,15 +76,40 @@ writer() {
     kill -TERM "$run"
     wait "$run" || true
     run=
-    # who owns it no more is found out, whatever the clock says: the process of that number began at another time
-    printf '%s %d t1 %s %s tra run x\n' "$(uname -n)" $$ "$(cat /proc/sys/kernel/random/boot_id)" \
+    # who owns it no more is found out, whatever has its number now, and in whatever container it was
+    printf '%s %d ofd %s %s tra run x\n' "$(uname -n)" $$ "$(cat /proc/sys/kernel/random/boot_id)" \
         "$(stat -L -c %i /proc/self/ns/pid)" >.slow.h5.tra-lock
     status 0 tra run -q slow.tra
-    # and one of an earlier version, which says it by the clock, is not taken from a process that lives
-    printf '%s %d 1000000000 %s %s tra run x\n' "$(uname -n)" $$ "$(cat /proc/sys/kernel/random/boot_id)" \
+    # and one of an earlier version is not taken from a process that lives
+    printf '%s %d t1000 %s %s tra run x\n' "$(uname -n)" $$ "$(cat /proc/sys/kernel/random/boot_id)" \
         "$(stat -L -c %i /proc/self/ns/pid)" >.slow.h5.tra-lock
     status 4 tra run -q slow.tra
     rm .slow.h5.tra-lock
+}
+
+@test "a lock holds where the file system has no locks, or those of one host alone" {
+    local lib=$PWD/plainfs.so
+    cc -D_GNU_SOURCE -shared -fPIC -o "$lib" "$ROOT/tests/cli/plainfs.c"
+    without() { env TRA_NO_LOCKS="$1" LD_PRELOAD="$lib${LD_PRELOAD:+:$LD_PRELOAD}" "${@:2}"; }
+    writer env TRA_NO_LOCKS=1 "LD_PRELOAD=$BATS_FILE_TMPDIR/slow.so:$lib"
+    run bash -c 'kill -0 '"$run"' && cat .slow.h5.tra-lock'
+    lacks " ofd "
+    for other in 1 ''; do # a process that has locks sees it, too
+        status 4 env ${other:+"TRA_NO_LOCKS=$other"} ${other:+"LD_PRELOAD=$lib"} "$TRA" run -q slow.tra
+        has "slow.h5 is being written by process"
+    done
+    kill -KILL "$(pgrep -P "$run")" "$run" 2>/dev/null || kill -KILL "$run"
+    wait "$run" || true
+    run=
+    [ -e .slow.h5.tra-lock ]
+    status 0 without 1 "$TRA" run -q --resume slow.tra
+    [ ! -e .slow.h5.tra-lock ]
+    # locks are granted, but another host's are not seen: what it has is not taken
+    printf 'elsewhere 4711 ofd another-boot 4026531836 tra run x\n' >.slow.h5.tra-lock
+    status 4 without 2 "$TRA" run -q slow.tra
+    has "slow.h5 is being written by process 4711 on elsewhere (tra run x)"
+    rm .slow.h5.tra-lock
+    is "" ls -A "$TRA_SCRATCH"
 }
 
 @test "clean and doctor leave alone what a process of another container writes, for an hour" {
@@ -107,7 +132,7 @@ writer() {
     run=
     status 0 tra clean .
     [ ! -e "$temp" ]
-    rm -f .t.h5.tra-lock # which is the other container's
+    [ ! -e .t.h5.tra-lock ] # the other container's, whose process is gone
     "$TRA" export -q s.h5 -o t.h5 # and such a file of this host's own namespace goes at once
     : >.t.h5.tra-99999999.tmp
     status 0 tra clean .

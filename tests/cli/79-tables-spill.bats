@@ -115,7 +115,6 @@ END
         sleep "$(printf '%d.%03d' $((ms / 1000)) $((ms % 1000)))"
         if kill -KILL $run 2>/dev/null; then killed=$((killed + 1)); fi
         wait $run || true
-        : >..J.h5.tra-lock.tra-99999999.tmp # as a run leaves it that is killed while it places a lock
         status 0 tra run p.tra --resume --threads 1 --memory 50M --sites $sites
         echo "$i: $sites sites: $(grep -c "are there" <<<"$output") operators taken over"
         [ "$(digests)" = "$want" ]

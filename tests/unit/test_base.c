@@ -1,6 +1,6 @@
 /* test_base.c - statuses, arenas, strings, JSON, numbers. */
 #include "../../lib/base/crew.h"
-#include "../../lib/base/newfile.h"
+#include "../../lib/durable/durable.h"
 #include "check.h"
 
 #include <errno.h>

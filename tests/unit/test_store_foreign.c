@@ -322,10 +322,10 @@ TEST(a_zombie_holds_no_lock) {
     bool first;
     tra_err e = {0};
     pid_t pid = fork();
-    if (pid == 0) _exit(tra_lock_take(path, &first, &e) == TRA_OK ? 0 : 1); /* and leaves the lock */
+    if (pid == 0) _exit(tra_lock_take(path, path, &first, &e) == TRA_OK ? 0 : 1); /* and leaves the lock */
     siginfo_t end;
     CHECK(waitid(P_PID, (id_t)pid, &end, WEXITED | WNOWAIT) == 0 && end.si_status == 0);
-    CHECK_OK(tra_lock_take(path, &first, &e), e);
+    CHECK_OK(tra_lock_take(path, path, &first, &e), e);
     CHECK(first);
     tra_lock_drop(path);
     waitpid(pid, NULL, 0);

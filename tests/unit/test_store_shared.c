@@ -262,8 +262,8 @@ TEST(store_locks) {
     CHECK_OK(write_all(path, &t, "none", &e), e); /* taken over, and the debris removed */
     CHECK_INT(leftovers(), 0);
     CHECK_INT(child_status(pid), 1);
-    /* locks of others: of another host, container or boot, of an earlier version (i is 2 and 7); of a process that
-     * lives, of one whose pid was given to another; and an unreadable one */
+    /* locks of others: of another host, container or boot, of earlier versions (i is 2 to 5 and 7); of a process of
+     * this kernel that has not locked the file any more, whatever has its number now; and an unreadable one */
     CHECK(gethostname(host, sizeof host) == 0);
     snprintf(name, sizeof name, "%s/.locked.h5.tra-lock", dir);
     struct stat space;
@@ -274,13 +274,13 @@ TEST(store_locks) {
     unsigned long long ns = space.st_ino;
     for (int i = 0; i < 8; i++) {
         long gone = (long)pid, lives = (long)getppid();
-        if (i == 0) snprintf(text, sizeof text, "elsewhere %ld 5 %s %llu\n", gone, boot, ns);
+        if (i == 0) snprintf(text, sizeof text, "elsewhere %ld ofd another-boot %llu\n", gone, ns);
         if (i == 1) snprintf(text, sizeof text, "%s %ld 5 %s %llu\n", host, gone, boot, ns - 1);
         if (i == 2) snprintf(text, sizeof text, "%s %ld 5\n", host, gone);
         if (i == 3) snprintf(text, sizeof text, "%s %ld 5 another-boot %llu\n", host, gone, ns - 1);
         if (i == 4) snprintf(text, sizeof text, "%s %ld -1 %s %llu\n", host, lives, boot, ns);
-        if (i == 5) snprintf(text, sizeof text, "%s %ld t1000 %s %llu\n", host, lives, boot, ns);
-        if (i == 7) snprintf(text, sizeof text, "%s %ld 1000 %s %llu\n", host, lives, boot, ns);
+        if (i == 5) snprintf(text, sizeof text, "elsewhere %ld ofd %s %llu\n", lives, boot, ns - 1);
+        if (i == 7) snprintf(text, sizeof text, "%s %ld t1000 %s %llu\n", host, lives, boot, ns);
         if (i == 6) snprintf(text, sizeof text, "?\n");
         write_bytes(name, text, strlen(text));
         if (i == 5)
@@ -291,6 +291,12 @@ TEST(store_locks) {
                         : i == 6 ? "does not say by whom"
                                  : host);
         CHECK_INT(leftovers(), i == 5 ? 0 : 1);
+        if (i == 0) { /* one of an earlier version whose process is gone */
+            snprintf(text, sizeof text, "%s %ld t1000 %s %llu\n", host, gone, boot, ns);
+            write_bytes(name, text, strlen(text));
+            CHECK_OK(write_all(path, &t, "none", &e), e);
+            CHECK_INT(leftovers(), 0);
+        }
         unlink(name);
     }
     free(boot);

@@ -1,6 +1,6 @@
 /* test_system.c - what lib/base asks of the system: files, temporary ones, threads. */
 #include "../../lib/base/crew.h"
-#include "../../lib/base/newfile.h"
+#include "../../lib/durable/durable.h"
 #include "check.h"
 
 #include <sched.h>

@@ -1,5 +1,5 @@
-/* newfile.c - temporary files beside their target. */
-#include "newfile.h"
+/* temp.c - temporary files beside their target, and names of others that are there. */
+#include "durable_int.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,11 +10,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-char *tra_folder_of(const char *path, const char **name) {
-    const char *slash = strrchr(path, '/');
-    *name = slash ? slash + 1 : path;
-    if (!slash) return tra_strdup(".");
-    return tra_asprintf("%.*s", slash == path ? 1 : (int)(slash - path), path);
+char *tra_name_beside(const char *path, const char *kind) {
+    char *real = tra_resolve_folder(path);
+    const char *slash = strrchr(real, '/'), *base = slash ? slash + 1 : real;
+    char *name = tra_asprintf("%.*s.%s.tra-%s", (int)(base - real), real, base, kind);
+    free(real);
+    return name;
+}
+
+bool tra_is_intermediate(const char *path) {
+    static const char *const names[] = {TRA_IMPORT_NAME, TRA_KEPT_NAME, TRA_OUTPUT_NAME};
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t i = 0, n = sizeof names / sizeof *names;
+    while (i < n && strncmp(name, names[i], strlen(names[i])) != 0) i++;
+    return i < n;
 }
 
 /* ---- creating --------------------------------------------------------------------------------------------------- */
@@ -63,21 +72,30 @@ static void temp_free(tra_temp *t) {
     *t = (tra_temp){.fd = -1};
 }
 
+tra_status tra_cannot_create(const char *target, const char *by, tra_err *e) {
+    const char *name;
+    char *folder = tra_folder_of(target, &name);
+    tra_status s = errno == ENOENT && access(folder, F_OK) != 0
+                       ? tra_fail(e, TRA_INPUT, "cannot write %s: there is no directory %s", target, folder)
+                       : tra_fail_errno(e, TRA_INPUT, "cannot write %s (by way of %s)", target, by);
+    free(folder);
+    return s;
+}
+
 tra_status tra_temp_create(const char *target, const char *tag, bool reuse, tra_temp *t, tra_err *e) {
     const char *name;
     char *folder = tra_folder_of(target, &name);
     struct stat st;
     *t = (tra_temp){.fd = -1, .tag = tag, .target = tra_strdup(target)};
     t->fd = tag ? open_tagged(t, folder, name, reuse) : open_numbered(t, folder, name);
+    int why = errno;
+    free(folder);
+    errno = why;
     if (t->fd < 0) {
-        tra_status s = errno == ENOENT && access(folder, F_OK) != 0
-                           ? tra_fail(e, TRA_INPUT, "cannot write %s: there is no directory %s", target, folder)
-                           : tra_fail_errno(e, TRA_INPUT, "cannot write %s (by way of %s)", target, t->path);
-        free(folder);
+        tra_status s = tra_cannot_create(target, t->path, e);
         temp_free(t);
         return s;
     }
-    free(folder);
     if (stat(target, &st) == 0) (void)fchmod(t->fd, st.st_mode & 07777);
     return TRA_OK;
 }

@@ -1,5 +1,5 @@
 /* leftover.c - finds and removes what processes that were killed have left, by the names of such files. */
-#include "leftover.h"
+#include "durable_int.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,8 +11,6 @@
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "../relation/stand_in.h"
 
 typedef enum kind {
     NOTHING,
@@ -171,7 +169,7 @@ static bool take_and_remove(const find *f, bool is_dir, int *error) {
         return true;
     }
     errno = 0;
-    if (tra_lock_take(f->target, &first, &busy) != TRA_OK) { /* which takes over that of a dead process */
+    if (tra_lock_take(f->target, f->target, &first, &busy) != TRA_OK) { /* which takes over that of a dead process */
         *error = errno ? errno : EBUSY;
         return !tra_lock_held(f->target);
     }

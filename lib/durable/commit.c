@@ -1,7 +1,6 @@
-/* commit_record.c - the commit record: it makes the outputs of one run appear together, whenever the run is killed. See
- * store.h for the contract. */
-#include "../base/newfile.h"
-#include "store_int.h"
+/* commit.c - the commit record: it makes the outputs of one run appear together, whenever the run is killed. See
+ * durable.h for the contract. */
+#include "durable_int.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,23 +20,27 @@
  * The file beside each other target has one line `see PATH`, which leads to the record, in place of these facts. */
 enum { MAX_RECORD = 64 << 20 };
 
+typedef struct renaming {
+    int64_t id[2]; /* device and inode of temp */
+    const char *temp, *target;
+} renaming;
+
 typedef struct record {
     tra_arena *arena;
     const char *path; /* of the record itself */
     uint64_t step;
     const char *progress, *lock;
     int n;
-    tra_rename *v;
+    renaming *v;
     bool foreign; /* written by another user */
 } record;
 
 /* The path of the commit record of a target. */
 static const char *record_path(tra_arena *a, const char *path) {
-    char *file = tra_resolve_links(path), *real = tra_resolve_folder(file);
-    const char *slash = strrchr(real, '/'), *base = slash ? slash + 1 : real;
-    const char *out = tra_arena_printf(a, "%.*s.%s.tra-commit", (int)(base - real), real, base);
+    char *file = tra_resolve_links(path), *name = tra_name_beside(file, "commit");
+    const char *out = tra_arena_strndup(a, name, strlen(name));
     free(file);
-    free(real);
+    free(name);
     return out;
 }
 
@@ -94,11 +97,11 @@ static const char *parse(record *r, const char *text) {
         }
         if (strcmp(kind, "rename") != 0) continue;
         if ((r->n & (r->n - 1)) == 0) {
-            tra_rename *v = tra_news(r->arena, tra_rename, r->n ? 2 * r->n : 1);
+            renaming *v = tra_news(r->arena, renaming, r->n ? 2 * r->n : 1);
             if (r->n) memcpy(v, r->v, (size_t)r->n * sizeof *v);
             r->v = v;
         }
-        tra_rename *x = &r->v[r->n++];
+        renaming *x = &r->v[r->n++];
         x->id[0] = strtoll(take_word(r->arena, &at), NULL, 10);
         x->id[1] = strtoll(take_word(r->arena, &at), NULL, 10);
         x->temp = take_word(r->arena, &at);
@@ -198,7 +201,7 @@ static bool is_pending(const record *r) {
     return false;
 }
 
-static tra_status rename_all(const tra_rename *v, int n, tra_err *e) {
+static tra_status rename_all(const renaming *v, int n, tra_err *e) {
     for (int i = 0; i < n; i++) { /* files that are in place already are skipped */
         if (is_file(v[i].temp, v[i].id))
             TRA_TRY(tra_put_in_place(v[i].temp, v[i].target, !tra_is_intermediate(v[i].target), e));
@@ -207,35 +210,50 @@ static tra_status rename_all(const tra_rename *v, int n, tra_err *e) {
 }
 
 static int by_target(const void *a, const void *b) {
-    return strcmp(((const tra_rename *)a)->target, ((const tra_rename *)b)->target);
+    return strcmp(((const renaming *)a)->target, ((const renaming *)b)->target);
 }
 
-tra_status tra_commit_renames(tra_rename *v, int n, const tra_commit_note *note, bool *decided, tra_err *e) {
-    *decided = false;
+/* A path that another process, which may finish this in another working directory, understands. */
+static const char *full_path(tra_arena *a, const char *path) {
+    char *full = tra_resolve_folder(path);
+    const char *out = tra_arena_strndup(a, full, strlen(full));
+    free(full);
+    return out;
+}
+
+static tra_status add_renaming(record *r, tra_temp *t, tra_err *e) {
+    struct stat st;
+    if (!tra_is_intermediate(t->target)) TRA_TRY(tra_temp_sync(t, e));
+    if (fstat(t->fd, &st) != 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot write %s", t->path);
+    r->v[r->n++] = (renaming){.id = {(int64_t)st.st_dev, (int64_t)st.st_ino},
+                              .temp = full_path(r->arena, t->path),
+                              .target = full_path(r->arena, t->target)};
+    return TRA_OK;
+}
+
+tra_status tra_temps_commit(tra_temp *const *t, int n, const tra_commit_note *note, tra_err *e) {
     if (n == 0) return TRA_OK;
-    record r = {.arena = tra_arena_new(), .n = n, .v = v};
-    qsort(v, (size_t)n, sizeof *v, by_target);
-    for (int i = 0; i < n; i++) { /* another process may finish this in another working directory */
-        char *temp = tra_resolve_folder(v[i].temp), *target = tra_resolve_folder(v[i].target);
-        v[i].temp = tra_arena_strndup(r.arena, temp, strlen(temp));
-        v[i].target = tra_arena_strndup(r.arena, target, strlen(target));
-        free(temp);
-        free(target);
+    record r = {.arena = tra_arena_new(), .progress = "", .lock = ""};
+    bool decided = false;
+    tra_status s = TRA_OK;
+    r.v = tra_news(r.arena, renaming, n);
+    for (int i = 0; i < n && s == TRA_OK; i++) s = add_renaming(&r, t[i], e);
+    qsort(r.v, (size_t)r.n, sizeof *r.v, by_target);
+    if (note) r.step = note->step;
+    if (note && note->progress) r.progress = note->progress;
+    if (note && note->lock) r.lock = note->lock;
+    if (s == TRA_OK && (note || n > 1)) {
+        r.path = record_path(r.arena, r.v[0].target);
+        s = write_record(&r, e);
+        decided = s == TRA_OK;
     }
-    r.path = record_path(r.arena, v[0].target);
-    r.step = note ? note->step : 0;
-    r.progress = note && note->progress ? note->progress : "";
-    r.lock = note && note->lock ? note->lock : "";
-    bool recorded = note || n > 1;
-    tra_status s = recorded ? write_record(&r, e) : TRA_OK;
-    *decided = recorded && s == TRA_OK;
-    if (s == TRA_OK) s = rename_all(v, n, e);
-    if (*decided && s != TRA_OK && e) {
+    if (s == TRA_OK) s = rename_all(r.v, n, e);
+    if (decided && s != TRA_OK && e) {
         size_t n_said = strlen(e->msg);
         snprintf(e->msg + n_said, sizeof e->msg - n_said,
                  "; all outputs are complete, and whoever reads or writes one next puts in place what is not yet");
     }
-    *decided |= s == TRA_OK;
+    for (int i = 0; i < n; i++) (decided || s == TRA_OK ? tra_temp_forget : tra_temp_keep)(t[i]);
     tra_arena_free(r.arena);
     return s;
 }
@@ -246,7 +264,7 @@ tra_status tra_commit_renames(tra_rename *v, int n, const tra_commit_note *note,
 static tra_status take_locks(const record *r, int *taken, tra_err *e) {
     bool first;
     for (*taken = 0; *taken < r->n; ++*taken) {
-        tra_status s = tra_lock_take(r->v[*taken].target, &first, e);
+        tra_status s = tra_lock_take(r->v[*taken].target, r->v[*taken].target, &first, e);
         if (s == TRA_OK) continue;
         while (*taken > 0) tra_lock_drop(r->v[--*taken].target);
         return s;
