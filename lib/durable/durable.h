@@ -7,13 +7,13 @@
 
 #include "../base/base.h"
 
-/* ---- files that appear when they are complete --------------------------------------------------------------------- */
+/* ---- files that appear when they are complete ------------------------------------------------------------------- */
 
 /* A file is written under another name beside its target, then renamed. That name is ".TARGET.tra-PROCESS.tmp"
  * (tra_process_name), or with "-2" ... if that is taken; or ".TARGET.tra-TAG.tmp" for a file that a later process may
  * continue. Since others may be able to write to the folder and could foresee these names, no file that has one already
  * is opened, and no link followed; a tagged file is continued only if it is a plain file of this user. If the target is
- * a link, the link is replaced; a caller that means the file which it leads to resolves it first (tra_resolve_links). */
+ * a link, the link is replaced; a caller that means the file it leads to resolves it first (tra_resolve_links). */
 typedef struct tra_temp {
     int fd;          /* for reading and writing */
     char *path;      /* of the temporary file, from malloc; NULL: there is none, or none any more */
@@ -46,7 +46,7 @@ TRA_MUSTUSE tra_status tra_replace_file(const char *path, const void *bytes, siz
 #define TRA_OUTPUT_NAME "tra-output-"
 bool tra_is_intermediate(const char *path); /* is it one of these? */
 
-/* ---- the lock on writing a file ----------------------------------------------------------------------------------- */
+/* ---- the lock on writing a file --------------------------------------------------------------------------------- */
 
 /* The lock on writing path is a file .NAME.tra-lock in its folder, which its owner has locked (F_OFD_SETLK) as long as
  * it lives. Its text "HOST PID ofd BOOT SPACE COMMAND" is for messages, and tells where the kernel's answer holds: for
@@ -62,7 +62,7 @@ void tra_lock_drop(const char *path);
 /* Does a process hold it that may live? Changes nothing. */
 bool tra_lock_held(const char *path);
 
-/* ---- outputs that appear together --------------------------------------------------------------------------------- */
+/* ---- outputs that appear together ------------------------------------------------------------------------------- */
 
 /* When all files of a run are complete, a commit record is written before the first rename: `.NAME.tra-commit` in the
  * folder of the first target lists every rename, and files of that kind for the other targets refer to it. From then on
@@ -88,7 +88,7 @@ bool tra_commit_done(const char *path, uint64_t step);
 /* Removes the commit record for path, with the progress that it names, if all outputs are in place. */
 void tra_commit_end(const char *path);
 
-/* ---- what processes that were killed have left ---------------------------------------------------------------------- */
+/* ---- what processes that were killed have left ------------------------------------------------------------------ */
 
 typedef struct tra_leftover {
     const char *path;

@@ -125,7 +125,7 @@ void tra_engine_drop_inputs(tra_engine *g, tra_unit_input *in, int n);
 void tra_engine_run_held(tra_engine *g);
 /* Wakes a worker without work, if there is work that it can take. Under the lock. */
 void tra_engine_wake(tra_engine *g);
-/* Something ended that may have held memory, or may have kept a worker that needs some from giving up. Under the lock. */
+/* Something ended that may have held memory, or kept a worker that needs some from giving up. Under the lock. */
 void tra_engine_tell_memory(tra_engine *g);
 /* The thread of a worker. */
 void *tra_engine_run_worker(void *worker);
