@@ -312,7 +312,7 @@ void tra_hash_fix_seed(uint64_t seed);
  * loops call tra_stop_asked now and then. A second SIGINT ends the process at once. */
 void tra_stop_catch(void);
 void tra_stop_when_gone(long pid); /* the end of that process of this host also counts as being asked to stop */
-void tra_stop_at(double when);    /* so does this moment (of tra_now); 0: none. Before threads are started */
+void tra_stop_at(double when);     /* so does this moment (of tra_now); 0: none. Before threads are started */
 bool tra_stop_asked(void);
 tra_status tra_stop_check(tra_err *e); /* TRA_STOPPED once asked */
 

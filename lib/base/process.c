@@ -25,9 +25,7 @@ unsigned long long tra_process_space(void) {
     return stat("/proc/self/ns/pid", &space) == 0 ? (unsigned long long)space.st_ino : 0;
 }
 
-bool tra_process_gone(long pid) {
-    return (kill((pid_t)pid, 0) != 0 && errno == ESRCH) || is_zombie(pid);
-}
+bool tra_process_gone(long pid) { return (kill((pid_t)pid, 0) != 0 && errno == ESRCH) || is_zombie(pid); }
 
 /* The namespace that is no container's, PROC_PID_INIT_INO of the kernel: names of its processes leave it out. */
 enum { INITIAL = 0xEFFFFFFC };

@@ -107,8 +107,8 @@ static void read_text(int fd, char *to, size_t n) {
 static tra_status write_text(int fd, const char *file, bool locked, tra_err *e) {
     owner me;
     this_process(&me);
-    char *text = tra_asprintf("%s %ld %s %s %llu %s\n", me.host, me.pid, locked ? "ofd" : "-", me.boot, me.space,
-                              me.command);
+    char *text =
+        tra_asprintf("%s %ld %s %s %llu %s\n", me.host, me.pid, locked ? "ofd" : "-", me.boot, me.space, me.command);
     tra_status s = ftruncate(fd, 0) == 0 ? tra_pwrite(fd, text, strlen(text), 0, file, e)
                                          : tra_fail_errno(e, TRA_RESOURCE, "cannot write %s", file);
     if (s != TRA_OK) unlink(file); /* an incomplete lock would stop everybody */

@@ -146,9 +146,7 @@ void tra_unit_drop(tra_engine *g, tra_unit *u) {
 
 /* ---- seconds in which some worker computes --------------------------------------------------------------------- */
 
-double tra_engine_begin_computing(tra_engine *g) {
-    return g->clock.running++ == 0 ? g->clock.since = tra_now() : 0;
-}
+double tra_engine_begin_computing(tra_engine *g) { return g->clock.running++ == 0 ? g->clock.since = tra_now() : 0; }
 
 double tra_engine_end_computing(tra_engine *g) {
     double now = --g->clock.running == 0 ? tra_now() : 0;
@@ -365,8 +363,7 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     int64_t most = tra_min64(TRA_LOOKAHEAD_BYTES, tra_pool_stat(g->pool).budget / 4);
     pthread_mutex_lock(&g->lock);
     while ((atomic_load(&g->queue.inflight) >= TRA_LOOKAHEAD ||
-            (g->queue.bytes > most && atomic_load(&g->queue.inflight) >= g->threads) ||
-            g->now.short_of_memory > 0) &&
+            (g->queue.bytes > most && atomic_load(&g->queue.inflight) >= g->threads) || g->now.short_of_memory > 0) &&
            !g->failed)
         wait_for(g, &g->ended);
     pthread_mutex_unlock(&g->lock);
@@ -417,7 +414,7 @@ tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
     pthread_mutex_lock(&g->lock);
     if (g->queue.held) {
         tra_engine_run_held(g);
-        g->queue.held = false; /* nothing of it is left */
+        g->queue.held = false;                                                       /* nothing of it is left */
         if (g->producer.tick && g->clock.since > g->producer.ticked + TICK) tick(g); /* the clock was just asked */
     }
     while (g->queue.head || atomic_load(&g->queue.inflight) > 0 ||

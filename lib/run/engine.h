@@ -25,7 +25,7 @@ typedef struct tra_worker {
     tra_kept *kept; /* that of this worker, or one that all share, */
     const void *kept_by; /* and, of its own, whose kernel that is */
     tra_engine *engine;
-    tra_track *track;    /* where it records what it does, or NULL */
+    tra_track *track; /* where it records what it does, or NULL */
     /* private to the engine */
     tra_block *memory[2];      /* the blocks of scratch and io */
     pthread_cond_t wake;       /* it has work, or its turn has come */

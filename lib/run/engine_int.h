@@ -17,8 +17,8 @@ enum { TRA_BACKGROUND_THREADS = 2 }; /* a disk wants more than one request at a 
 typedef struct tra_shared_work {
     tra_piece_fn *fn;
     void *ctx;
-    int n, helpers; /* pieces; workers that run some, beside the task's own */
-    bool scratch;   /* pieces need the scratch of a worker that has a part in the stage */
+    int n, helpers;      /* pieces; workers that run some, beside the task's own */
+    bool scratch;        /* pieces need the scratch of a worker that has a part in the stage */
     pthread_cond_t left; /* the last of these workers has left */
     atomic_int taken;
     struct tra_shared_work *next;

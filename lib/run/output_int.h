@@ -62,7 +62,7 @@ struct tra_outfile {
     int joined_fd;   /* before that, as this rank has opened it; -1: there is none */
     struct tra_kept_strings *kept; /* of each column, where strings are left out (output_strings.c); NULL: none are */
     tra_arena *strings;            /* of what that takes */
-    int64_t count_room; /* bytes of scratch that each worker has for counting */
+    int64_t count_room;            /* bytes of scratch that each worker has for counting */
 
     /* The place of a compressed chunk, or of an array that is counted, follows from the lengths or counts of all arrays
      * before it in key order, so that the file does not depend on timing. Until these are known arrays wait, encoded or

@@ -37,8 +37,7 @@ static bool values_of(factoring *f, const tra_colexpr *x, bool joins, tra_slot_k
         known = x->dict != NULL;
         out->least = 0;
         most = x->dict ? x->dict->n - 1 : 0;
-    } else if (known && x->op == TRA_C_COLUMN && x->file &&
-               tra_rel_column_facts(x->file, x->number, &facts)) {
+    } else if (known && x->op == TRA_C_COLUMN && x->file && tra_rel_column_facts(x->file, x->number, &facts)) {
         bool none = facts.rows <= facts.nulls;
         counted = !none;
         out->least = none ? 0 : tra_max64(out->least, facts.min);

@@ -197,8 +197,8 @@ typedef struct search {
     tra_labels **labels; /* by expression: of joins */
     ways *ways;          /* by expression: of joins; numbers of wayplaces */
     places wayplaces;
-    tra_placement **home; /* of states, by loop and number: where they are each turn; NULL: whole on each site */
-    const tra_way **fixed_way;         /* by expression */
+    tra_placement **home;      /* of states, by loop and number: where they are each turn; NULL: whole on each site */
+    const tra_way **fixed_way; /* by expression */
     const tra_placement **fixed_place; /* by group */
     tra_type *summands;                /* by expression: any variant's, for their catalogs */
     int *alike; /* by expression: the first of the same operator over inputs of the same types, which costs the same */

@@ -458,6 +458,5 @@ tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefi
     if (d->errors == 0) return TRA_OK;
     if (d->errors == b.unreadable) return tra_fail(e, b.unreadable_as, "%s", b.first_unreadable);
     return tra_fail(e, TRA_PROGRAM, "%s does not compile: %d error%s%s", src->name, d->errors,
-                    d->errors == 1 ? "" : "s",
-                    *src->name == '@' ? "; 'tra help algorithms' tells what it takes" : "");
+                    d->errors == 1 ? "" : "s", *src->name == '@' ? "; 'tra help algorithms' tells what it takes" : "");
 }
