@@ -8,7 +8,6 @@
 
 #include "../../lib/table/kernels.h"
 #include "q4.h"
-#include "q9.h"
 
 /* Follows n columns through a pass down to those that they are; false: one is computed, or rows may not be left out. */
 static bool follow_columns(const tra_rowwise *r, int n, int *column) {

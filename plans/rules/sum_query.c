@@ -1,0 +1,147 @@
+/* sum_query.c - reads aggregates of the rows of a join, and says why they cannot be summed so: what sum_query.h
+ * promises.
+ */
+#include "sum_query.h"
+
+#include <string.h>
+
+/* ---- the query --------------------------------------------------------------------------------------------------- */
+
+int tra_sides_read(const query *q, const tra_colexpr *x) {
+    int sides = 0;
+    if (x->op == TRA_C_COLUMN) return q->of[LEFT].by[x->column] ? READS_LEFT : READS_RIGHT;
+    for (int i = 0; i < x->nkids; i++) sides |= tra_sides_read(q, x->kids[i]);
+    return sides;
+}
+
+/* The columns of a pass, over those of what it is a pass over; NULL: it selects rows. */
+static const tra_colexpr *const *columns_of(tra_arena *a, const tra_rowwise *r, int *n) {
+    const tra_rowwise_step *v;
+    int steps = tra_rowwise_steps(r, &v);
+    const tra_colexpr *const *of = NULL;
+    for (int i = 0; i < steps; i++) {
+        if (v[i].selects) return NULL;
+        const tra_colexpr **now = tra_news(a, const tra_colexpr *, v[i].n + 1);
+        for (int k = 0; k < v[i].n; k++) now[k] = of ? tra_colexpr_substitute(a, v[i].x[k], of) : v[i].x[k];
+        of = now;
+        *n = v[i].n;
+    }
+    return of;
+}
+
+bool tra_read_query(query *q, tra_rewriting *w, tra_expr *group, const tra_expr *pass, const tra_expr *join) {
+    const tra_rowwise *r = tra_rowwise_of_expr(pass);
+    *q = (query){.w = w, .a = w->m->arena, .group = group, .pass = pass, .join = join};
+    if (!r || tra_rowwise_is_matrix(r, NULL) || !(q->l = tra_join_of(w->m, join, &q->right))) return false;
+    if (!(q->x = columns_of(q->a, r, &q->n))) return false;
+    q->s = tra_lookup_spec_of(q->l);
+    q->g = tra_kernel_rows(group->node.kernel)->data;
+    q->nkeys = tra_group_keys(q->g);
+    q->naggregates = tra_group_columns(q->g, &q->aggregate);
+    const tra_schema *out = tra_lookup_out(q->l);
+    for (int d = LEFT; d <= RIGHT; d++) {
+        side *x = &q->of[d];
+        x->in = d == LEFT ? q->s->left : q->s->right;
+        x->rows = d == LEFT ? join->node.in[0] : q->right;
+        x->facts = tra_memo_facts(w->m, tra_memo_expr(x->rows)->group);
+        x->by = tra_news(q->a, const tra_colexpr *, out->n + 1);
+        for (int i = 0; i < out->n; i++) {
+            int from = tra_lookup_from(q->l)[i], own = d == LEFT ? from : from - q->s->left->n;
+            if (own >= 0 && own < x->in->n) x->by[i] = tra_colexpr_column(q->a, x->in, own);
+        }
+    }
+    q->reads = tra_news(q->a, int, q->n + 1);
+    for (int i = 0; i < q->n; i++) q->reads[i] = tra_sides_read(q, q->x[i]);
+    return true;
+}
+
+/* ---- reasons ----------------------------------------------------------------------------------------------------- */
+
+/* What speaks against a way to sum: of the join, each of its keys, each key of the groups, each column that is
+ * aggregated, each aggregate. */
+#define WHEN(name, condition)                                                                                          \
+    static bool name(const query *q, int i) {                                                                          \
+        (void)q, (void)i;                                                                                              \
+        return condition;                                                                                              \
+    }
+WHEN(no_keys, q->s->nkeys == 0)
+WHEN(makes_no_pairs, q->s->how != TRA_LOOKUP_INNER && q->s->how != TRA_LOOKUP_LEFT)
+WHEN(is_not_inner, q->s->how != TRA_LOOKUP_INNER)
+WHEN(checks_right, q->s->unique)
+WHEN(left_key_fails, q->s->left->v[q->s->lkey[i]].fails)
+WHEN(right_key_fails, q->s->right->v[q->s->rkey[i]].fails)
+WHEN(joins_floats, tra_coltype_is_float(q->s->left->v[q->s->lkey[i]].type) ||
+                       tra_coltype_is_float(q->s->right->v[q->s->rkey[i]].type))
+WHEN(may_fail, tra_may_fail(q->x[i]))
+WHEN(reads_both, q->reads[i] == READS_BOTH)
+WHEN(reads_right, q->reads[i] & READS_RIGHT)
+WHEN(is_float, tra_coltype_is_float(q->x[i]->type))
+WHEN(is_float_of_left, q->reads[i] != READS_RIGHT && tra_coltype_is_float(q->x[i]->type))
+WHEN(is_of_nulls, q->reads[i] == READS_RIGHT && q->s->how == TRA_LOOKUP_LEFT && q->x[i]->op != TRA_C_COLUMN)
+WHEN(has_no_states, !tra_aggregate_has_states(q->aggregate[i].f))
+WHEN(goes_by_order,
+     tra_aggregate_way_of(q->aggregate[i].f) == TRA_WAY_END || tra_aggregate_way_of(q->aggregate[i].f) == TRA_WAY_BY)
+WHEN(is_of_two,
+     tra_aggregate_has_two(q->aggregate[i].f) && q->reads[q->aggregate[i].column] != q->reads[q->aggregate[i].second])
+WHEN(is_no_sum, q->aggregate[i].f != TRA_AGGREGATE_COUNT && q->aggregate[i].f != TRA_AGGREGATE_SUM &&
+                    q->aggregate[i].f != TRA_AGGREGATE_MEAN)
+
+static bool is_joined(const query *q, int i) {
+    if (q->x[i]->op != TRA_C_COLUMN) return false;
+    int from = tra_lookup_from(q->l)[q->x[i]->column];
+    for (int k = 0; k < q->s->nkeys; k++)
+        if (from == q->s->lkey[k] || from == q->s->left->n + q->s->rkey[k]) return true;
+    return false;
+}
+
+static bool comes_back(const query *q, int i) {
+    bool back = false;
+    for (int k = 0; k + 1 < i; k++) back |= side_of_column(q, k) == side_of_column(q, i);
+    return back && side_of_column(q, i - 1) != side_of_column(q, i);
+}
+
+typedef enum level { JOIN, JOIN_KEYS, KEYS, AGGREGATED, AGGREGATES } level;
+static const struct {
+    int ways;
+    level of;
+    bool (*when)(const query *q, int i);
+    const char *why;
+} reasons[] = {
+    {AS_PRODUCT, JOIN, is_not_inner, "the join is no inner one"},
+    {LEFT_FIRST | BOTH_FIRST | AS_PRODUCT, JOIN, no_keys, "the join has no keys"},
+    {BOTH_FIRST, JOIN, makes_no_pairs, "the join makes no pairs"},
+    {BOTH_FIRST, JOIN, checks_right, "the join checks that no key is there twice on the right"},
+    {LEFT_FIRST | BOTH_FIRST, JOIN_KEYS, left_key_fails, "a key of the join may not be computed"},
+    {BOTH_FIRST, JOIN_KEYS, right_key_fails, "a key of the join may not be computed"},
+    {AS_PRODUCT, KEYS, may_fail, "a key of the groups may not be computed for every row"},
+    {LEFT_FIRST | BOTH_FIRST, KEYS, may_fail, "a key, or what is aggregated, may fail in rows that the join drops"},
+    {LEFT_FIRST | BOTH_FIRST, AGGREGATED, may_fail,
+     "a key, or what is aggregated, may fail in rows that the join drops"},
+    {LEFT_FIRST | BOTH_FIRST, AGGREGATES, has_no_states, "an aggregate has no partial results"},
+    {LEFT_FIRST | BOTH_FIRST, AGGREGATES, goes_by_order,
+     "first, last, arg_min and arg_max go by the order of the joined rows"},
+    {LEFT_FIRST | BOTH_FIRST | AS_PRODUCT, KEYS, reads_both, "a key is computed of columns of both tables"},
+    {AS_PRODUCT, KEYS, is_joined, "a key of the join is among those of the groups: nothing is summed over it"},
+    {AS_PRODUCT, KEYS, comes_back, "the keys of the groups go from one table to the other and back"},
+    {LEFT_FIRST, KEYS, is_float_of_left, "a key of floats has the zero, or minus zero, of the first row"},
+    {BOTH_FIRST, KEYS, is_float, "a key of floats has the zero, or minus zero, of the first row"},
+    {BOTH_FIRST, JOIN_KEYS, joins_floats, "a key of floats has the zero, or minus zero, of the first row"},
+    {LEFT_FIRST, AGGREGATED, reads_right, "what is aggregated is of the right table"}, /* also where nobody wants it */
+    {BOTH_FIRST, AGGREGATED, reads_both, "what is aggregated is computed of columns of both tables"},
+    {BOTH_FIRST, AGGREGATED, is_of_nulls,
+     "what is aggregated is computed of columns that are NULL in rows without partner"},
+    {BOTH_FIRST, AGGREGATES, is_of_two, "what is aggregated is computed of columns of both tables"},
+    {AS_PRODUCT, AGGREGATES, is_no_sum, "an aggregate is no sum over pairs of rows"},
+};
+
+const char *tra_sums_refused(const query *q, int way) {
+    const int from[] = {0, 0, 0, q->nkeys, 0}, to[] = {1, q->s->nkeys, q->nkeys, q->n, q->naggregates};
+    const char *why = NULL;
+    for (size_t r = 0; r < sizeof reasons / sizeof *reasons && !why; r++) { /* those of the join come first */
+        level of = reasons[r].of;
+        if (of != JOIN && reasons[r - 1].of == JOIN) why = tra_lookup_refused(q->l);
+        for (int i = from[of]; (reasons[r].ways & way) && i < to[of] && !why; i++)
+            if (reasons[r].when(q, i)) why = reasons[r].why;
+    }
+    return why;
+}

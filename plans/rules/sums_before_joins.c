@@ -1,0 +1,432 @@
+/* sums_before_joins.c - rule Q-9: rows are aggregated before they are joined.
+ *
+ * A group of the rows of a join of L with R is made of groups of L's rows, by the keys of the join and by what of the
+ * group's keys is L's: all rows of such a group have the same partners. So L is aggregated to states by these keys;
+ * what is joined is one row for each group, and the states of the pairs are put together by the keys of the whole:
+ * a state that has several partners is there several times, as its rows would be.
+ *
+ * Where rows of either table have several partners, a key that many rows of both have makes as many pairs as the
+ * product of their numbers. So both tables become groups; with each group stands how many rows it has, and what is
+ * known of the values of one table counts as often as the group of the other table has rows (lib/table/pair_states.h).
+ * A join whose pairs are counted before (plans/tra/table_join_slices.c) gets the same operators over groups.
+ */
+#include "sum_query.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../../lib/table/kernels.h"
+#include "../../lib/table/pair_states.h"
+#include "../../lib/table/parts.h"
+#include "../tra/table_bounds.h"
+
+/* ---- groups of a table ------------------------------------------------------------------------------------------- */
+
+static const tra_node *below(query *q, tra_node n) {
+    n.name = NULL;
+    const tra_expr *x = tra_make_below(q->w, q->group, &n);
+    return x ? &x->node : NULL;
+}
+
+static tra_rows_kernel kernel_of(const tra_expr *x) { return *tra_kernel_rows(x->node.kernel); }
+
+static const tra_node *pass_over(query *q, const tra_node *in, const tra_rowwise *r, bool counts) {
+    tra_rows_kernel k = kernel_of(q->pass);
+    k.counts |= counts;
+    return in ? below(q, tra_proto_transform(tra_pass_kernel(q->w, &k, r), in)) : NULL;
+}
+
+static int add_key(side *x, const tra_colexpr *key) {
+    for (int k = 0; k < x->nkeys; k++)
+        if (tra_colexpr_same(x->in, x->key[k], key)) return k;
+    x->key[x->nkeys] = key;
+    return x->nkeys++;
+}
+
+/* Adds the columns of a table that an expression over the join's columns reads. */
+static void add_columns(side *x, const tra_colexpr *key) {
+    if (key->op == TRA_C_COLUMN && x->by[key->column]) add_key(x, x->by[key->column]);
+    for (int i = 0; i < key->nkids; i++) add_columns(x, key->kids[i]);
+}
+
+/* Which keys a table is grouped by: of the left one alone those of the whole that it has, else the columns of both that
+ * these read, since the keys themselves are made after the join. */
+static void set_keys(query *q, side *x, int own, bool both) {
+    const int *key = own == LEFT ? q->s->lkey : q->s->rkey;
+    x->nkeys = 0;
+    x->key = tra_news(q->a, const tra_colexpr *, x->in->n + q->s->nkeys + q->nkeys + 1);
+    x->joined = tra_news(q->a, int, q->s->nkeys + 1);
+    x->column = tra_news(q->a, int, q->n + 1);
+    for (int k = 0; k < q->s->nkeys; k++) x->joined[k] = add_key(x, tra_colexpr_column(q->a, x->in, key[k]));
+    for (int k = 0; k < q->nkeys; k++) {
+        x->column[k] = -1;
+        if (both)
+            add_columns(x, q->x[k]);
+        else if (q->reads[k] != READS_RIGHT)
+            x->column[k] = add_key(x, tra_colexpr_substitute(q->a, q->x[k], x->by));
+    }
+}
+
+/* The keys of a table, and what is aggregated of it, of each of its rows. */
+static const tra_node *make_columns(query *q, side *x, int own) {
+    int n = 0;
+    const char **names = tra_news(q->a, const char *, x->nkeys + q->n + 1);
+    const tra_colexpr **v = tra_news(q->a, const tra_colexpr *, x->nkeys + q->n + 1);
+    tra_rowwise *r = x->pass ? x->pass : tra_rowwise_new(q->a, x->in);
+    for (; n < x->nkeys; n++) names[n] = tra_arena_printf(q->a, "key %d", n), v[n] = x->key[n];
+    for (int i = q->nkeys; i < q->n; i++) {
+        x->column[i] = side_of_column(q, i) == own ? n : -1;
+        if (x->column[i] < 0) continue;
+        names[n] = tra_arena_printf(q->a, "of %d", i);
+        v[n++] = tra_colexpr_substitute(q->a, q->x[i], x->by);
+    }
+    tra_rowwise_project(r, n, names, v);
+    return pass_over(q, x->rows, r, x->pass != NULL);
+}
+
+static const tra_node *group_node(query *q, const side *x, const tra_node *in, const char *what, tra_group_pass pass,
+                                  double rows) {
+    tra_rows_kernel k = kernel_of(q->group);
+    k.text = tra_arena_printf(q->a, "%s the join, by %d keys: %s", what, x->nkeys, k.text);
+    k.columns = x->columns;
+    k.rows = TRA_ROWS_MOST;
+    k.most = INT64_MAX;            /* as many as there are rows, so that all bounds stay */
+    int64_t all = in->type.cat->n; /* each block has as many groups as the keys have values, at most */
+    for (int i = 0; i < x->nkeys; i++) {
+        tra_column c = tra_colexpr_result(x->key[i], "");
+        all = tra_mul_most(all, tra_table_values_most(&c, x->key[i]));
+    }
+    k.all = all < tra_catalog_elements(in->type.cat) ? all : 0;
+    k.counts = true;
+    k.share = tra_share_of_groups(x->facts, x->nkeys, x->key, rows);
+    k.flops = 20.0 * (1 + (x->counted < 0 ? x->nkeys + q->naggregates : x->columns->n));
+    k.data = pass == TRA_GROUP_PARTIAL ? x->first : tra_group_as(q->a, x->first, pass);
+    return below(q, tra_proto_transform(tra_kernel_of_rows(q->a, &k), in));
+}
+
+/* The groups of each block of a table: states of the aggregates that are of it, and, if both tables become groups, how
+ * many rows there are. The columns are renamed so that no two of both tables have one name. */
+static const tra_node *make_groups(query *q, side *x, int own, bool both) {
+    const tra_node *columns = make_columns(q, x, own);
+    int n = 0;
+    tra_group_column *v = tra_news(q->a, tra_group_column, q->naggregates + 2);
+    tra_group *g;
+    x->number = tra_news(q->a, int, q->naggregates + 1);
+    for (int i = 0; i < q->naggregates; i++) {
+        const tra_group_column *old = &q->aggregate[i];
+        bool is_own = old->column < 0 ? own == LEFT : x->column[old->column] >= 0;
+        x->number[i] = is_own ? n : -1;
+        if (!is_own) continue;
+        v[n] = *old;
+        if (old->column >= 0) v[n].column = x->column[old->column];
+        if (tra_aggregate_has_two(old->f)) v[n].second = x->column[old->second];
+        n++;
+    }
+    if (both) v[n++] = (tra_group_column){.name = "rows", .f = TRA_AGGREGATE_COUNT, .column = -1};
+    if (!columns || tra_group_new(q->a, columns->type.columns, x->nkeys, n, v, TRA_GROUP_PARTIAL, &g, NULL) != TRA_OK)
+        return NULL;
+    x->first = g;
+    x->counted = both ? tra_group_state(g, n - 1) : -1;
+    const tra_schema *s = tra_group_out(g);
+    tra_schema *out = tra_new(q->a, tra_schema);
+    tra_column *c = tra_news(q->a, tra_column, s->n + 1);
+    for (int i = 0; i < s->n; i++) {
+        c[i] = s->v[i];
+        c[i].name = tra_arena_printf(q->a, "%s%s %d",
+                                     !both         ? ""
+                                     : own == LEFT ? "left "
+                                                   : "right ",
+                                     i < x->nkeys ? "key" : "state", i);
+    }
+    *out = (tra_schema){s->n, c};
+    x->columns = out;
+    return group_node(q, x, columns, both ? "of each before" : "before", TRA_GROUP_PARTIAL,
+                      (double)columns->type.cat->bound.v[0]);
+}
+
+/* The groups of the right table in one block. */
+static const tra_node *all_groups(query *q, side *x, const tra_node *groups) {
+    tra_node n = *q->right;
+    if (!groups || n.op != TRA_OP_CONCAT) return groups;
+    n.in[0] = (tra_node *)groups;
+    const tra_node *all = below(q, n);
+    if (!all || groups->type.cat->n == 1) return all;
+    return group_node(q, x, all, "all of each before", TRA_GROUP_MERGE, tra_rows_expected(all));
+}
+
+/* ---- joins whose pairs are counted before ------------------------------------------------------------------------ */
+
+static const void *data_of(const tra_node *n, tra_opcode op, const tra_rows_ops *ops) {
+    const tra_rows_kernel *k = n && n->op == op && n->kernel ? tra_kernel_rows(n->kernel) : NULL;
+    return k && k->ops == ops ? k->data : NULL;
+}
+
+/* Finds the left table below the slices whose pairs were counted. The pass over slices, which leaves out the number of
+ * pairs, is then one over the left table. */
+static void find_slices(query *q) {
+    const tra_node *pass = q->join->node.in[0], *rekey = pass->in[0];
+    const tra_rowwise *r = data_of(pass, TRA_OP_TRANSFORM, &tra_rowwise_ops);
+    bool cut = r && rekey && rekey->op == TRA_OP_REKEY && data_of(rekey->in[0], TRA_OP_JOIN, &tra_number_slice_ops);
+    const tra_node *before = cut ? rekey->in[0]->in[0] : NULL;
+    const tra_pairs_before *b = data_of(before, TRA_OP_JOIN, &tra_pairs_before_ops);
+    if (!b) return;
+    const tra_rowwise_step *v;
+    side *x = &q->of[LEFT];
+    int n = tra_rowwise_steps(r, &v);
+    const tra_colexpr **by = tra_news(q->a, const tra_colexpr *, b->out->n + 1);
+    for (int i = 0; i < b->left->n; i++) by[i] = tra_colexpr_column(q->a, b->left, i);
+    x->pass = tra_rowwise_new(q->a, b->left);
+    for (int i = 0; i < n; i++) { /* later steps are over what the first projection makes */
+        int made = v[i].selects ? 1 : v[i].n;
+        const tra_colexpr **y = tra_news(q->a, const tra_colexpr *, made + 1);
+        for (int k = 0; k < made; k++) y[k] = by ? tra_colexpr_substitute(q->a, v[i].x[k], by) : v[i].x[k];
+        if (v[i].selects)
+            tra_rowwise_select(x->pass, y[0]);
+        else
+            tra_rowwise_project(x->pass, v[i].n, v[i].names, y);
+        if (!v[i].selects) by = NULL;
+    }
+    x->rows = before->in[0];
+    q->before = before, q->slices = rekey->in[0], q->rekey = rekey;
+}
+
+static const tra_node *over(query *q, const tra_node *like, const tra_kernel *k, const tra_node *l, const tra_node *r) {
+    tra_node n = *like;
+    n.in[0] = (tra_node *)l;
+    n.in[1] = (tra_node *)r;
+    if (k) n.kernel = k;
+    return l ? below(q, n) : NULL;
+}
+
+/* The left groups in the slices that the left rows are in, which are cut by the pairs of groups. */
+static const tra_node *slice_groups(query *q, const tra_lookup *l, const tra_node *left, const tra_node *right) {
+    const tra_schema *s = q->of[LEFT].columns;
+    tra_rows_kernel k = *tra_kernel_rows(q->before->kernel);
+    const tra_pairs_before *old = k.data;
+    tra_pairs_before *b = tra_new(q->a, tra_pairs_before);
+    tra_column *v = tra_news(q->a, tra_column, s->n + 1);
+    tra_schema *out = tra_new(q->a, tra_schema);
+    memcpy(v, s->v, (size_t)s->n * sizeof *v);
+    v[s->n] = old->out->v[old->out->n - 1];
+    *out = (tra_schema){s->n + 1, v};
+    *b = (tra_pairs_before){l, s, q->of[RIGHT].columns, out, old->most};
+    k.text = tra_arena_printf(q->a, "groups: %s", k.text);
+    k.columns = out, k.data = b;
+    const tra_node *n = over(q, q->before, tra_kernel_of_rows(q->a, &k), left, right);
+    tra_number_slicing *cut = tra_new(q->a, tra_number_slicing);
+    k = *tra_kernel_rows(q->slices->kernel);
+    *cut = (tra_number_slicing){out, s->n, ((const tra_number_slicing *)k.data)->rows};
+    k.columns = out, k.data = cut;
+    n = over(q, q->slices, tra_kernel_of_rows(q->a, &k), n, q->slices->in[1]);
+    n = over(q, q->rekey, NULL, n, NULL);
+    tra_rowwise *r = tra_rowwise_new(q->a, out);
+    const char **names = tra_news(q->a, const char *, s->n + 1);
+    const tra_colexpr **x = tra_news(q->a, const tra_colexpr *, s->n + 1);
+    for (int i = 0; i < s->n; i++) names[i] = s->v[i].name, x[i] = tra_colexpr_column(q->a, out, i);
+    tra_rowwise_project(r, s->n, names, x);
+    return pass_over(q, n, r, false);
+}
+
+/* ---- the join of groups ------------------------------------------------------------------------------------------ */
+
+/* The same join of left groups with groups, or rows, of the right table. */
+static const tra_node *make_join(query *q, const tra_node *left, const tra_node *right, bool both, tra_lookup **l) {
+    side *x = &q->of[LEFT], *y = &q->of[RIGHT];
+    const tra_node *old = &q->join->node;
+    tra_lookup_spec s = *q->s;
+    tra_rows_kernel k = kernel_of(q->join);
+    if (!both) y->columns = s.right;
+    s.left = x->columns, s.right = y->columns;
+    s.lkey = x->joined, s.rkey = both ? y->joined : s.rkey;
+    s.prefix = both ? NULL : "right ";
+    if (!right || tra_lookup_new(q->a, &s, l, NULL) != TRA_OK) return NULL;
+    double pairs = tra_rows_expected(left), had = tra_rows_expected(old),
+           fewer = pairs / fmax(1, tra_rows_expected(x->rows)),
+           less = tra_rows_expected(right) / fmax(1, tra_rows_expected(y->rows));
+    if (both && q->before && !(left = slice_groups(q, *l, left, right))) return NULL;
+    if (y->nkeys > q->s->nkeys) pairs = fmin(had, pairs * fmax(1, had / fmax(1, tra_rows_expected(x->rows))));
+    if (both) k.share = fmin(1, k.share * pairs / fmax(1, had * fewer * less));
+    k.text = tra_lookup_text(q->a, tra_lookup_spec_of(*l), &k);
+    k.columns = tra_lookup_out(*l);
+    k.data = *l;
+    if (both && y->nkeys == q->s->nkeys && q->group->node.type.cat->bound.v[0] <= left->type.cat->bound.v[0]) {
+        k.rows = TRA_ROWS_SAME; /* one partner at most, and the result of the group is bounded by less than pairs */
+        k.most = k.each = k.all = 0;
+        k.share = fmin(1, pairs / fmax(1, tra_rows_expected(left)));
+    }
+    return over(q, old, tra_kernel_of_rows(q->a, &k), left, right);
+}
+
+/* The column of the join of groups that is column `column` of one side; -1: it has none. */
+static int place_of(const query *q, const tra_lookup *l, int own, int column) {
+    int from = own == LEFT ? column : q->of[LEFT].columns->n + column;
+    for (int c = 0; c < tra_lookup_out(l)->n; c++)
+        if (tra_lookup_from(l)[c] == from) return c;
+    return -1;
+}
+
+/* Key k of the groups over the join of groups: the key of the left groups that it is; else of what the columns of the
+ * join of rows are there, if they are keys, or columns of right rows. */
+static const tra_colexpr *key_of_pairs(const query *q, const tra_lookup *l, int k, bool both) {
+    const tra_schema *now = tra_lookup_out(l);
+    const tra_colexpr **by = tra_news(q->a, const tra_colexpr *, tra_lookup_out(q->l)->n + 1);
+    if (!both && q->of[LEFT].column[k] >= 0)
+        return tra_colexpr_column(q->a, now, place_of(q, l, LEFT, q->of[LEFT].column[k]));
+    for (int i = 0; i < tra_lookup_out(q->l)->n; i++)
+        for (int d = both ? LEFT : RIGHT; d <= RIGHT; d++) {
+            const side *x = &q->of[d];
+            int at = x->by[i] && !both ? place_of(q, l, d, x->by[i]->column) : -1;
+            for (int c = 0; c < x->nkeys && both && x->by[i] && at < 0; c++)
+                if (tra_colexpr_same(x->in, x->key[c], x->by[i])) at = place_of(q, l, d, c);
+            if (at >= 0) by[i] = tra_colexpr_column(q->a, now, at);
+        }
+    return tra_colexpr_substitute(q->a, q->x[k], by);
+}
+
+/* The keys of the whole, and the states of left groups, or all columns of the pairs. NULL where the states would not be
+ * held so. */
+static const tra_node *columns_of_pairs(query *q, const tra_lookup *l, const tra_node *pairs, bool both) {
+    const tra_schema *states = tra_group_states(q->g), *now = tra_lookup_out(l);
+    int n = both ? q->nkeys + now->n : states->n;
+    const char **names = tra_news(q->a, const char *, n + 1);
+    const tra_colexpr **x = tra_news(q->a, const tra_colexpr *, n + 1);
+    for (int i = 0; i < n; i++) {
+        names[i] = tra_arena_printf(q->a, i < q->nkeys ? "key %d" : "state %d", i);
+        if (i < q->nkeys) x[i] = key_of_pairs(q, l, i, both);
+        if (i >= q->nkeys && both)
+            names[i] = now->v[i - q->nkeys].name, x[i] = tra_colexpr_column(q->a, now, i - q->nkeys);
+    }
+    for (int i = 0; i < q->naggregates && !both; i++)
+        for (int k = 0; k < tra_group_nstates(q->g, i); k++)
+            x[tra_group_state(q->g, i) + k] =
+                tra_colexpr_column(q->a, now, place_of(q, l, LEFT, tra_group_state(q->of[LEFT].first, i) + k));
+    for (int i = 0; i < (both ? q->nkeys : n); i++) {
+        tra_column c = tra_colexpr_result(x[i], names[i]);
+        if (c.type != states->v[i].type || (c.fails && !both) || c.nullable != states->v[i].nullable) return NULL;
+    }
+    tra_rowwise *r = tra_rowwise_new(q->a, now);
+    tra_rowwise_project(r, n, names, x);
+    return pass_over(q, pairs, r, false);
+}
+
+/* The states of the pairs of rows that each pair of groups stands for. */
+static const tra_node *states_of_pairs(query *q, const tra_lookup *l, const tra_node *pairs) {
+    tra_pair_states *x = tra_new(q->a, tra_pair_states);
+    tra_pair_state *v = tra_news(q->a, tra_pair_state, q->naggregates + 1);
+    tra_rows_kernel k = kernel_of(q->pass);
+    tra_str text = {0};
+    *x = (tra_pair_states){pairs->type.columns, tra_group_states(q->g), q->nkeys, q->naggregates, v};
+    tra_str_printf(&text, "states of pairs, %d keys:", q->nkeys);
+    for (int i = 0; i < q->naggregates; i++) {
+        int d = q->of[LEFT].number[i] >= 0 ? LEFT : RIGHT;
+        const side *own = &q->of[d];
+        v[i] = (tra_pair_state){.way = tra_aggregate_way_of(q->aggregate[i].f),
+                                .from = q->nkeys + place_of(q, l, d, tra_group_state(own->first, own->number[i])),
+                                .to = tra_group_state(q->g, i),
+                                .n = tra_group_nstates(q->g, i),
+                                .times = q->nkeys + place_of(q, l, 1 - d, q->of[1 - d].counted)};
+        tra_str_printf(&text, " %s %d x %d", tra_aggregate_text(q->aggregate[i].f), v[i].from, v[i].times);
+    }
+    k.text = tra_arena_strndup(q->a, tra_str_get(&text), text.n);
+    tra_str_free(&text);
+    k.columns = x->out;
+    k.ops = &tra_pair_states_ops;
+    k.data = x;
+    return below(q, tra_proto_transform(tra_kernel_of_rows(q->a, &k), pairs));
+}
+
+/* ---- the ways ---------------------------------------------------------------------------------------------------- */
+
+/* Sums the left table before the join, or both. */
+static void sum_before(query q, bool both) {
+    side *x = &q.of[LEFT], *y = &q.of[RIGHT];
+    const char *why = tra_sums_refused(&q, both ? BOTH_FIRST : LEFT_FIRST);
+    tra_lookup *l;
+    if (why) {
+        tra_refuse(q.w, q.group, "%s", why);
+        return;
+    }
+    const tra_node *right = q.right;
+    if (both) find_slices(&q);
+    if (both && right->op == TRA_OP_CONCAT) y->rows = right->in[0];
+    for (int d = LEFT; d <= (both ? RIGHT : LEFT); d++) set_keys(&q, &q.of[d], d, both);
+    const tra_node *left = make_groups(&q, x, LEFT, both);
+    if (both && left) right = all_groups(&q, y, make_groups(&q, y, RIGHT, both));
+    const tra_node *n = left ? make_join(&q, left, right, both, &l) : NULL;
+    if (n) n = columns_of_pairs(&q, l, n, both);
+    if (n && both) n = states_of_pairs(&q, l, n);
+    if (!n) return;
+    bool partial = tra_group_pass_of(q.g) == TRA_GROUP_PARTIAL;
+    tra_rows_kernel k = kernel_of(q.group);
+    k.text = tra_arena_printf(q.a, "after the join%s: %s", both ? " of groups" : "", k.text);
+    k.data = tra_group_as(q.a, q.g, partial ? TRA_GROUP_MERGE : TRA_GROUP_FINAL);
+    double had = (double)tra_type_entries(&q.group->node.type).expected;
+    k.share = fmin(1, had / fmax(1, (double)tra_catalog_elements(q.group->node.type.cat)));
+    tra_node made = tra_proto_transform(tra_kernel_of_rows(q.a, &k), n);
+    tra_claim(q.w, q.group, q.pass, 0, &made, tra_memo_expr(n), NULL);
+}
+
+/* x is the pass that makes the columns, y the join; the groups are among what is made of x. Where a left row has one
+ * partner, and all values are its own, groups of the right table are of no use. */
+static void before_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    const tra_memo *m = w->m;
+    if (!y || side != 0 || !tra_lookup_of_expr(y) || !tra_rowwise_of_expr(x)) return;
+    for (int i = 0, n = m->n; i < n; i++) {
+        tra_expr *g = m->v[i];
+        const tra_rows_kernel *k = g->node.op == TRA_OP_TRANSFORM ? tra_kernel_rows(g->node.kernel) : NULL;
+        query q;
+        if (!k || k->ops != &tra_group_ops || tra_memo_find(m, g->in[0]) != tra_memo_find(m, x->group)) continue;
+        tra_group_pass pass = tra_group_pass_of(k->data);
+        if ((pass != TRA_GROUP_PARTIAL && pass != TRA_GROUP_WHOLE) || !tra_read_query(&q, w, g, x, y)) continue;
+        bool once = tra_lookup_once(m, y->in[1], q.s), of_right = false;
+        for (int c = q.nkeys; c < q.n; c++) of_right |= q.reads[c] == READS_RIGHT;
+        if (!once || (of_right && !q.s->unique)) sum_before(q, true);
+        sum_before(q, false);
+    }
+}
+
+const tra_rule tra_rule_q_9 = {
+    .name = "Q-9",
+    .equivalence = "group(join(L, R), keys, ...) = states of L by its keys and the join's, joined, and put together",
+    .condition =
+        "aggregates have states that do not go by the order of rows, and are each of one table: of the left one, or, "
+        "where a row may have several partners, of either, and both tables are aggregated; each key is of one table; "
+        "the join checks nothing of rows; nothing may fail",
+    .forth = before_join,
+    .cases = {
+        {.program = "P = group(join(trip, shop, k == k), [k], x = sum(x), n = count())\n" SUM_OF("x, n"),
+         .makes = "after the join: partial group"},
+        {.program = "P = group(join(trip, shop, k == k, how = left), [j, v], x = var(x), n = min(n))\n" SUM_OF("j"),
+         .makes = "before the join, by 2 keys"},
+        {.program = "P = group(join(shop, zone, k == j), [b, u], v = mean(v))\n" SUM_OF("u"),
+         .makes = "after the join: group"},
+        {.program = "P = group(join(trip, shop, k == k, expect = \"m:1\"), [k], v = sum(v))\n" SUM_OF("v"),
+         .refused = "of the right table",
+         .tables = true},
+        {.program = "P = group(join(trip, shop, k == k, how = left), [j, b], v = mean(v), n = sum(n))\n" SUM_OF("v"),
+         .makes = "after the join of groups"},
+        {.program = "P = group(join(trip, shop, k == k, how = left), [j], v = sum(ifnull(v, 1.0)))\n" SUM_OF("v"),
+         .refused = "NULL in rows without partner",
+         .tables = true},
+        {.program = "P = group(join(trip, shop, k == k), [k], x = first(x))\n" SUM_OF("x"),
+         .refused = "order of the joined rows",
+         .tables = true},
+        {.program = "P = group(join(shop, zone, k == j), [k], v = median(v))\n" SUM_OF("v"),
+         .refused = "no partial results",
+         .tables = true},
+        {.program = "P = group(join(trip, shop, k == k), [q = x < v], n = count())\n" SUM_OF("n"),
+         .refused = "columns of both tables",
+         .tables = true},
+        {.program = "P = group(join(trip, shop, k == k), [x], n = count())\n" SUM_OF("n"),
+         .refused = "minus zero",
+         .tables = true},
+        {.program = "P = group(join(trip, shop, k == k), [k], n = sum(n * n))\n" SUM_OF("n"),
+         .refused = "may fail in rows that the join drops",
+         .tables = true},
+        {.program = "P = group(join(trip, shop, k == k, matched = left), [k], n = count())\n" SUM_OF("n"),
+         .refused = "all rows are matched",
+         .tables = true},
+        {.program = "P = group(join(trip, shop, k == k && x < v), [k], n = count())\n" SUM_OF("n"),
+         .refused = "further conditions",
+         .tables = true},
+    }};
