@@ -1,5 +1,6 @@
 /* entries.c - how many entries the results of kernels have: bounds that always hold, and estimates that take the places
  * of entries for independent of each other. */
+#include "../base/chance.h"
 #include "program_int.h"
 
 #include <math.h>
@@ -69,8 +70,7 @@ static void fold(tra_scalar_op op, double terms, tra_filled *x) {
         if (op != TRA_S_ADD) x->bound = INT64_MAX;
         return;
     }
-    /* log1p keeps what 1 - share would lose where few elements are entries */
-    x->share = op == TRA_S_MUL ? pow(x->share, terms) : -expm1(terms * log1p(-x->share));
+    x->share = op == TRA_S_MUL ? pow(x->share, terms) : tra_any_of(x->share, terms);
 }
 
 /* The labels' extents of an Einstein string's operands. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../lib/relation/table_file.h"
+#include "../tra/cardinality.h"
 
 enum { MOST_SUMS = 4096 };
 
@@ -286,7 +287,7 @@ tra_expr *tra_factor_groups(factoring *f) {
                                               .dtype = TRA_F64,
                                               .rows = TRA_ROWS_SAME,
                                               .counts = true,
-                                              .share = 1 - exp(-rows / (double)s->n),
+                                              .share = tra_any_of(1 / (double)s->n, rows),
                                               .flops = 2,
                                               .ops = &tra_slot_rows_ops,
                                               .data = s});

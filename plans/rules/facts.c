@@ -9,6 +9,7 @@
 #include "../../lib/table/group.h"
 #include "../../lib/table/kernels.h"
 #include "../../lib/table/parts.h"
+#include "../tra/cardinality.h"
 #include "pipeline.h"
 
 /* ---- ranges of expressions --------------------------------------------------------------------------------------- */
@@ -169,15 +170,14 @@ double tra_values_expected(const tra_facts *f, const tra_colexpr *x, double rows
 }
 
 double tra_share_of_groups(const tra_facts *f, int n, const tra_colexpr *const *x, double rows) {
-    double groups = 1;
+    double values = 1;
     for (int k = 0; k < n; k++) {
         bool follows = false; /* from another one */
         for (int i = 0; i < n && f && x[k]->op == TRA_C_COLUMN; i++)
             follows |= x[i]->op == TRA_C_COLUMN && x[i]->column == f->column[x[k]->column].by;
-        if (!follows) groups = fmin(groups * tra_values_expected(f, x[k], rows), rows);
+        if (!follows) values *= tra_values_expected(f, x[k], rows);
     }
-    groups *= 1 - exp(-rows / fmax(1, groups));
-    return fmax(1, groups) / fmax(1, rows);
+    return fmax(1, tra_distinct_after(values, rows)) / fmax(1, rows);
 }
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* fused_masked.c - fused statements that are a product of two matrices under a mask: C[i,k] = sum M[i,k] * A[i,j] *
  * B[j,k], its max and min, and sums whose result has fewer labels, as triangles that are counted. One kernel of entries
  * (lib/sparse/masked.h) computes them, so that no product is made of which the mask takes little. */
+#include "../tra/cardinality.h"
 #include "fused_int.h"
 
 #include <math.h>
@@ -172,7 +173,7 @@ bool fused_masked_plan(fusing *f, int held, tra_fused_plan *x) {
            visits = entries_of(s, r.by_place ? r.mask : r.outer);
     elements = (double)s->extent[r.row] * (double)s->extent[r.place];
     /* of the mask's entries those on which a product is expected to fall */
-    double found = -mask * expm1(-steps * blocks / fmax(elements, 1));
+    double found = mask * tra_any_of(1 / fmax(elements, 1), steps * blocks);
     *x = (tra_fused_plan){.masked = k, .operations = fmax(1, 2 * steps), .entries = found / blocks};
     x->ascends = r.in_order;
     x->nanoseconds = 2 * (c->row * steps + (2 * c->lookup * far * visits + c->hash * mask) / blocks);

@@ -1,5 +1,6 @@
 /* fused_plan.c - plans of fused statements (by plans/storel), one for each way in which operands may be held, and
  * whether a plan makes its result row by row. */
+#include "../tra/cardinality.h"
 #include "fused_int.h"
 
 #include <math.h>
@@ -59,7 +60,7 @@ static spread spread_of(const fusing *f, int o) {
     int64_t tuples = tra_max64(1, t->cat->n), looked = tra_min64(tuples, MOST_TUPLES);
     for (int d = 0; d + 1 < t->cat->bound.n; d++) box *= (double)t->cat->bound.v[d];
     spread s = {(double)tra_type_entries(t).expected / (double)tuples, 0, NAN};
-    s.rows = -box * expm1(-s.entries / fmax(box, 1));
+    s.rows = tra_boxes_with_any(box, (double)t->cat->bound.v[t->cat->bound.n - 1], s.entries);
     for (int64_t i = 0; n->rel && i < looked; i++) {
         tra_statistics st;
         tra_err none = {0};

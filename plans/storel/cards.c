@@ -8,12 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-double st_distinct(double n, double of) {
-    if (!(of > 0)) return n;
-    double d = -of * expm1(-n / of);
-    return d < n ? d : n;
-}
-
 double st_size(st_graph *g, int cls) {
     double v = cls < 0 ? NAN : st_at(g, cls)->value;
     return isnan(v) ? 1000 : v < 0 ? 0 : v;
@@ -130,7 +124,7 @@ static const st_shape *nest_shape(st_graph *g, int node, int depth) {
         bool dense = i < n.nkeys && (n.note[i] == TRA_CALC_DENSE || n.note[i] == ST_ROW) && below >= 0;
         places *= fmax(most, 1);
         /* no more loops than keys: none of these turns has the keys of another */
-        double keys = loops <= i + 1 ? fmin(all, places) : st_distinct(all, places);
+        double keys = loops <= i + 1 ? fmin(all, places) : tra_distinct_after(places, all);
         s->extent[i] = below;
         s->kind[i] = dense ? TRA_STOREL_ARRAY : TRA_STOREL_HASHED;
         s->n[i] = dense ? most : fmax(keys / before, 1e-9);

@@ -88,7 +88,7 @@ static void find_positions(const composer *c, int ref, double *out) {
         case TRA_POSITIONS_EVERY: out[d] = before * n; break;
         case TRA_POSITIONS_ONE: out[d] = before; break;
         case TRA_POSITIONS_LISTED:
-            out[d] = next_is_singleton ? entries : -places * expm1(-entries / fmax(places, 1));
+            out[d] = next_is_singleton ? entries : tra_boxes_with_any(places, all / places, entries);
             if (out[d] > entries || d == s->rank - 1) out[d] = entries;
         }
         if (o->positions[d] > 0) out[d] = o->positions[d];
@@ -162,7 +162,7 @@ static void about_component(composer *c, int ref, int k, int name) {
         /* keys that are the dimensions, evenly spread */
         bool dims = x->nsizes == o->storage->rank;
         double n = dims ? c->extent[c->s->ref[ref].label[d]] : sqrt(entries);
-        double now = d + 1 == x->nsizes ? entries : fmin(entries, keys * n * -expm1(-entries / fmax(keys * n, 1)));
+        double now = d + 1 == x->nsizes ? entries : tra_distinct_after(keys * n, entries);
         about->n[d] = now / fmax(keys, 1e-9);
         keys = fmax(now, 1e-9);
     }

@@ -199,7 +199,7 @@ static double cost_of(st_graph *g, const part *p, unsigned dense) {
         places *= fmax(st_size(g, g->var[p->key[i]].below), 1);
         bool array = dense >> i & 1, last = i + 1 == p->nkeys;
         cost += turns * (array ? c->insert + c->lookup : c->put + c->hash);
-        cost += array ? last * places * c->clear : st_distinct(turns, places) * c->sort;
+        cost += array ? last * places * c->clear : tra_distinct_after(places, turns) * c->sort;
     }
     return cost;
 }

@@ -17,6 +17,7 @@
 #ifndef TRA_STOREL_INT_H
 #define TRA_STOREL_INT_H
 
+#include "../tra/cardinality.h"
 #include "storel.h"
 
 /* A set of variables. */
@@ -237,8 +238,6 @@ void st_describe(st_graph *g, st_class *c, const st_node *x);
 double st_selectivity(st_graph *g, int cond);
 /* How often the body of a nest's loops runs. */
 double st_turns(st_graph *g, const st_nest *n);
-/* Distinct values among n drawn of so many. */
-double st_distinct(double n, double of);
 double st_size(st_graph *g, int cls); /* the value of an integer class, or a guess */
 /* The levels of a dictionary that are cheaper as arrays, as bits. */
 unsigned st_dense_levels(st_graph *g, int cls);

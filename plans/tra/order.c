@@ -1,5 +1,6 @@
 /* order.c - order of contraction: dynamic programming over sets of factors, or the cheapest pair first. */
 #include "order.h"
+#include "cardinality.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ static product multiply(const problem *p, uint64_t a, uint64_t b, double density
     double both = density_a * density_b;
     product r = {2 * elements(p, a | b) * both, both};
     double terms = elements(p, (a | b) & ~need);
-    if (both < 1) r.density = -expm1(terms * log1p(-both)); /* 1 - (1 - both)^terms */
+    if (both < 1) r.density = tra_any_of(both, terms);
     return r;
 }
 

@@ -1,9 +1,8 @@
-/* table_estimates.c - what predicates, joins and groups are expected to leave, by the statistics of files.
+/* table_estimates.c - what predicates and joins are expected to leave, by the statistics of files.
  *
  * A column that selections and joins have passed on has the values of its file, or some of these. They are assumed to
  * be distributed as all values of the file are, and columns to be independent of each other. */
 #include "table_estimates.h"
-#include "table_bounds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -378,35 +377,4 @@ bool tra_table_join_selectivity(const tra_lookup_spec *s, tra_join_selectivity *
     tra_arena_free(a);
     *out = all;
     return known;
-}
-
-/* ---- groups ------------------------------------------------------------------------------------------------- */
-
-/* The expected number of different values among n draws from d equally frequent ones: d (1 - (1 - 1 / d)^n). */
-static double distinct_draws(double d, double n) { return d < 1 ? 0 : -d * expm1(n * (d > 1 ? log1p(-1 / d) : -700)); }
-
-/* The same for n rows of a column whose most frequent values are listed with their frequencies. */
-static double distinct_of_column(const tra_column_facts *f, double n) {
-    double sum = 0, listed = 0;
-    for (int64_t i = 0; i < f->n; i++) {
-        double p = (double)f->frequency[i][1] / (double)f->rows;
-        sum += -expm1(n * log1p(p < 1 ? -p : -0.999999));
-        listed += p;
-    }
-    if (f->nulls > 0) listed += (double)f->nulls / (double)f->rows, sum += 1;
-    double rest = (double)(f->distinct - f->n);
-    return sum + (rest > 0 && listed < 1 ? distinct_draws(rest, n * (1 - listed)) : 0);
-}
-
-double tra_table_groups_expected(const tra_schema *s, int nkeys, const tra_colexpr *const *x, double rows) {
-    double values = 1;
-    for (int k = 0; k < nkeys; k++) {
-        tra_column_facts f;
-        int64_t most = tra_table_values_most(&s->v[k], x ? x[k] : NULL);
-        bool known = facts_of(s->v[k].file, s->v[k].number, &f);
-        if (known && nkeys == 1) return distinct_of_column(&f, rows);
-        if (!known && most > 1 << 20) return 0.1 * rows;
-        values *= known ? (double)(f.distinct + (f.nulls > 0)) : (double)most;
-    }
-    return nkeys ? distinct_draws(values, rows) : 1;
 }

@@ -26,7 +26,4 @@ double tra_table_band_selectivity(const tra_lookup *l, double rows);
 int64_t tra_table_count_pairs(const tra_column *l, const tra_column *r, const tra_column_facts *x,
                               const tra_column_facts *y, tra_arena *a);
 
-/* How many groups are expected of so many rows by the first nkeys columns. x: the expressions that compute these. */
-double tra_table_groups_expected(const tra_schema *s, int nkeys, const tra_colexpr *const *x, double rows);
-
 #endif

@@ -6,6 +6,7 @@
  */
 #include "../../lib/relation/rows.h"
 #include "../../lib/relation/stored.h"
+#include "cardinality.h"
 #include "type.h"
 
 #include <math.h>
@@ -203,8 +204,8 @@ static double distinct_places(const lines *r, const lines *c, double products) {
     for (int i = 0; i < TRA_LOGS; i++)
         for (int k = 0; k < TRA_LOGS; k++)
             if (r->entries[i] > 0 && c->entries[k] > 0)
-                found -= r->n[i] * c->n[k] *
-                         expm1(-products * (r->entries[i] / r->n[i] / rows) * (c->entries[k] / c->n[k] / columns));
+                found += r->n[i] * c->n[k] *
+                         tra_any_of(r->entries[i] / r->n[i] / rows * (c->entries[k] / c->n[k] / columns), products);
     return found;
 }
 
