@@ -11,6 +11,7 @@
 
 static tra_explain_options opts;
 static const char *alternatives, *analyze, *optimizers, *storages;
+static bool search; /* says what the search considers */
 
 /* The plan that was measured, among those of the job. */
 static tra_status find_measured(tra_job *job, const tra_profiled_plan *of, const tra_profile *m, tra_err *e) {
@@ -39,7 +40,8 @@ static void as_measured(const tra_profiled_plan *of, tra_request *r) {
     r->options.reproducible |= of->reproducible;
 }
 
-static tra_status load(const char *path, tra_job *job, tra_profile *m, tra_err *e) {
+/* out: gets what the search considers, if it is asked for. */
+static tra_status load(const char *path, tra_job *job, tra_profile *m, tra_str *out, tra_err *e) {
     tra_request r;
     tra_profiled_plan of;
     const tra_profiled_plan *as = opts.nmeasurements ? &opts.measurements[0].of : NULL;
@@ -55,7 +57,9 @@ static tra_status load(const char *path, tra_job *job, tra_profile *m, tra_err *
         r.options.first = 0; /* all */
     if (as) as_measured(as, &r);
     TRA_TRY(tra_made_planning(&r, as != NULL, e));
+    if (search) r.options.trace = out;
     TRA_TRY(tra_job_load(path, &r, job, e));
+    job->options.trace = NULL; /* what is planned besides is not traced */
     tra_status s = analyze ? find_measured(job, &of, m, e) : TRA_OK;
     if (s != TRA_OK) tra_job_free(job);
     return s;
@@ -179,6 +183,33 @@ static void find_changes(const tra_job *job, double planned, tra_arena *a) {
                                             tra_common_opts.define.v, SECONDS, a, &opts.changes);
 }
 
+static void print_plan(const tra_job *job, tra_str *out) {
+    switch (tra_common_opts.format) {
+    case TRA_FORMAT_JSON: tra_explain_json(job, &opts, out); break;
+    case TRA_FORMAT_DOT: tra_explain_dot(job, out); break;
+    case TRA_FORMAT_SVG: tra_explain_svg(job, opts.measured, out); break;
+    case TRA_FORMAT_HTML: tra_explain_html(job, &opts, out); break;
+    case TRA_FORMAT_TRACE: tra_explain_trace(job, opts.measured, out); break;
+    default: tra_explain_text(job, &opts, out);
+    }
+}
+
+/* Explains a job that is loaded. */
+static tra_status explain(const tra_job *job, double planned, tra_arena *a, tra_str *out, tra_err *e) {
+    bool text = tra_common_opts.format == TRA_FORMAT_TEXT;
+    if (tra_common_opts.format == TRA_FORMAT_TRACE && opts.measured->timeline.buckets == 0)
+        return tra_fail(e, TRA_INPUT, "%s does not say what was done when: an older tra wrote it; run again", analyze);
+    if (text || tra_common_opts.format == TRA_FORMAT_HTML) find_changes(job, planned, a);
+    TRA_TRY(find_kernels(job, a, e));
+    if (job->options.memory > 0 && job->plan->least_memory > job->options.memory) {
+        char have[32], need[32];
+        tra_warn("the plan does not fit in %s of memory per site, it needs %s: run would refuse it",
+                 tra_human(job->options.memory, have), tra_human(job->plan->least_memory, need));
+    }
+    print_plan(job, out);
+    return tra_print(tra_str_get(out), e);
+}
+
 static tra_status run(int argc, char **argv, tra_err *e) {
     (void)argc;
     tra_job job;
@@ -196,57 +227,23 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     if (tra_common_opts.format == TRA_FORMAT_TRACE && !analyze)
         return tra_fail(e, TRA_USAGE,
                         "--format trace tells of a run: --analyze FILE names what run --profile FILE wrote");
+    if (search && tra_common_opts.format != TRA_FORMAT_TEXT)
+        return tra_fail(e, TRA_USAGE, "--search is text: leave out --format");
     opts.optimizers = optimizers != NULL;
     double begun = tra_now();
     tra_measurement *measurements = NULL;
     tra_status s = optimizers ? read_measurements(&measurements, e) : TRA_OK;
-    if (s == TRA_OK) s = load(argv[0], &job, &m, e);
-    if (s != TRA_OK) {
-        free_measurements(measurements);
-        tra_profile_free(&m);
-        return s;
-    }
-    if (analyze) opts.measured = &m;
-    if (tra_common_opts.format == TRA_FORMAT_TRACE && m.timeline.buckets == 0) {
-        tra_profile_free(&m);
-        tra_job_free(&job);
-        free_measurements(measurements);
-        return tra_fail(e, TRA_INPUT, "%s does not say what was done when: an older tra wrote it; run again", analyze);
-    }
-    tra_arena *a = tra_arena_new();
-    if (tra_common_opts.format == TRA_FORMAT_TEXT || tra_common_opts.format == TRA_FORMAT_HTML)
-        find_changes(&job, tra_now() - begun, a);
-    s = find_kernels(&job, a, e);
-    if (s != TRA_OK) {
-        free_measurements(measurements);
-        tra_profile_free(&m);
+    if (s == TRA_OK) s = load(argv[0], &job, &m, &out, e);
+    if (s == TRA_OK) {
+        tra_arena *a = tra_arena_new();
+        if (analyze) opts.measured = &m;
+        s = explain(&job, tra_now() - begun, a, &out, e);
         tra_job_free(&job);
         tra_arena_free(a);
-        return s;
     }
-    if (job.options.memory > 0 && job.plan->least_memory > job.options.memory) {
-        char have[32], need[32];
-        tra_warn("the plan does not fit in %s of memory per site, it needs %s: run would refuse it",
-                 tra_human(job.options.memory, have), tra_human(job.plan->least_memory, need));
-    }
-    if (tra_common_opts.format == TRA_FORMAT_JSON)
-        tra_explain_json(&job, &opts, &out);
-    else if (tra_common_opts.format == TRA_FORMAT_DOT)
-        tra_explain_dot(&job, &out);
-    else if (tra_common_opts.format == TRA_FORMAT_SVG)
-        tra_explain_svg(&job, opts.measured, &out);
-    else if (tra_common_opts.format == TRA_FORMAT_HTML)
-        tra_explain_html(&job, &opts, &out);
-    else if (tra_common_opts.format == TRA_FORMAT_TRACE)
-        tra_explain_trace(&job, opts.measured, &out);
-    else
-        tra_explain_text(&job, &opts, &out);
-    s = tra_print(tra_str_get(&out), e);
     tra_str_free(&out);
     free_measurements(measurements);
     tra_profile_free(&m);
-    tra_job_free(&job);
-    tra_arena_free(a);
     return s;
 }
 
@@ -270,6 +267,9 @@ const tra_cmd tra_cmd_explain = {
             {0, "rules", TRA_OPT_FLAG, &opts.rules, NULL, "the derivation of the plan, rule by rule", NULL, NULL, NULL},
             {0, "tra", TRA_OPT_FLAG, &opts.tra, NULL, "the typed graph of the program", NULL, NULL, NULL},
             {0, "ia", TRA_OPT_FLAG, &opts.ia, NULL, "the operators and placements before fusion", NULL, NULL, NULL},
+            {0, "search", TRA_OPT_FLAG, &search, NULL,
+             "what the search of plans considered, for its developers: groups, variants, supplies, costs", NULL, NULL,
+             NULL},
             {0, "catalog", TRA_OPT_FLAG, &opts.catalog, NULL, "keys and extents of each relation", NULL, NULL, NULL},
             {0, "kernels", TRA_OPT_FLAG, &opts.kernels, NULL,
              "plans of kernels: those that are compiled, and statements with storages", NULL, NULL, NULL},

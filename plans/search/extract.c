@@ -396,12 +396,14 @@ entry *tra_extract(search *s, int *n) {
     for (int g = 0; g < s->ngroups; g++) {
         if (s->group[g].last_use < 0) continue;
         extract_group(s, g, open);
+        tra_trace_group(s, g);
         for (int i = 0; i < done[g].n; i++) forget_group(s, &s->group[done[g].v[i]]);
         if (s->supplies.n < s->supplies.sweep) continue;
         sweep(s, 0, NULL);
         s->supplies.sweep = FEW + 2 * s->supplies.n;
     }
     entry *v = combine_outputs(s, open, n);
+    tra_trace_sets(s, *n, v);
     for (int i = 0; i < *n; i++) {
         int *own = tra_news(s->work, int, v[i].n);
         v[i].supply = memcpy(own, v[i].supply, (size_t)v[i].n * sizeof *own);

@@ -96,6 +96,7 @@ typedef struct tra_plan_options {
     uint64_t without_rules; /* and of those that rewrite expressions (plans/rules) */
     int from;               /* fused statements take this plan of that optimizer, 0 being its first */
     const tra_fixed *fixed; /* NULL: nothing is */
+    tra_str *trace;         /* gets what the search considers, as text for its developers; NULL: nothing does */
 } tra_plan_options;
 
 /* "Q-10,F5": rules that are left out, of both kinds. TRA_USAGE for a name that is none, and for a rule that cannot be

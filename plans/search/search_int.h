@@ -296,6 +296,13 @@ entry tra_assemble(search *s, const int *implementation);
  * implementation[g] that is not -1 stays. */
 bool tra_direct(search *s, const int *expr, int *implementation);
 
+/* ---- trace.c: what is considered goes to o->trace, if that is there ------------------------------------------------- */
+
+/* A group, when its sets have been found: variants, demands, the cheapest sets. */
+void tra_trace_group(const search *s, int g);
+/* The cheapest of n sets for all outputs. */
+void tra_trace_sets(const search *s, int n, const entry *v);
+
 /* ---- finish.c ---------------------------------------------------------------------------------------------------- */
 
 /* The plan of a set of supplies, with exact costs, and how it makes each group; in the arena. Whether copies of inputs
