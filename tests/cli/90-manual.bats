@@ -32,6 +32,10 @@ of_page() {
     has "README.md: "
 }
 
+@test "every example of ARCHITECTURE.md, and of the plans of the TRA paper, runs and prints what it says" {
+    status 0 examples "$ROOT"/ARCHITECTURE.md "$ROOT"/share/examples/paper/README.md
+}
+
 @test "the runner of examples sees what is wrong" {
     page() { printf '.TH X 1\n.SH EXAMPLES\n.EX\n%s\n.EE\n' "$1" >x.1; }
     page $'$ echo a; echo b\na\nb'
@@ -288,4 +292,12 @@ END
         room=${room#"$ROOT/"}
         grep -q -x "### ${room%/}" "$ROOT/ARCHITECTURE.md" || { echo "it does not tell of $room"; return 1; }
     done
+}
+
+@test "ARCHITECTURE.md's call tree of the search: each function is defined in the file that it names" {
+    sed -n '/^## The search/,/^### /s/^ *\([a-z_]*\)  *\(plans[a-z/_]*\.c\).*/\1 \2/p' "$ROOT/ARCHITECTURE.md" >tree
+    [ "$(wc -l <tree)" -gt 20 ]
+    while read -r name file; do
+        grep -q "^[a-z].*[ *]$name(" "$ROOT/$file" || { echo "$file does not define $name"; return 1; }
+    done <tree
 }
