@@ -201,8 +201,8 @@ static tra_status search_begin(search *s, tra_err *e) {
     TRA_TRY(tra_prepare(s, e));
     s->limits.kept = budget_of(s);
     if (s->o->trace)
-        tra_str_printf(s->o->trace, "search: %d groups of %d expressions, at most %d sets of each\n", s->ngroups, s->m->n,
-                       s->limits.kept.entries);
+        tra_str_printf(s->o->trace, "search: %d groups of %d expressions, at most %d sets of each\n", s->ngroups,
+                       s->m->n, s->limits.kept.entries);
     return TRA_OK;
 }
 
