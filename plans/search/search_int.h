@@ -296,7 +296,7 @@ entry tra_assemble(search *s, const int *implementation);
  * implementation[g] that is not -1 stays. */
 bool tra_direct(search *s, const int *expr, int *implementation);
 
-/* ---- trace.c: what is considered goes to o->trace, if that is there ----------------------------------------------- */
+/* ---- trace.c: what is considered goes to o->trace, if that is there ------------------------------------------ */
 
 /* A group, when its sets have been found: variants, demands, the cheapest sets. */
 void tra_trace_group(const search *s, int g);

@@ -1,7 +1,7 @@
 /* cardinality.h - how many rows, groups and entries are expected: what types, rules and storel estimate by.
  *
  * Formulas of chance are in lib/base/chance.h; what predicates and joins leave is in table_estimates.h, how many
- * entries kernels make in lib/kernel/entries.c; what rules know of a group, and so expect of it, in ../rules/facts.h. */
+ * entries kernels make in lib/kernel/entries.c; what rules know of a group, and so expect of it, in rules/facts.h. */
 #ifndef TRA_CARDINALITY_H
 #define TRA_CARDINALITY_H
 
