@@ -1,6 +1,6 @@
 /* products.h - sums over the pairs of rows that a join would make, grouped by columns of both tables, without the
  * pairs: a product of two sparse matrices, of which the rows of the tables are the entries (rule Q-11,
- * plans/rules/q11.c).
+ * plans/rules/sparse_products.c).
  *
  * The rows of the left table that agree in its group columns are a row of the result. Their partners on the right are
  * found by the keys of the join, and each product is added to the total of the partner's group columns. So memory is

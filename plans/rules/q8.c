@@ -6,7 +6,7 @@
  */
 #include <math.h>
 
-#include "factor.h"
+#include "matrix_sums.h"
 
 static const char *join_refused(const tra_lookup *l) {
     const tra_lookup_spec *s = tra_lookup_spec_of(l);
@@ -184,7 +184,7 @@ static void reorder(tra_rewriting *w, tra_expr *x) {
     const char **names = tra_news(f->a, const char *, s->n + 1);
     bool *used = tra_news(f->a, bool, p->all->n + 1);
     joining g;
-    for (int i = 0; i < s->n; i++) tra_factor_mark(p->column[i], used);
+    for (int i = 0; i < s->n; i++) tra_colexpr_columns(p->column[i], used);
     tra_factor_mark_selects(f, used);
     if (!tra_factor_join_keys(f) || !tra_factor_rows(f, &g, used, right, of) || !tra_factor_select(f, &g)) return;
     for (int i = 0; i < s->n; i++) {

@@ -1,5 +1,6 @@
-/* q10_rows.c - rule Q-10 for X W and for sums of rows: the columns of X that are of one joined table alone are weighed
- * and added up there, once for each of its rows; the join brings these sums to the rows in place of the columns.
+/* weighed_rows.c - rules Q-10 and Q-13 for X W and for sums of rows: the columns of X that are of one joined table
+ * alone are weighed and added up there, once for each of its rows; the join brings these sums to the rows in place of
+ * the columns.
  *
  * With X = [S, K R], K the matrix that says which row of R each row is joined with, X W = S W1 + K (R W2). Keys may be
  * there more than once, or not at all: the joins are the same, of fewer columns.
@@ -9,7 +10,7 @@
 #include <string.h>
 
 #include "../../lib/table/weighted.h"
-#include "factor.h"
+#include "matrix_sums.h"
 
 typedef struct weighing {
     factoring *f;
@@ -22,37 +23,13 @@ typedef struct weighing {
     int *of[TRA_PIPE_JOINS];
 } weighing;
 
-/* ---- which products ---------------------------------------------------------------------------------------------- */
-
-/* Is it sum X[n,a] * W[a,k], the result <n,k>; or sum X[n,a] * w[a], in any order? *side: of X. */
-static bool is_weighing(const tra_expr *x, const tra_expr *y, int *side) {
-    const tra_node *j = &y->node, *n = &x->node;
-    tra_product p;
-    if (n->op != TRA_OP_AGG || !tra_kernel_is_sum(n->kernel) || j->op != TRA_OP_JOIN || j->joinl.n != 1) return false;
-    if (!tra_kernel_is_product(j->kernel, &j->in[0]->type.cat->bound, &j->in[1]->type.cat->bound, &p)) return false;
-    *side = p.rank[0] == 2 && p.in[0][1] == p.in[1][0] ? 0 : 1;
-    int o = *side, wide = p.rank[1 - o] - 1, first = p.in[o][0], shared = p.in[o][1];
-    if (p.rank[o] != 2 || wide < 0 || wide > 1 - o || p.in[1 - o][0] != shared || p.nout != 1 + wide) return false;
-    if (p.out[0] != first || first == shared || (wide && (p.out[1] != p.in[1][1] || p.out[1] == first))) return false;
-    if ((o ? j->joinr : j->joinl).v[0] != 1 || (o ? j->joinl : j->joinr).v[0] != 0) return false;
-    /* keys of the join: those of the left operand, then what the right one has besides */
-    return n->group.n == p.nout && n->group.v[0] == o && (!wide || n->group.v[1] == 2);
-}
-
-static const char *weights_refused(const tra_type *t) {
-    if (t->dtype != TRA_F64) return "the weights are not f64: their products are exact to other digits";
-    if (t->sparse || t->bounded || t->columns) return "the weights are no dense array of known extents";
-    if (t->cat->n != 1) return "the weights are in several blocks";
-    return t->cat->bound.n == 2 && t->cat->bound.v[1] > TRA_FACTOR_COLUMNS ? "the weights have too many columns" : NULL;
-}
-
 /* ---- which columns ----------------------------------------------------------------------------------------------- */
 
 /* The join whose right table is the only table that the expression reads; -1: there is no such join. */
 static int table_of(const factoring *f, const tra_colexpr *x) {
     bool *used = tra_news(f->a, bool, f->pipe->all->n + 1);
     int found = -1;
-    tra_factor_mark(x, used);
+    tra_colexpr_columns(x, used);
     for (int i = 0; i < f->pipe->all->n; i++) {
         int at = -1;
         for (int j = 0; j < f->pipe->njoins; j++)
@@ -76,7 +53,7 @@ static bool find_tables(weighing *u) {
             u->table[i] = -1;
         }
         some = some || u->table[i] >= 0;
-        if (u->table[i] < 0) tra_factor_mark(f->own->f[0][i].x, u->used);
+        if (u->table[i] < 0) tra_colexpr_columns(f->own->f[0][i].x, u->used);
     }
     if (some) return true;
     if (left)
@@ -128,10 +105,7 @@ static tra_expr *weigh(weighing *u, const tra_expr *rows, const tra_rowwise *r, 
                          .ops = &tra_weighted_ops,
                          .data = t};
     tra_str_free(&text);
-    return tra_factor_below(f, (tra_node){.op = TRA_OP_JOIN,
-                                          .in = {(tra_node *)&rows->node, (tra_node *)u->weights},
-                                          .kernel = tra_kernel_of_rows(f->a, &k),
-                                          .span = f->x->node.span});
+    return tra_factor_beside(f, rows, u->weights, true, &k);
 }
 
 /* The right table of join j with its sums in place of the columns that are weighed. */
@@ -177,7 +151,7 @@ static tra_expr *sum_rows(weighing *u, const joining *g) {
     for (int i = 0; i < g->nadded; i++) names[i] = tra_arena_printf(f->a, "sum %d", i), x[i] = g->added[i];
     for (int i = 0; i < f->own->n[0]; i++) {
         if (u->table[i] >= 0) continue;
-        const tra_colexpr *own = tra_colexpr_substitute(f->a, f->own->f[0][i].x, g->by);
+        const tra_colexpr *own = g->by ? tra_colexpr_substitute(f->a, f->own->f[0][i].x, g->by) : f->own->f[0][i].x;
         names[g->nadded + n] = tra_arena_printf(f->a, "column %d", i);
         if (tra_colexpr_convert(f->a, own, TRA_COL_F64, NULL, &x[g->nadded + n], NULL) != TRA_OK) return NULL;
         at[n++] = i;
@@ -201,71 +175,30 @@ static tra_expr *sum_rows(weighing *u, const joining *g) {
 
 /* The weights without keys. */
 static bool set_weights(weighing *u, const tra_node *in) {
-    tra_keyfn *to = tra_new(u->f->a, tra_keyfn);
-    *to = (tra_keyfn){.arity = in->type.cat->frontier.n, .n = 0, .names = {"i", "j"}};
+    tra_expr *x = tra_factor_below(u->f, tra_factor_rekeyed(u->f, tra_memo_expr(in), 0, 0));
     u->width = in->type.cat->bound.n == 2 ? (int)in->type.cat->bound.v[1] : 1;
-    tra_expr *x = tra_factor_below(
-        u->f, (tra_node){.op = TRA_OP_REKEY, .in = {(tra_node *)in}, .keyfn = to, .span = u->f->x->node.span});
     u->weights = x ? &x->node : NULL;
     return x != NULL;
 }
 
-void tra_factor_weigh_columns(tra_rewriting *w, tra_expr *x, tra_expr *y) {
-    int side = 0;
-    if (!is_weighing(x, y, &side)) return;
-    const tra_expr *matrix = tra_factor_matrix(w->m, y->in[side]);
-    const tra_pipe *pipe = matrix ? tra_pipe_of(w, matrix->in[0]) : NULL;
-    const tra_node *weights = y->node.in[1 - side];
-    if (!pipe || pipe->njoined > 0 || pipe->nselects > 0 || pipe->refused) return;
-    const char *why = weights_refused(&weights->type);
-    factoring *f = tra_new(w->m->arena, factoring);
-    *f = (factoring){.w = w, .a = w->m->arena, .x = x, .join = y, .pipe = (tra_pipe *)pipe, .quiet = true};
-    weighing u = {.f = f, .width = 1, .flops = TRA_COLUMN_FLOPS};
-    product *own = f->own = &f->product[f->nproducts++];
-    if (!why && !tra_factor_read(f, own, 0, matrix, pipe)) why = TRA_FACTOR_UNREAD;
-    if (why) {
-        tra_refuse(w, x, "%s", why);
-        return;
-    }
-    const char *names[TRA_FACTOR_COLUMNS];
-    const tra_colexpr *v[TRA_FACTOR_COLUMNS];
-    int *at = tra_news(f->a, int, own->n[0] + 1);
-    for (int i = 0; i < own->n[0]; i++) {
-        names[i] = own->f[0][i].name;
-        at[i] = i;
-        if (tra_colexpr_convert(f->a, own->f[0][i].x, TRA_COL_F64, NULL, &v[i], NULL) != TRA_OK) return;
-    }
-    tra_rowwise *r = tra_rowwise_new(f->a, pipe->source->type.columns);
-    tra_rowwise_project(r, own->n[0], names, v);
-    tra_expr *made =
-        set_weights(&u, weights) ? weigh(&u, tra_memo_expr(pipe->source), r, 0, own->n[0], at, NULL) : NULL;
-    if (made) tra_factor_claim(f, made, 1);
-}
-
-void tra_factor_weigh(tra_rewriting *w, tra_expr *x, tra_expr *y) {
-    int side = 0;
-    bool sums = tra_factor_is_sum(x, y, "ab->a");
-    if (!sums && !is_weighing(x, y, &side)) return;
-    const tra_expr *matrix = tra_factor_matrix(w->m, y->in[side]);
-    tra_pipe *pipe = matrix ? tra_pipe_of(w, matrix->in[0]) : NULL;
-    if (!pipe || pipe->njoined == 0) return;
-    const tra_node *weights = sums ? NULL : y->node.in[1 - side];
-    const char *why = pipe->refused ? pipe->refused : weights ? weights_refused(&weights->type) : NULL;
-    if (why) {
-        tra_refuse(w, x, "%s", why);
-        return;
-    }
-    joining g;
-    factoring *f = tra_new(w->m->arena, factoring);
-    *f = (factoring){.w = w, .a = w->m->arena, .x = x, .join = y, .pipe = pipe};
-    weighing u = {.f = f, .width = 1, .flops = 2, .used = tra_news(f->a, bool, pipe->all->n + 1)};
+void tra_weigh_rows(factoring *f, const opened *o) {
+    tra_pipe *pipe = f->pipe;
+    bool joined = pipe->njoined > 0;
+    weighing u = {.f = f, .width = 1, .flops = joined ? 2 : TRA_COLUMN_FLOPS};
+    joining g = {.x = tra_memo_expr(pipe->source)};
+    u.used = tra_news(f->a, bool, pipe->all->n + 1);
     f->own = &f->product[f->nproducts++];
+    f->quiet = !joined;
     tra_factor_mark_selects(f, u.used);
-    if (!tra_factor_read(f, f->own, 0, matrix, pipe) || !find_tables(&u) || !tra_factor_join_keys(f)) return;
-    if (weights && !set_weights(&u, weights)) return;
+    if (!tra_factor_read(f, f->own, 0, o->matrix[0], pipe)) {
+        if (!joined) tra_refuse(f->w, f->x, TRA_FACTOR_UNREAD);
+        return;
+    }
+    if ((!find_tables(&u) && joined) || !tra_factor_join_keys(f)) return;
+    if (o->weights && !set_weights(&u, o->weights)) return;
     for (int j = 0; j < pipe->njoins; j++)
         if (!sum_right(&u, j)) return;
-    if (!tra_factor_rows(f, &g, u.used, u.right, u.of) || !tra_factor_select(f, &g)) return;
+    if (joined && (!tra_factor_rows(f, &g, u.used, u.right, u.of) || !tra_factor_select(f, &g))) return;
     tra_expr *made = sum_rows(&u, &g);
     if (made) tra_factor_claim(f, made, 1);
 }

@@ -1,10 +1,12 @@
-/* factor_groups.c - rows summed by group columns, in slots that these address: what factor.h promises of them. */
-#include "factor.h"
+/* group_sums.c - rows summed by group columns, in slots that these address, and arrays beside these rows: what
+ * matrix_sums.h promises of them. */
+#include "matrix_sums.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "../../lib/relation/table_file.h"
+#include "../../lib/table/weighted.h"
 #include "../tra/cardinality.h"
 
 enum { MOST_SUMS = 4096 };
@@ -60,6 +62,66 @@ static bool values_of(factoring *f, const tra_colexpr *x, bool joins, tra_slot_k
     return false;
 }
 
+/* ---- group columns ----------------------------------------------------------------------------------------------- */
+
+/* The source's columns in an expression that reads others as well. */
+static bool add_columns(factoring *f, const tra_colexpr *x) {
+    if (x->op == TRA_C_COLUMN) return x->column >= f->pipe->source->type.columns->n || tra_factor_add_key(f, x);
+    for (int i = 0; i < x->nkids; i++)
+        if (!add_columns(f, x->kids[i])) return false;
+    return true;
+}
+
+/* Divides the factors of a product of floats in two: *own becomes the product of those that read the source alone,
+ * *other the product of the rest; NULL where there are none. False: a product could not be made. */
+static bool take_factors(const factoring *f, const tra_colexpr *x, const tra_colexpr **own, const tra_colexpr **other) {
+    if (x->op == TRA_C_MUL && x->type == TRA_COL_F64)
+        return take_factors(f, x->kids[0], own, other) && take_factors(f, x->kids[1], own, other);
+    const tra_colexpr **to = tra_pipe_reads(f->pipe, x, 1) || !tra_pipe_reads(f->pipe, x, 0) ? other : own;
+    if (*to) return tra_factor_multiply(f->a, *to, x, to);
+    *to = x;
+    return true;
+}
+
+/* Splits each feature that is a product of factors over the source alone and of other factors. */
+static void split(factoring *f) {
+    for (product *m = f->product; m < f->product + f->nproducts; m++)
+        for (int side = 0; side < 2 - m->same; side++)
+            for (feature *c = m->f[side]; c < m->f[side] + m->n[side]; c++) {
+                const tra_colexpr *own = NULL, *other = NULL;
+                if (c->beside || !tra_pipe_reads(f->pipe, c->x, 1) || !take_factors(f, c->x, &own, &other)) continue;
+                if (own && other) c->x = own, c->of_group = other;
+            }
+}
+
+/* Adds the columns of the source that features and predicates read together with columns of other tables; false after a
+ * refusal. */
+static bool map_keys(factoring *f) {
+    const tra_pipe *p = f->pipe;
+    for (int i = 0; i < p->nselects && !f->rows; i++)
+        if (tra_pipe_reads(p, p->select[i].x, 1) && !add_columns(f, p->select[i].x)) return false;
+    for (const product *m = f->product; m < f->product + f->nproducts; m++)
+        for (int side = 0; side < 2 - m->same; side++)
+            for (const feature *c = m->f[side]; c < m->f[side] + m->n[side]; c++) {
+                const tra_colexpr *x = c->of_group ? c->of_group : c->x;
+                if (tra_pipe_reads(p, x, 1) && !add_columns(f, x)) return false;
+            }
+    return true;
+}
+
+/* Is the expression a function of the group: does it read no columns of the source but group columns? */
+static bool of_group(const factoring *f, const tra_colexpr *x) {
+    if (x->op == TRA_C_COLUMN) {
+        bool found = x->column >= f->pipe->source->type.columns->n;
+        for (int k = 0; k < f->nkeys; k++)
+            found = found || (f->key[k]->op == TRA_C_COLUMN && f->key[k]->column == x->column);
+        return found;
+    }
+    for (int i = 0; i < x->nkids; i++)
+        if (!of_group(f, x->kids[i])) return false;
+    return true;
+}
+
 /* The table of the memo whose rows are summed. */
 static const tra_node *summed(const factoring *f) { return f->rows ? &f->rows->x->node : f->pipe->source; }
 
@@ -67,7 +129,7 @@ static const tra_node *summed(const factoring *f) { return f->rows ? &f->rows->x
 
 /* Gives the summand of a feature a number; false: there are too many summands. */
 static bool add_summand(factoring *f, feature *c) {
-    c->summed = c->beside || !tra_factor_of_group(f, c->x);
+    c->summed = c->beside || !of_group(f, c->x);
     if (!c->summed && !c->of_group) c->of_group = c->x;
     if (!c->summed && c->of_group != c->x && !tra_factor_multiply(f->a, c->x, c->of_group, &c->of_group)) return false;
     for (c->at = 0; c->summed && c->at < f->nsummands; c->at++)
@@ -136,13 +198,30 @@ static bool add_sum(factoring *f, const factor_sum *s) {
     return true;
 }
 
+/* What is known of all columns of the pipeline: of the source's, and of those of the joined tables. */
+static const tra_facts *facts_of_all(factoring *f) {
+    const tra_memo *m = f->w->m;
+    const tra_pipe *p = f->pipe;
+    if (f->facts) return f->facts;
+    tra_facts *k = tra_new(f->a, tra_facts);
+    *k = (tra_facts){.n = p->all->n, .column = tra_news(f->a, tra_column_known, p->all->n + 1)};
+    for (int i = 0; i < k->n; i++) k->column[i] = (tra_column_known){.lo = 1, .by = -1};
+    for (int j = -1; j < p->njoins; j++) {
+        const tra_facts *own = tra_memo_facts(m, j < 0 ? tra_memo_expr(p->source)->group : p->join[j].x->in[1]);
+        memcpy(k->column + (j < 0 ? 0 : p->join[j].first), own->column, (size_t)own->n * sizeof *own->column);
+    }
+    return f->facts = k;
+}
+
+static bool is_finite(factoring *f, const tra_colexpr *x) { return !x || tra_is_finite(facts_of_all(f), x); }
+
 /* Adds the sums that the product of columns x and y needs. Where the function of the group by which a
  * sum is multiplied may be infinite, the sum of the signs is needed as well. */
 static bool add_sums(factoring *f, const product *p, const feature *x, const feature *y) {
     factor_sum s = tra_factor_sum_of(p, x, y);
     if (s.v[0] < 0) return true;
     if (!add_sum(f, &s)) return false;
-    s.sign = (x->of_group && !tra_is_finite(NULL, x->of_group)) || (y->of_group && !tra_is_finite(NULL, y->of_group));
+    s.sign = !is_finite(f, x->of_group) || !is_finite(f, y->of_group);
     return !s.sign || add_sum(f, &s);
 }
 
@@ -218,8 +297,8 @@ static const tra_schema *columns_of_slots(const factoring *f) {
 bool tra_factor_slots(factoring *f) {
     if (!tra_factor_join_keys(f)) return false;
     f->njoinkeys = f->nkeys;
-    tra_factor_split(f);
-    if (!tra_factor_map_keys(f) || !set_summands(f) || !set_sums(f)) return false;
+    split(f);
+    if (!map_keys(f) || !set_summands(f) || !set_sums(f)) return false;
     tra_slots *s = tra_new(f->a, tra_slots);
     tra_slot_key *key = tra_news(f->a, tra_slot_key, f->nkeys + 1);
     *s = (tra_slots){.nkeys = f->nkeys, .key = key, .n = 1};
@@ -256,11 +335,98 @@ static const char *slots_text(const factoring *f) {
     return text;
 }
 
+/* ---- arrays beside the rows ----------------------------------------------------------------------------------------
+ */
+
+tra_expr *tra_factor_array(factoring *f, const tra_expr *array) {
+    if (array->node.type.cat->frontier.n < 2) return (tra_expr *)array;
+    return tra_factor_below(f, tra_factor_rekeyed(f, array, 1, 1));
+}
+
+/* Adds an array, unless it is there: its columns follow all columns of the pipeline. */
+static factor_array *add_array(factoring *f, const tra_expr *x) {
+    const tra_memo *m = f->w->m;
+    for (int i = 0; i < f->narrays; i++)
+        if (tra_memo_find(m, f->array[i].x->group) == tra_memo_find(m, x->group)) return &f->array[i];
+    if (!f->rows) f->rows = tra_new(f->a, joining);
+    const tra_schema *all = f->pipe->all;
+    int width = tra_factor_width(x);
+    tra_pipe *pipe = tra_new(f->a, tra_pipe);
+    tra_schema *s = tra_new(f->a, tra_schema);
+    tra_column *v = tra_news(f->a, tra_column, all->n + width);
+    memcpy(v, all->v, (size_t)all->n * sizeof *v);
+    for (int c = 0; c < width; c++)
+        v[all->n + c] =
+            (tra_column){.name = tra_arena_printf(f->a, "beside %d.%d", f->narrays, c), .type = TRA_COL_F64};
+    *s = (tra_schema){all->n + width, v};
+    *pipe = *f->pipe;
+    pipe->all = s;
+    f->pipe = pipe;
+    f->array[f->narrays] = (factor_array){.x = x, .width = width, .first = all->n};
+    return &f->array[f->narrays++];
+}
+
+int tra_factor_array_columns(factoring *f, const tra_expr *array, feature **out) {
+    const factor_array *own = add_array(f, array);
+    *out = tra_news(f->a, feature, own->width + 1);
+    for (int c = 0; c < own->width; c++)
+        (*out)[c] = (feature){.name = f->pipe->all->v[own->first + c].name,
+                              .x = tra_colexpr_column(f->a, f->pipe->all, own->first + c),
+                              .beside = true};
+    return own->width;
+}
+
+/* Puts an array beside the rows of the joins. */
+static bool put_beside(factoring *f, const factor_array *own) {
+    joining *g = f->rows;
+    const tra_expr *array = tra_factor_array(f, own->x);
+    if (!array) return false;
+    const tra_schema *s = g->x->node.type.columns;
+    tra_column *v = tra_news(f->a, tra_column, s->n + own->width);
+    tra_schema *all = tra_new(f->a, tra_schema);
+    memcpy(v, s->v, (size_t)s->n * sizeof *v);
+    memcpy(v + s->n, f->pipe->all->v + own->first, (size_t)own->width * sizeof *v);
+    *all = (tra_schema){s->n + own->width, v};
+    tra_rows_kernel k = {.text = tra_arena_printf(f->a, "with %d columns beside them", own->width),
+                         .use = TRA_USE_JOIN,
+                         .columns = all,
+                         .dtype = TRA_F64,
+                         .rows = TRA_ROWS_SAME,
+                         .share = 1,
+                         .flops = TRA_COLUMN_FLOPS * all->n,
+                         .ops = &tra_beside_ops,
+                         .data = all};
+    g->x = tra_factor_beside(f, g->x, &array->node, false, &k);
+    if (!g->x) return false;
+    for (int i = 0; i < own->first; i++)
+        if (g->by[i]) g->by[i] = tra_colexpr_column(f->a, all, g->by[i]->column);
+    for (int c = 0; c < own->width; c++) g->by[own->first + c] = tra_colexpr_column(f->a, all, s->n + c);
+    return true;
+}
+
+/* f->rows becomes the rows of the joins with the arrays beside them; these are then summed in place of the source. */
+static bool rows_beside(factoring *f) {
+    joining *g = f->rows;
+    tra_expr *none[TRA_PIPE_JOINS] = {0};
+    int *of[TRA_PIPE_JOINS] = {0};
+    bool *used = tra_news(f->a, bool, f->pipe->all->n + 1);
+    tra_factor_mark_selects(f, used);
+    for (int i = 0; i < f->nsummands; i++) tra_colexpr_columns(f->summand[i], used);
+    for (int i = 0; i < f->narrays; i++)
+        for (int c = 0; c < f->array[i].width; c++) used[f->array[i].first + c] = false;
+    if (!tra_factor_rows(f, g, used, none, of) || !tra_factor_select(f, g)) return false;
+    for (int i = 0; i < f->narrays; i++)
+        if (!put_beside(f, &f->array[i])) return false;
+    return true;
+}
+
+/* ---- the table of groups ----------------------------------------------------------------------------------------- */
+
 enum { SLOTS = 1 << 14 }; /* of one block of groups, where there are several */
 
 tra_expr *tra_factor_groups(factoring *f) {
     tra_slots *s = f->slots;
-    if (!rows_of_slots(f, s)) return NULL;
+    if ((f->rows && !rows_beside(f)) || !rows_of_slots(f, s)) return NULL;
     const char *text = slots_text(f);
     tra_expr *source = tra_memo_expr(summed(f));
     double rows = tra_rows_expected(&source->node);
@@ -275,8 +441,7 @@ tra_expr *tra_factor_groups(factoring *f) {
                                                         .flops = 4.0 * (1 + f->nkeys) + 3.0 * f->nsums,
                                                         .ops = s->part ? &tra_slot_words_ops : &tra_slot_sums_ops,
                                                         .data = s});
-    tra_expr *all =
-        sums ? tra_factor_below(f, tra_proto_agg(tra_kernel_sum(f->a), &(tra_dims){.n = 0}, &sums->node)) : NULL;
+    tra_expr *all = sums ? tra_factor_total(f, sums) : NULL;
     if (all && s->n > SLOTS) /* blocks, which workers share, and of which a few are in memory */
         all = tra_factor_below(f, (tra_node){.op = TRA_OP_TILE, .in = {&all->node}, .dim = 0, .size = SLOTS});
     if (!all) return NULL;

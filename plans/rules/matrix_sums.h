@@ -1,19 +1,20 @@
-/* factor.h - what the parts of rule Q-10 (q10.c, factor*.c) and Q-13 share: sums of products of matrices whose rows are
- * those of joins are computed from the joined tables, each column in the table that it comes from. Private to
+/* matrix_sums.h - sums of products of matrices whose rows are those of a table, or of joins, computed from the tables
+ * that their columns come from (rules Q-10 and Q-13). matrix_query.c reads them; matrix_sums.c, group_sums.c and
+ * weighed_rows.c make the steps; joined_rows.c makes joins again, over something else than their rows. Private to
  * plans/rules.
  *
- * An array lies *beside* the rows of the joins if it has one row for each of them, in their order, and no table has its
+ * An array lies *beside* the rows of a table if it has one row for each of them, in their order, and no table has its
  * values. A *refusal* is recorded by tra_refuse; functions that say "false after a refusal" have done so.
  */
-#ifndef TRA_FACTOR_H
-#define TRA_FACTOR_H
+#ifndef TRA_MATRIX_SUMS_H
+#define TRA_MATRIX_SUMS_H
 
 #include "../../lib/table/sums.h"
 #include "pipeline.h"
 
 enum { TRA_FACTOR_KEYS = 8, TRA_FACTOR_COLUMNS = 64, TRA_FACTOR_PRODUCTS = 16 };
 
-/* A column of one of the matrices: the expression x. tra_factor_split makes a product of a summand and a function of
+/* A column of one of the matrices: the expression x. tra_factor_slots makes a product of a summand and a function of
  * the group two expressions: x and of_group. */
 typedef struct feature {
     const char *name;
@@ -59,10 +60,11 @@ typedef struct factoring {
     tra_arena *a;
     tra_expr *x, *join; /* the aggregation that the rule matched, and its input */
     tra_pipe *pipe;
-    bool quiet;       /* refusals are not recorded, since another way is tried next */
-    const int *order; /* the order in which tra_factor_rows makes the joins; NULL: that of the pipeline */
-    joining *rows;    /* the joined rows, if these are summed; NULL: the rows of the source are */
-    product *own;     /* the product of x: one of the following, which one pass over the rows sums */
+    const tra_facts *facts; /* of all its columns; NULL: nobody has asked */
+    bool quiet;             /* refusals are not recorded, since another way is tried next */
+    const int *order;       /* the order in which tra_factor_rows makes the joins; NULL: that of the pipeline */
+    joining *rows;          /* the joined rows, if these are summed; NULL: the rows of the source are */
+    product *own;           /* the product of x: one of the following, which one pass over the rows sums */
     int nproducts;
     product product[TRA_FACTOR_PRODUCTS];
     int group[TRA_FACTOR_PRODUCTS];          /* of each product the group of the memo that is its sum */
@@ -76,55 +78,59 @@ typedef struct factoring {
     factor_array array[2 * TRA_FACTOR_PRODUCTS];
 } factoring;
 
-/* An aggregation as Q-10 finds it: the sum of the products of two matrices of joined rows; of a matrix and an array
- * beside its rows; or the sums of the columns, or of all elements, of one matrix (single). */
+/* An aggregation as it is read, by its labels: the sum over rows of the products of two matrices of them, of a matrix
+ * and an array beside its rows, or of one matrix; and, of each row, the sum of its elements, each by its weight. */
+typedef enum sum_kind { SUM_PRODUCTS = 1, SUM_COLUMNS = 2, SUM_ROWS = 4, SUM_WEIGHED = 8 } sum_kind;
 typedef struct opened {
+    sum_kind kind;
     int of[2]; /* the groups of the operands */
     const tra_expr *matrix[2];
     tra_pipe *p[2];
-    bool single, same;
-    const tra_expr *array;  /* in place of the second matrix */
-    const tra_expr *weight; /* an array of rank 1: the weight of each row; NULL: 1 */
+    bool same;
+    const tra_expr *array;   /* in place of the second matrix */
+    const tra_expr *weight;  /* an array of rank 1: the weight of each row; NULL: 1 */
+    const tra_node *weights; /* of the elements of a row; NULL: they are 1 */
 } opened;
-
-/* Which sums of the program one pass over the same rows is to make: those of matrices alone (PLAIN), those in which an
- * array or weights lie beside the rows (BESIDE), or both. */
-typedef enum tra_factor_which { TRA_FACTOR_PLAIN, TRA_FACTOR_BESIDE, TRA_FACTOR_ALL } tra_factor_which;
 
 /* Why the columns of a matrix are not read, where no more is said. */
 #define TRA_FACTOR_UNREAD "there are too many columns, or some are not f64, may be NULL, or may not be computed"
+#define REFUSE(f, ...)    ((f)->quiet ? (void)0 : tra_refuse((f)->w, (f)->x, __VA_ARGS__))
 
-#define REFUSE(f, ...) ((f)->quiet ? (void)0 : tra_refuse((f)->w, (f)->x, __VA_ARGS__))
+/* ---- what is summed (matrix_query.c) ----------------------------------------------------------------------------- */
 
-/* ---- which matrices (factor.c) ----------------------------------------------------------------------------------- */
-
-/* Is the aggregation x of the join y the sum over n of X[n,a] * Y[n,b], with the result <a,b>; or, if Y has rank 1, the
- * sum of X[n,a] * Y[n]? (q10.c) */
-bool tra_factor_is_product(const tra_expr *x, const tra_expr *y);
-/* The expression of a group that makes a matrix of the rows of a table, of the narrowest table if there are several; a
- * rekey may stand above it. NULL: there is none. */
-const tra_expr *tra_factor_matrix(const tra_memo *m, int group);
-/* Adds the columns of that matrix to one side of a product; false after a refusal. */
+/* Reads the aggregation x of y, of a matrix whose rows are those of joins, or (not joined) of a table. False: it is no
+ * such sum. */
+bool tra_open_sum(tra_rewriting *w, const tra_expr *x, const tra_expr *y, bool joined, opened *o);
+/* Why its parts cannot be used; NULL: they can. */
+const char *tra_sum_refused(const tra_memo *m, const opened *o);
+/* Adds the columns of a matrix to one side of a product; false after a refusal. */
 bool tra_factor_read(factoring *f, product *p, int side, const tra_expr *matrix, const tra_pipe *pipe);
-/* Add group columns: the first adds the keys of the joins; the second adds the columns of the source that features and
- * predicates read together with columns of other tables. False after a refusal: there are too many, or a value may not
- * be computable. */
-bool tra_factor_join_keys(factoring *f);
-bool tra_factor_map_keys(factoring *f);
-/* Splits each feature that is a product of factors over the source alone and of other factors. */
-void tra_factor_split(factoring *f);
-/* Is the expression a function of the group: does it read no columns of the source but group columns? */
-bool tra_factor_of_group(const factoring *f, const tra_colexpr *x);
-/* *out becomes the product of x and y in f64; false: there is no such expression. */
+/* Adds the product of an opened sum; false after a refusal. */
+bool tra_factor_add(factoring *f, const opened *o);
+factoring *tra_factoring_new(tra_rewriting *w, tra_expr *x, tra_expr *y, tra_pipe *p);
+/* *out becomes the expression in f64, or the product of x and y in f64; false: there is no such expression. */
+bool tra_factor_real(tra_arena *a, const tra_colexpr *x, const tra_colexpr **out);
 bool tra_factor_multiply(tra_arena *a, const tra_colexpr *x, const tra_colexpr *y, const tra_colexpr **out);
 
-/* ---- joins, over something else than rows (factor_join.c) -------------------------------------------------------- */
+/* ---- joins, over something else than rows (joined_rows.c) -------------------------------------------------------- */
 
 /* Expressions of the memo below f->x: the operator n; the kernel k on each array of `in`. NULL after a refusal. */
 tra_expr *tra_factor_below(factoring *f, tra_node n);
 tra_expr *tra_factor_pass(factoring *f, const tra_expr *in, const tra_rows_kernel *k);
 /* The pass r over the table `in`. */
 tra_expr *tra_factor_project(factoring *f, const tra_expr *in, const tra_rowwise *r);
+/* The join of rows with an array that has one for each, or, `all`, with an array under no key. */
+tra_expr *tra_factor_beside(factoring *f, const tra_expr *rows, const tra_node *array, bool all,
+                            const tra_rows_kernel *k);
+/* The relation under other keys: the first `keys` of it, as many as `n`, where those that it lacks are 0. */
+tra_node tra_factor_rekeyed(factoring *f, const tra_expr *x, int keys, int n);
+/* The sum of the arrays of x, if there are several. */
+tra_expr *tra_factor_total(factoring *f, tra_expr *x);
+/* Adds group columns, the keys of the joins; false after a refusal: there are too many, or a value may not be
+ * computable. The second function adds one, the third says whether every value of the expression can be computed. */
+bool tra_factor_join_keys(factoring *f);
+bool tra_factor_add_key(factoring *f, const tra_colexpr *x);
+bool tra_factor_is_total(factoring *f, const tra_colexpr *x, const char *what, const char *name);
 /* Joins g, whose first columns are the group columns, as join `number` of the pipeline does; g becomes the result.
  * right: a table to be used in place of the join's right table; NULL: that table itself. of[i]: the column of the right
  * table that column i of `right` is; -1: an added one. */
@@ -135,16 +141,14 @@ bool tra_factor_join(factoring *f, joining *g, int number, const tra_expr *right
 bool tra_factor_rows(factoring *f, joining *g, const bool *used, tra_expr *const *right, int *const *of);
 /* Applies the predicates that read columns of right tables to the rows of g. */
 bool tra_factor_select(factoring *f, joining *g);
-/* Marks those of all columns that the expression reads. */
-void tra_factor_mark(const tra_colexpr *x, bool *used);
-/* The same for what predicates and keys of joins that read right tables read. */
+/* Marks what predicates and keys of joins that read right tables read. */
 void tra_factor_mark_selects(const factoring *f, bool *used);
 /* A pass over the right table of join j that takes its keys and the columns that `used` marks, and adds `more` columns
  * x of these names. *of: as above. */
 tra_rowwise *tra_factor_right(factoring *f, int j, const bool *used, int more, const char *const *names,
                               const tra_colexpr *const *x, int **of);
 
-/* ---- sums by groups (factor_groups.c) ---------------------------------------------------------------------------- */
+/* ---- sums by groups (group_sums.c) ------------------------------------------------------------------------------- */
 
 /* Finds f->slots: the values that the group columns may have, the summands, and the sums; false after a refusal. */
 bool tra_factor_slots(factoring *f);
@@ -154,33 +158,20 @@ tra_expr *tra_factor_groups(factoring *f);
 factor_sum tra_factor_sum_of(const product *p, const feature *x, const feature *y);
 /* The number of this sum in f->sum; -1: it is not there. */
 int tra_factor_find(const factoring *f, const factor_sum *s);
-/* ---- which sums (q10.c) ------------------------------------------------------------------------------------------ */
-
-/* ---- arrays beside the rows of joins (factor_beside.c) ----------------------------------------------------------- */
-
-/* Why an array of this type cannot be multiplied with rows beside it; NULL: it can. The second function gives the array
- * in blocks of rows, under one key. */
-const char *tra_factor_array_refused(const tra_type *t);
+/* The columns of an array beside the rows, as features, in *out. Returns their number. */
+int tra_factor_array_columns(factoring *f, const tra_expr *array, feature **out);
+static inline int tra_factor_width(const tra_expr *array) {
+    return array->node.type.cat->bound.n == 2 ? (int)array->node.type.cat->bound.v[1] : 1;
+}
+/* The array in blocks of rows, under one key. */
 tra_expr *tra_factor_array(factoring *f, const tra_expr *array);
-/* The same for the rows of joins. A row of a joined table must not be there twice for one key: all rows of a group
- * count as one, though the array may differ in them. */
-const char *tra_factor_beside_refused(const tra_memo *m, const opened *o);
-/* *out: the columns of an array beside the rows, as features. Returns their number. */
-int tra_factor_beside(factoring *f, const tra_expr *array, feature **out);
-/* f->rows becomes the rows of the joins with the arrays beside them; these are then summed in place of the source. */
-bool tra_factor_rows_beside(factoring *f);
 
-/* ---- results (q10.c) --------------------------------------------------------------------------------------------- */
+/* ---- results (matrix_sums.c, weighed_rows.c) --------------------------------------------------------------------- */
 
 /* Claims that `made`, of rank 2, is what f->x computes. If f->x has a lower rank, the dimensions that it lacks, of
  * extent 1, are taken off. Its first `keys` key dimensions are kept, and the others are 0. */
 void tra_factor_claim(factoring *f, const tra_expr *made, int keys);
-/* Is the aggregation x of y the sum of the elements of one matrix that leaves the dimensions which `kept` names, for
- * example "ab->a"? */
-bool tra_factor_is_sum(const tra_expr *x, const tra_expr *y, const char *kept);
-/* Applies Q-10 to a product X W, and to row sums of X (q10_rows.c). x: the aggregation; y: its input. */
-void tra_factor_weigh(tra_rewriting *w, tra_expr *x, tra_expr *y);
-/* Applies Q-13 to a product X W in which the rows of X are those of a table, not of a join. */
-void tra_factor_weigh_columns(tra_rewriting *w, tra_expr *x, tra_expr *y);
+/* Sums of the elements of each row, weighed: those of joined tables are added up there. */
+void tra_weigh_rows(factoring *f, const opened *o);
 
 #endif

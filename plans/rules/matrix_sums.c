@@ -1,4 +1,6 @@
-/* q10.c - rule Q-10: sums of products of the columns of a matrix, whose rows are those of a join, without the join.
+/* matrix_sums.c - rules Q-10 and Q-13: sums of products of the columns of a matrix, without the matrix.
+ *
+ * Its rows are those of a join (Q-10), which is not made either, or of a table (Q-13).
  *
  * Let X be the matrix of select, project and joins of a table T with tables D. What a column of X takes of T, besides
  * what it takes of D, are *group columns*: so are the keys of the joins, and what predicates read of T that read D as
@@ -16,48 +18,18 @@
  *
  * Keys of D may be there more than once, or not at all: the joins are the same, over fewer rows.
  *
+ * Of a table alone X'X is summed of its columns as they are: as a matrix X is a copy of the rows, in which a row's
+ * elements are next to each other, and BLAS copies it again, into panels. A strip of rows has its columns one after the
+ * other: they are multiplied there, pair by pair, and select and project below go with them in the same pass. The sums
+ * are formed by block of rows, then in the order of blocks.
+ *
  * Sources: Morpheus (Chen et al., VLDB 2017) for one and several foreign keys; F (Schleich et al., SIGMOD 2016) for
  * maps of several tables' columns, which the groups bring together.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/table/weighted.h"
-#include "factor.h"
-
-/* ---- which sums -------------------------------------------------------------------------------------------------- */
-
-bool tra_factor_is_product(const tra_expr *x, const tra_expr *y) {
-    const tra_node *j = &y->node, *n = &x->node;
-    tra_product p;
-    if (n->op != TRA_OP_AGG || !tra_kernel_is_sum(n->kernel) || j->op != TRA_OP_JOIN) return false;
-    if (j->joinl.n != 1 || j->joinl.v[0] != 0 || j->joinr.v[0] != 0) return false;
-    if (!tra_kernel_is_product(j->kernel, &j->in[0]->type.cat->bound, &j->in[1]->type.cat->bound, &p)) return false;
-    if (p.rank[0] != 2 || p.rank[1] < 1 || p.rank[1] > 2 || p.nout != p.rank[1] || n->group.n != p.nout) return false;
-    for (int d = 0; d < p.nout; d++)
-        if (n->group.v[d] != 1 + d || p.out[d] != p.in[d][1] || p.out[d] == p.in[0][0]) return false;
-    return p.in[0][0] == p.in[1][0] && (p.nout == 1 || p.out[0] != p.out[1]);
-}
-
-bool tra_factor_is_sum(const tra_expr *x, const tra_expr *y, const char *kept) {
-    if (x->node.op != TRA_OP_AGG || !tra_kernel_is_sum(x->node.kernel) || y->node.op != TRA_OP_TRANSFORM) return false;
-    if (tra_kernel_rest(y->node.kernel)) return false;
-    tra_kernel_desc d = tra_kernel_describe(y->node.kernel);
-    if (!d.einsum || d.scalar || d.fold != TRA_S_ADD || strlen(d.einsum) != strlen(kept)) return false;
-    int n = (int)strlen(kept) - 4;
-    for (int i = 0; i < n; i++) {
-        const char *at = strchr(d.einsum, d.einsum[4 + i]);
-        if (d.einsum[0] == d.einsum[1] || at != d.einsum + (kept[4 + i] - kept[0]) || x->node.group.n != n)
-            return false;
-        if (x->node.group.v[i] != kept[4 + i] - kept[0]) return false;
-    }
-    return x->node.group.n == n;
-}
-
-/* Is it the sum of each column, or of all elements? */
-static bool is_column_sum(const tra_expr *x, const tra_expr *y) {
-    return tra_factor_is_sum(x, y, "ab->b") || tra_factor_is_sum(x, y, "ab->");
-}
+#include "matrix_sums.h"
 
 /* ---- the result -------------------------------------------------------------------------------------------------- */
 
@@ -174,133 +146,25 @@ void tra_factor_claim(factoring *f, const tra_expr *made, int keys) {
         }
         if (!(made = tra_factor_below(f, n))) return;
     }
-    tra_keyfn *to = tra_new(f->a, tra_keyfn);
-    tra_keyexpr *x = tra_news(f->a, tra_keyexpr, all + 1);
-    *to = (tra_keyfn){.arity = keys, .n = all, .names = {"i"}};
-    for (int i = 0; i < all; i++) {
-        x[i] = i < keys ? (tra_keyexpr){.op = TRA_KEY_VAR, .var = i} : (tra_keyexpr){.op = TRA_KEY_INT, .value = 0};
-        to->expr[i] = &x[i];
-    }
-    tra_node n = {.op = TRA_OP_REKEY, .in = {(tra_node *)&made->node}, .keyfn = to, .span = f->x->node.span};
+    tra_node n = tra_factor_rekeyed(f, made, keys, all);
     tra_claim(f->w, f->x, f->join, 0, &n, made, NULL);
 }
 
-static void build(factoring *f) {
+static void sum_joined_groups(factoring *f) {
     joining g = {.x = tra_factor_groups(f), .by = tra_news(f->a, const tra_colexpr *, f->pipe->all->n + 1)};
     for (int k = 0; k < f->nkeys && g.x; k++)
         if (f->key[k]->op == TRA_C_COLUMN) g.by[f->key[k]->column] = tra_colexpr_column(f->a, f->slots->out, k);
     for (int j = 0; j < f->pipe->njoins && g.x; j++)
         if (!tra_factor_join(f, &g, j, NULL, NULL)) return;
     tra_expr *sums = g.x ? make_sums(f, &g) : NULL;
-    if (sums && sums->node.type.cat->frontier.n > 0)
-        sums = tra_factor_below(f, tra_proto_agg(tra_kernel_sum(f->a), &(tra_dims){.n = 0}, &sums->node));
-    if (sums) tra_factor_claim(f, sums, 0);
+    if (sums && (sums = tra_factor_total(f, sums))) tra_factor_claim(f, sums, 0);
 }
 
-static bool reads_argument(const tra_scalar *s, int arg) {
-    return s && ((s->op == TRA_S_ARG && s->arg == arg) || reads_argument(s->a, arg) || reads_argument(s->b, arg) ||
-                 reads_argument(s->c, arg));
-}
+/* ---- sums that one pass makes ------------------------------------------------------------------------------------ */
 
-/* The expression with every argument as argument 0. */
-static const tra_scalar *of_one(tra_arena *a, const tra_scalar *s) {
-    if (!s) return NULL;
-    tra_scalar *t = tra_new(a, tra_scalar);
-    *t = *s;
-    t->arg = 0;
-    t->a = of_one(a, s->a), t->b = of_one(a, s->b), t->c = of_one(a, s->c);
-    return t;
-}
-
-/* The operand of the join j whose rows the other operand divides, X[n,i] / f(q[n]); -1: it does not. *by: 1 / f. */
-static int divided_operand(tra_arena *a, const tra_node *j, const tra_kernel **by) {
-    static const char *const names[] = {"q"};
-    tra_kernel_desc d = tra_kernel_describe(j->kernel);
-    if (tra_kernel_rest(j->kernel) || !d.einsum || !d.scalar || strlen(d.einsum) != 8) return -1;
-    int o = d.einsum[1] == ',' ? 1 : 0;
-    const char *m = d.einsum + 2 * o, *array = d.einsum + 3 * (1 - o);
-    const tra_scalar *s = d.scalar;
-    if (m[0] != *array || m[0] == m[1] || m[0] != d.einsum[6] || m[1] != d.einsum[7]) return -1;
-    if (s->op != TRA_S_DIV || s->a->op != TRA_S_ARG || s->a->arg != o || reads_argument(s->b, o)) return -1;
-    tra_scalar *one = tra_new(a, tra_scalar), *q = tra_new(a, tra_scalar);
-    *one = (tra_scalar){.op = TRA_S_CONST, .value = 1};
-    *q = (tra_scalar){.op = TRA_S_DIV, .a = one, .b = of_one(a, s->b)};
-    *by = tra_kernel_lambda(a, q, 1, names);
-    return o;
-}
-
-/* The operand of the join j whose rows the other operand weighs, w[n] * X[n,a]; -1: it does not. */
-static int weighed_operand(const tra_node *j) {
-    tra_product p;
-    if (!tra_kernel_is_product(j->kernel, &j->in[0]->type.cat->bound, &j->in[1]->type.cat->bound, &p)) return -1;
-    int o = p.rank[0] == 2 ? 0 : 1;
-    if (p.rank[o] != 2 || p.rank[1 - o] != 1 || p.nout != 2 || p.in[o][0] == p.in[o][1]) return -1;
-    return p.in[1 - o][0] == p.in[o][0] && p.out[0] == p.in[o][0] && p.out[1] == p.in[o][1] ? o : -1;
-}
-
-/* Whose rows are weighed: the matrix of a group that is w[n] * X[n,a], or X[n,a] / q[n] with w = 1 / q; and w. NULL:
- * there is none. */
-static const tra_expr *weighed_matrix(tra_rewriting *w, const tra_expr *x, int group, const tra_expr **weight) {
-    const tra_memo_group *g = &w->m->group[tra_memo_find(w->m, group)];
-    for (int i = 0; i < g->n; i++) {
-        const tra_expr *e = w->m->v[g->expr[i]];
-        const tra_node *j = &e->node;
-        const tra_kernel *by = NULL;
-        if (j->op != TRA_OP_JOIN || j->joinl.n != 1 || j->joinl.v[0] != 0 || j->joinr.v[0] != 0) continue;
-        int o = weighed_operand(j);
-        if (o < 0) o = divided_operand(w->m->arena, j, &by);
-        const tra_expr *matrix = o < 0 ? NULL : tra_factor_matrix(w->m, e->in[o]);
-        if (!matrix) continue;
-        *weight = tra_memo_expr(j->in[1 - o]);
-        if (by) *weight = tra_make_below(w, x, &(tra_node){.op = TRA_OP_TRANSFORM, .in = {j->in[1 - o]}, .kernel = by});
-        if (*weight) return matrix;
-        break; /* the memo may have been moved */
-    }
-    *weight = NULL;
-    return NULL;
-}
-
-/* Opens the aggregation x of y. False: it is no such sum, or its rows are not those of joins. */
-static bool open_sum(tra_rewriting *w, const tra_expr *x, const tra_expr *y, opened *o) {
-    *o = (opened){.single = is_column_sum(x, y)};
-    if (!o->single && !tra_factor_is_product(x, y)) return false;
-    for (int i = 0; i < 2 - o->single; i++) {
-        o->of[i] = tra_memo_find(w->m, y->in[i]);
-        o->matrix[i] = tra_factor_matrix(w->m, y->in[i]);
-        if (!o->matrix[i] && !o->weight && !o->single && y->node.in[i]->type.cat->bound.n == 2)
-            o->matrix[i] = weighed_matrix(w, x, y->in[i], &o->weight);
-        o->p[i] = o->matrix[i] ? tra_pipe_of(w, o->matrix[i]->in[0]) : NULL;
-    }
-    if (!o->p[0] || o->p[0]->njoined == 0) return false;
-    if (!o->single && o->p[1] && (o->p[1]->njoined == 0 || !tra_pipe_same_rows(w, o->p[0], o->p[1]))) o->p[1] = NULL;
-    o->same = o->p[1] && (o->matrix[0] == o->matrix[1] || o->of[0] == o->of[1]);
-    if (o->single || (o->p[1] && !o->weight)) return true;
-    if (!o->p[1] && o->weight) { /* neither is a matrix of the rows alone */
-        tra_refuse(w, x,
-                   "the rows of a matrix are weighed, and its product is with an array that is no matrix of them");
-        return false;
-    }
-    if (!o->weight) o->array = tra_memo_expr(y->node.in[1]);
-    return true;
-}
-
-/* Adds the product of an opened sum; false after a refusal. */
-static bool add_product(factoring *f, const opened *o) {
-    product *to = &f->product[f->nproducts];
-    *to = (product){.same = o->same};
-    if (!tra_factor_read(f, to, 0, o->matrix[0], o->p[0])) return false;
-    if (o->single) {
-        to->f[1] = tra_new(f->a, feature);
-        to->f[1][to->n[1]++] = (feature){.name = "1", .x = tra_colexpr_float(f->a, 1)};
-    } else if (o->array) {
-        to->n[1] = tra_factor_beside(f, o->array, &to->f[1]);
-    } else if (!to->same && !tra_factor_read(f, to, 1, o->matrix[1], o->p[1])) {
-        return false;
-    }
-    if (o->weight) (void)tra_factor_beside(f, o->weight, &to->weight);
-    f->nproducts++;
-    return true;
-}
+/* Which sums of the program one pass over the same rows is to make: those of matrices alone (PLAIN), those in which an
+ * array or weights lie beside the rows (BESIDE), or both. */
+typedef enum tra_factor_which { TRA_FACTOR_PLAIN, TRA_FACTOR_BESIDE, TRA_FACTOR_ALL } tra_factor_which;
 
 /* Marks the groups that a group is computed of, by the first expression of each, and itself. */
 static void mark_computed(const tra_memo *m, int group, bool *seen) {
@@ -328,10 +192,11 @@ static bool goes_with(const factoring *f, int group, const opened *o) {
 
 /* Is x over y a sum over the rows of the pipeline that can be made in one pass with those that are there? */
 static bool opens_with(const factoring *f, tra_factor_which which, const tra_expr *x, const tra_expr *y, opened *o) {
-    if (!open_sum(f->w, x, y, o) || o->p[0]->refused || (o->p[1] && o->p[1]->refused)) return false;
+    if (!tra_open_sum(f->w, x, y, true, o) || !(o->kind & (SUM_PRODUCTS | SUM_COLUMNS))) return false;
+    if (tra_sum_refused(f->w->m, o)) return false;
     bool beside = o->array || o->weight;
     if (beside ? which == TRA_FACTOR_PLAIN : which == TRA_FACTOR_BESIDE) return false;
-    if (!tra_pipe_same_rows(f->w, f->pipe, o->p[0]) || (beside && tra_factor_beside_refused(f->w->m, o))) return false;
+    if (!tra_pipe_same_rows(f->w, f->pipe, o->p[0])) return false;
     return which == TRA_FACTOR_PLAIN || goes_with(f, x->group, o);
 }
 
@@ -358,7 +223,7 @@ static bool add_all(factoring *f, tra_factor_which which) {
         opened o;
         if (tra_memo_find(m, i) != i || !opened_of(f, which, i, &o)) continue;
         f->group[f->nproducts] = i;
-        if (f->nproducts == TRA_FACTOR_PRODUCTS || !add_product(f, &o)) return false;
+        if (f->nproducts == TRA_FACTOR_PRODUCTS || !tra_factor_add(f, &o)) return false;
         if (i == group) f->own = &f->product[f->nproducts - 1];
     }
     return f->own != NULL;
@@ -369,37 +234,103 @@ static bool add_all(factoring *f, tra_factor_which which) {
 static bool sum_groups(factoring *f, tra_factor_which which, const opened *o) {
     f->quiet = !o;
     if (o) f->own = &f->product[0];
-    if (!(o ? add_product(f, o) : add_all(f, which)) || (which == TRA_FACTOR_ALL && f->narrays == 0)) return false;
+    if (!(o ? tra_factor_add(f, o) : add_all(f, which)) || (which == TRA_FACTOR_ALL && f->narrays == 0)) return false;
     if (!tra_factor_slots(f)) return false;
     f->quiet = false;
-    if (f->narrays == 0 || tra_factor_rows_beside(f)) build(f);
+    sum_joined_groups(f);
     return true;
 }
 
-static factoring *begin(tra_rewriting *w, tra_expr *x, tra_expr *y, const opened *o) {
-    factoring *f = tra_new(w->m->arena, factoring);
-    *f = (factoring){.w = w, .a = w->m->arena, .x = x, .join = y, .pipe = o->p[0]};
-    return f;
+/* ---- columns of a table ------------------------------------------------------------------------------------------ */
+
+/* The rows that the pipeline leaves, with the columns of both matrices. */
+static const tra_rowwise *columns_of(factoring *f) {
+    const product *p = f->own;
+    int n = p->n[0] + (p->same || !p->f[1] ? 0 : p->n[1]);
+    const char **names = tra_news(f->a, const char *, n + 1);
+    const tra_colexpr **x = tra_news(f->a, const tra_colexpr *, n + 1);
+    tra_rowwise *r = tra_rowwise_new(f->a, f->pipe->source->type.columns);
+    for (int i = 0; i < f->pipe->nselects; i++) tra_rowwise_select(r, f->pipe->select[i].x);
+    for (int i = 0; i < n; i++) {
+        const feature *c = i < p->n[0] ? &p->f[0][i] : &p->f[1][i - p->n[0]];
+        names[i] = c->name;
+        if (!tra_factor_real(f->a, c->x, &x[i])) return NULL;
+    }
+    tra_rowwise_project(r, n, names, x);
+    return r;
 }
 
-static void factorise(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+/* array: Y, beside the rows; NULL: it is of the same table. */
+static void sum_columns(factoring *f, const tra_expr *array) {
+    enum { AT_ONCE = 16 }; /* products of a row that take as long as one operation of others */
+    const product *p = f->own;
+    int nx = p->n[0], ny = p->same ? nx : p->n[1];
+    const tra_rowwise *r = columns_of(f);
+    if (!r) return;
+    tra_column_products *s = tra_new(f->a, tra_column_products);
+    *s = (tra_column_products){r, nx, ny, p->same, array != NULL};
+    tra_str t = {0};
+    tra_str_printf(&t, "%s%d x %d products of columns%s: ", p->same ? "symmetric " : "", nx, ny,
+                   array ? " with what lies beside them" : "");
+    tra_rowwise_print(r, &t);
+    const char *text = tra_arena_strndup(f->a, tra_str_get(&t), t.n);
+    tra_str_free(&t);
+    double pairs = p->same ? nx * (nx + 1) / 2.0 : (double)nx * ny;
+    tra_expr *source = tra_memo_expr(f->pipe->source);
+    tra_rows_kernel k = {.text = text,
+                         .use = array ? TRA_USE_JOIN : TRA_USE_MAP,
+                         .dtype = TRA_F64,
+                         .width = ny,
+                         .rows = TRA_ROWS_FIXED,
+                         .most = nx,
+                         .share = 1,
+                         .flops = TRA_COLUMN_FLOPS * tra_rowwise_out(r)->n + 2.0 * f->pipe->nselects + pairs / AT_ONCE,
+                         .ops = &tra_column_products_ops,
+                         .data = s};
+    tra_expr *sums = array ? tra_factor_beside(f, source, &array->node, false, &k) : tra_factor_pass(f, source, &k);
+    if (sums && (sums = tra_factor_total(f, sums))) tra_factor_claim(f, sums, 0);
+}
+
+/* ---- the ways ---------------------------------------------------------------------------------------------------- */
+
+static void sum_matrices(tra_rewriting *w, tra_expr *x, tra_expr *y, bool joined) {
     opened o;
-    (void)side;
-    if (!y) return;
-    tra_factor_weigh(w, x, y);
-    if (!open_sum(w, x, y, &o)) return;
+    if (!y || !tra_open_sum(w, x, y, joined, &o)) return;
+    if (!joined && o.kind != SUM_PRODUCTS && (o.kind != SUM_WEIGHED || o.p[0]->nselects > 0 || o.p[0]->refused)) return;
+    const char *why = tra_sum_refused(w->m, &o);
+    factoring *f = tra_factoring_new(w, x, y, o.p[0]);
     bool beside = o.array || o.weight;
-    const char *why = o.p[0]->refused             ? o.p[0]->refused
-                      : o.p[1] && o.p[1]->refused ? o.p[1]->refused
-                      : beside                    ? tra_factor_beside_refused(w->m, &o)
-                                                  : NULL;
     if (why) {
         tra_refuse(w, x, "%s", why);
-        return;
+    } else if (o.kind & (SUM_ROWS | SUM_WEIGHED)) {
+        tra_weigh_rows(f, &o);
+    } else if (!joined) {
+        opened matrices = o;
+        matrices.array = NULL; /* it lies beside the table, and is an operand */
+        f->quiet = true;
+        f->own = &f->product[0];
+        if (!tra_factor_add(f, &matrices)) {
+            tra_refuse(w, x, TRA_FACTOR_UNREAD);
+            return;
+        }
+        if (o.array) f->own->n[1] = tra_factor_width(o.array);
+        const tra_expr *array = o.array ? tra_factor_array(f, o.array) : NULL;
+        if (array || !o.array) sum_columns(f, array);
+    } else {
+        bool all = sum_groups(f, TRA_FACTOR_ALL, NULL),
+             some = sum_groups(tra_factoring_new(w, x, y, o.p[0]), beside ? TRA_FACTOR_BESIDE : TRA_FACTOR_PLAIN, NULL);
+        if (!all && !some) (void)sum_groups(tra_factoring_new(w, x, y, o.p[0]), TRA_FACTOR_PLAIN, &o);
     }
-    bool all = sum_groups(begin(w, x, y, &o), TRA_FACTOR_ALL, NULL),
-         some = sum_groups(begin(w, x, y, &o), beside ? TRA_FACTOR_BESIDE : TRA_FACTOR_PLAIN, NULL);
-    if (!all && !some) (void)sum_groups(begin(w, x, y, &o), TRA_FACTOR_PLAIN, &o);
+}
+
+static void of_joins(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    (void)side;
+    sum_matrices(w, x, y, true);
+}
+
+static void of_table(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    (void)side;
+    sum_matrices(w, x, y, false);
 }
 
 #define GROUPED "G0 = project(trip, k = k % 8, j = j % 8, x, n)\n"
@@ -420,7 +351,7 @@ const tra_rule tra_rule_q_10 = {
         "rows; they find no key twice, where Y is no matrix of the same rows or there are weights w; W is in one "
         "block, and a joined table has no unmatched rows (of X W); what divides the rows, as in X / q * Y, is the "
         "weight 1 / q",
-    .forth = factorise,
+    .forth = of_joins,
     .cases = {
         {.program = GROUPED JOINED "X = matrix(P, [one = 1, v])\n" XX, .makes = "symmetric 2 x 2 sums over groups"},
         {.program = GROUPED JOINED "X = matrix(P, [one = 1, v, x])\n" XX, .makes = "sums of 8 from 0 groups"},
@@ -487,4 +418,26 @@ const tra_rule tra_rule_q_10 = {
              GROUPED JOINED "Q = select(P, v > 0)\nX = matrix(P, [v])\nY = matrix(P, [x])\nV2 = matrix(Q, [u = v])\n"
                             "Z[a,c] = sum X[n,a] * Y[n,c]\n",
          .makes = "1 x 1 sums"},
+    }};
+
+const tra_rule tra_rule_q_13 = {
+    .name = "Q-13",
+    .equivalence =
+        "X'Y and X W of matrices of a table's columns = sums of products of the columns, and sums of weighed ones",
+    .condition =
+        "columns of X and Y, of the same rows of a table that is no join, are f64 and never NULL, and not many; "
+        "Y may be a dense f64 array beside the rows; W is in one block; no rows are selected (of X W and arrays)",
+    .forth = of_table,
+    .cases = {
+        {.program = "X = matrix(trip, [one = 1, x])\nY[n,k] = exp(X[n,k])\nZ[a,k] = sum X[n,a] * Y[n,k]\n",
+         .makes = "2 x 2 products of columns with what lies beside them"},
+        {.program = "X = matrix(project(trip, x, m = n * 0.5), [one = 1, m, x])\nY[n,a] = 2 * X[n,a]\n"
+                    "W[a,k] = sum Y[n,a] * X[n,k]\nZ[n,k] = sum X[n,a] * W[a,k]\n",
+         .makes = "3 columns weighed"},
+        {.program = "X = matrix(trip, [one = 1, x, k])\n" XX, .makes = "symmetric 3 x 3 products of columns"},
+        {.program = "P = project(select(trip, x > 0), x, m = n * 0.5)\nX = matrix(P, [one = 1, x])\n"
+                    "Y = matrix(P, [m, k = 2])\nZ[a,c] = sum X[n,a] * Y[n,c]\n",
+         .makes = "2 x 2 products of columns: select((x > 0))"},
+        {.program = "X = matrix(trip, [x, q = n * n])\n" XX, .refused = "may not be computed", .tables = true},
+        {.program = "X = matrix(trip, [x], type = f32)\n" XX, .refused = "are not f64", .tables = true},
     }};

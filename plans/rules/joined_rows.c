@@ -1,6 +1,6 @@
-/* factor_join.c - the joins of a pipeline, made over groups of rows, or over rows with other columns: what factor.h
- * promises of them. */
-#include "factor.h"
+/* joined_rows.c - the joins of a pipeline, made over groups of rows, or over rows with other columns: what
+ * matrix_sums.h promises of them. */
+#include "matrix_sums.h"
 
 #include "../tra/table_estimates.h"
 
@@ -27,6 +27,75 @@ tra_expr *tra_factor_project(factoring *f, const tra_expr *in, const tra_rowwise
     for (int i = tra_rowwise_steps(r, &v) - 1; i >= 0; i--)
         if (v[i].selects) k.share *= tra_table_selectivity(v[i].x[0]), k.flops += 2;
     return tra_factor_below(f, tra_proto_transform(tra_pass_kernel(f->w, &k, r), &in->node));
+}
+
+tra_expr *tra_factor_beside(factoring *f, const tra_expr *rows, const tra_node *array, bool all,
+                            const tra_rows_kernel *k) {
+    tra_dims first = {.n = !all};
+    return tra_factor_below(f, (tra_node){.op = TRA_OP_JOIN,
+                                          .in = {(tra_node *)&rows->node, (tra_node *)array},
+                                          .joinl = first,
+                                          .joinr = first,
+                                          .kernel = tra_kernel_of_rows(f->a, k),
+                                          .span = f->x->node.span});
+}
+
+tra_node tra_factor_rekeyed(factoring *f, const tra_expr *x, int keys, int n) {
+    tra_keyfn *to = tra_new(f->a, tra_keyfn);
+    tra_keyexpr *v = tra_news(f->a, tra_keyexpr, n + 1);
+    *to = (tra_keyfn){.arity = x->node.type.cat->frontier.n, .n = n, .names = {"i", "j"}};
+    for (int i = 0; i < n; i++) {
+        v[i] = i < keys ? (tra_keyexpr){.op = TRA_KEY_VAR, .var = i} : (tra_keyexpr){.op = TRA_KEY_INT, .value = 0};
+        to->expr[i] = &v[i];
+    }
+    return (tra_node){.op = TRA_OP_REKEY, .in = {(tra_node *)&x->node}, .keyfn = to, .span = f->x->node.span};
+}
+
+tra_expr *tra_factor_total(factoring *f, tra_expr *x) {
+    if (!x || x->node.type.cat->frontier.n == 0) return x;
+    return tra_factor_below(f, tra_proto_agg(tra_kernel_sum(f->a), &(tra_dims){.n = 0}, &x->node));
+}
+
+/* ---- keys -------------------------------------------------------------------------------------------------------- */
+
+bool tra_factor_is_total(factoring *f, const tra_colexpr *x, const char *what, const char *name) {
+    if (x->fails) {
+        REFUSE(f, "%s %s may not fit its type, which is an error that names a row of the join", what, name);
+        return false;
+    }
+    for (int i = 0; i < x->nkids; i++)
+        if (!tra_factor_is_total(f, x->kids[i], what, name)) return false;
+    return true;
+}
+
+bool tra_factor_add_key(factoring *f, const tra_colexpr *x) {
+    if (key_of(f, x) >= 0) return true;
+    if (f->nkeys == TRA_FACTOR_KEYS) {
+        REFUSE(f, "joins and maps read more than %d columns of the table that is summed", TRA_FACTOR_KEYS);
+        return false;
+    }
+    f->key[f->nkeys++] = x;
+    return true;
+}
+
+bool tra_factor_join_keys(factoring *f) {
+    const tra_pipe *p = f->pipe;
+    for (int j = 0; j < p->njoins; j++)
+        for (int k = 0; k < p->join[j].s->nkeys; k++) {
+            const tra_colexpr *x = p->join[j].key[k];
+            bool other = tra_pipe_reads(p, x, 1);
+            if (!tra_factor_is_total(f, x, "a key of", "a join")) return false;
+            if (other && x->op != TRA_C_COLUMN) {
+                REFUSE(f, "a key of a join is computed of columns of another");
+                return false;
+            }
+            if (!other && !tra_factor_add_key(f, x)) return false;
+        }
+    for (int i = 0; i < p->nselects; i++)
+        if ((p->select[i].joins || tra_pipe_reads(p, p->select[i].x, 1)) &&
+            !tra_factor_is_total(f, p->select[i].x, "a predicate above", "a join"))
+            return false;
+    return true;
 }
 
 /* ---- one join ---------------------------------------------------------------------------------------------------- */
@@ -87,17 +156,12 @@ bool tra_factor_join(factoring *f, joining *g, int number, const tra_expr *right
 
 /* ---- all joins, of rows ------------------------------------------------------------------------------------------ */
 
-void tra_factor_mark(const tra_colexpr *x, bool *used) {
-    if (x->op == TRA_C_COLUMN) used[x->column] = true;
-    for (int i = 0; i < x->nkids; i++) tra_factor_mark(x->kids[i], used);
-}
-
 void tra_factor_mark_selects(const factoring *f, bool *used) {
     for (int i = 0; i < f->pipe->nselects; i++)
-        if (tra_pipe_reads(f->pipe, f->pipe->select[i].x, 1)) tra_factor_mark(f->pipe->select[i].x, used);
+        if (tra_pipe_reads(f->pipe, f->pipe->select[i].x, 1)) tra_colexpr_columns(f->pipe->select[i].x, used);
     for (int j = 0; j < f->pipe->njoins; j++)
         for (int k = 0; k < f->pipe->join[j].s->nkeys; k++)
-            if (tra_pipe_reads(f->pipe, f->pipe->join[j].key[k], 1)) tra_factor_mark(f->pipe->join[j].key[k], used);
+            if (tra_pipe_reads(f->pipe, f->pipe->join[j].key[k], 1)) tra_colexpr_columns(f->pipe->join[j].key[k], used);
 }
 
 tra_rowwise *tra_factor_right(factoring *f, int j, const bool *used, int more, const char *const *names,
