@@ -332,9 +332,7 @@ static const tra_expr *permute_back(const fusing *f, const tra_expr *x, const tr
     if (!at.x) return NULL;
     tra_node keys = finish_of(f, to, &at);
     keys.name = to->node->name;
-    const tra_expr *y = add(f, &keys, group);
-    if (y) f->m->v[y->node.id]->made[0] = at.x->node.id;
-    return y;
+    return add(f, &keys, group);
 }
 
 /* ---- whole statements -------------------------------------------------------------------------------------------- */
@@ -392,7 +390,6 @@ static const tra_expr *complete(const fusing *f, joined *at, int group, const ch
         return NULL;
     }
     if (group >= 0) result = add(f, &node, group); /* nothing is in that group that cannot run */
-    if (result && !all) f->m->v[result->node.id]->made[0] = join->node.id;
     return result;
 }
 
@@ -408,8 +405,8 @@ static bool makes_rows(const fusing *f) { return f->p->fused->plan[f->p->fused->
 static void claim(tra_memo *m, const tra_expr *whole, const tra_expr *made) {
     if (made == whole) return;
     TRA_ARENA_ROOM(m->arena, m->equal, m->nequal, m->capequal);
-    m->equal[m->nequal++] = (tra_equality){whole->node.id, made->node.id, -1, {-1, -1}, &tra_rule_fused};
-    m->v[made->node.id]->from = whole->node.id;
+    m->equal[m->nequal++] = (tra_equality){whole->node.id, made->node.id, {-1, -1}, {-1, -1}, &tra_rule_fused};
+    m->v[made->node.id]->equality = m->nequal - 1;
 }
 
 static const char *fuse(tra_memo *m, const tra_einsum *s, const tra_fused_options *o) {

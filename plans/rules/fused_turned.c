@@ -49,7 +49,6 @@ bool fused_turned(fusing *f, int group, const tra_expr **made) {
     sum.name = f->s->node->name;
     int all = tra_memo_add(m, &sum, group, NULL);
     if (all < 0) return false;
-    m->v[all]->made[0] = i;
     *made = m->v[all];
     return true;
 }

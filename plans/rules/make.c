@@ -60,10 +60,12 @@ static const char *name_of(const tra_memo *m, int group) {
 
 static int id_of(const tra_expr *x) { return x ? x->node.id : -1; }
 
-static void equal(tra_rewriting *w, int a, int b, const tra_expr *below, const tra_expr *l, const tra_expr *r) {
+static void equal(tra_rewriting *w, int a, int b, const tra_expr *below, int side, const tra_expr *l,
+                  const tra_expr *r) {
     tra_memo *m = w->m;
     TRA_ARENA_ROOM(m->arena, m->equal, m->nequal, m->capequal);
-    m->equal[m->nequal++] = (tra_equality){a, b, id_of(below), {id_of(l), id_of(r)}, w->rule};
+    m->equal[m->nequal++] =
+        (tra_equality){a, b, {side ? -1 : id_of(below), side ? id_of(below) : -1}, {id_of(l), id_of(r)}, w->rule};
 }
 
 /* The expression's number, or -1. */
@@ -93,7 +95,7 @@ static bool removes_nothing(tra_rewriting *w, const tra_node *proto) {
 void tra_claim_same(tra_rewriting *w, const tra_expr *x, const tra_node *in) {
     int group = tra_memo_find(w->m, tra_memo_expr(in)->group);
     if (tra_memo_find(w->m, x->group) == group) return;
-    equal(w, x->node.id, in->id, NULL, NULL, NULL);
+    equal(w, x->node.id, in->id, NULL, 0, NULL, NULL);
     (void)add(w, x, &x->node, group);
     w->changed = true;
 }
@@ -112,14 +114,9 @@ void tra_claim(tra_rewriting *w, const tra_expr *x, const tra_expr *y, int side,
     p.name = name_of(m, group);
     int i = add(w, x, &p, group);
     if (i < 0) return;
-    if (i != x->node.id) equal(w, x->node.id, i, y, l, r);
+    if (i != x->node.id) equal(w, x->node.id, i, y, side, l, r);
+    if (m->n > before) m->v[i]->equality = m->nequal - 1;
     w->changed = w->changed || tra_memo_find(m, group) != group;
-    if (m->n == before) return;
-    tra_expr *z = m->v[i];
-    z->from = x->node.id;
-    if (y) z->below[side] = y->node.id;
-    if (l) z->made[0] = l->node.id;
-    if (r) z->made[1] = r->node.id;
 }
 
 /* ---- prototypes --------------------------------------------------------------------------------------------- */

@@ -71,8 +71,7 @@ static void merge(tra_memo *m, int a, int b) {
 
 static int new_expr(tra_memo *m, const tra_node *typed, const char *text, const int in[2], int group) {
     tra_expr *x = tra_new(m->arena, tra_expr);
-    *x =
-        (tra_expr){.node = *typed, .text = text, .in = {in[0], in[1]}, .from = -1, .below = {-1, -1}, .made = {-1, -1}};
+    *x = (tra_expr){.node = *typed, .text = text, .in = {in[0], in[1]}, .equality = -1};
     x->node.id = m->n;
     x->group = group < 0 ? new_group(m) : tra_memo_find(m, group);
     append(m, &m->group[x->group], m->n);

@@ -17,18 +17,15 @@ typedef struct tra_expr {
     int group;        /* number; tra_memo_find makes it canonical */
     int in[2];        /* input groups, -1; canonical after tra_memo_rebuild */
     const char *text; /* operator and arguments, the same for equal ones */
-    /* Where it comes from, for derivations; filled in when a rule makes it. */
-    const struct tra_rule *rule; /* NULL: of the program itself */
-    int from;                    /* expression of this group that the rule matched, -1 */
-    int below[2];                /* for each input the input expression of `from` that it matched, -1 */
-    int made[2];                 /* the input expressions that the rule made, or found, for this one, -1 */
+    const struct tra_rule *rule; /* that made it; NULL: of the program itself */
+    int equality;                /* of the memo: the one for which it was made; -1: none */
 } tra_expr;
 
 /* Two expressions of one group that a rule proved equal: it made b of a. */
 typedef struct tra_equality {
     int a, b;
-    int below;   /* the expression of an input of a that the rule matched, -1 */
-    int made[2]; /* the expressions of b's inputs that it made, -1 */
+    int below[2]; /* the expressions of a's inputs that the rule matched, -1 */
+    int made[2];  /* the expressions of b's inputs that it made, -1 */
     const struct tra_rule *rule;
 } tra_equality;
 
@@ -63,8 +60,8 @@ static inline tra_expr *tra_memo_expr(const tra_node *n) { return (tra_expr *)n;
 /* Adds an expression: `proto` has op, arguments, name and in[] (each a node of some expression of this memo). Types it.
  * group: the group it is claimed to belong to, or -1 for that of an equal one, else a new one. Returns its number (an
  * equal one's if there is), or -1 when it does not type, or not as its group does (*why, may be NULL, gets the reason),
- * or when the memo is full (then `bounded` is set). A new one is last (number m->n - 1), its rule NULL and its numbers
- * of other expressions -1. May merge groups; tra_memo_rebuild restores congruence. */
+ * or when the memo is full (then `bounded` is set). A new one is last (number m->n - 1) and its rule
+ * NULL. May merge groups; tra_memo_rebuild restores congruence. */
 int tra_memo_add(tra_memo *m, const tra_node *proto, int group, const char **why);
 /* Restores congruence after merges: expressions that have become equal merge their groups, and only the first of them
  * stays in its group's list. */

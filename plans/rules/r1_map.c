@@ -58,8 +58,9 @@ static void past_tile(tra_rewriting *w, tra_expr *x, tra_expr *y, const tra_expr
  * other and that one: so a chain of n maps has as many compositions as it has parts, and not as many ways to come to
  * them. */
 static bool composed(const tra_memo *m, const tra_expr *x) {
-    return x->rule == &tra_rule_r1_2 && x->from >= 0 && x->below[0] >= 0 && is(m->v[x->from], TRA_OP_TRANSFORM) &&
-           is(m->v[x->below[0]], TRA_OP_TRANSFORM);
+    const tra_equality *q = x->equality >= 0 ? &m->equal[x->equality] : NULL;
+    return q && q->rule == &tra_rule_r1_2 && q->below[0] >= 0 && is(m->v[q->a], TRA_OP_TRANSFORM) &&
+           is(m->v[q->below[0]], TRA_OP_TRANSFORM);
 }
 
 static void compose_maps(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {

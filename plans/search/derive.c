@@ -52,17 +52,6 @@ static tra_placement pairs_of(const tra_node *join, const tra_choice *c) {
 
 static bool leaves_summands(const tra_choice *c) { return c->between.sites > 0 && tra_place_is_partial(&c->between); }
 
-const char *tra_choice_refused(const tra_memo *m, const tra_choice *c, char *why) {
-    const tra_node *n = &m->v[c->expr]->node, *j = join_of(m, c);
-    if (c->in[0].sites <= 1) return NULL;
-    tra_placed join = {.n = j, .in = {&c->in[0], &c->in[1]}};
-    const char *no = j ? rule_named("R2-6")->holds(&join, why) : NULL;
-    if (no || n->op != TRA_OP_AGG) return no;
-    tra_placement in = leaves_summands(c) || c->between.sites == 0 ? pairs_of(j, c) : c->between;
-    tra_placed agg = {.n = n, .in = {&in}, .out = &c->out};
-    return rule_named(leaves_summands(c) ? "R2-5" : "R2-4")->holds(&agg, why);
-}
-
 static void join_rules(const tra_node *j, const tra_choice *c, const tra_placement *const made[2], tra_str *out) {
     const tra_placement *l = &c->in[0], *r = &c->in[1];
     tra_placed x = {.n = j, .in = {l, r}};
@@ -135,72 +124,59 @@ static void choice_rules(const tra_memo *m, const tra_choices *all, int i, tra_s
     own_rules(n, c, is_moved(&c->in[0], made[0]), own);
 }
 
-/* ---- from one expression of a group to another ---------------------------------------------------------------- */
+/* ---- from the program's expressions to those of a plan ---------------------------------------------------------- */
 
 enum { DEEPEST = 6 };
 
+/* How an expression follows from the first one of its group: it was made of expression `from` (-1: it is the first, or
+ * none leads to it) by a rule (NULL: their inputs are in the same groups) that saw `below` in inputs (-1: none). */
+typedef struct proof {
+    int from, below[2];
+    const tra_rule *rule;
+} proof;
+
 static int first_of(const tra_memo *m, int x) { return m->group[tra_memo_find(m, m->v[x]->group)].expr[0]; }
 
-/* Are two expressions equal without a rule, since their inputs are in the same groups? */
 static bool congruent(const tra_memo *m, const tra_expr *x, const tra_expr *y) {
-    for (int i = 0; i < 2; i++) {
-        if ((x->in[i] < 0) != (y->in[i] < 0)) return false;
-        if (x->in[i] >= 0 && tra_memo_find(m, x->in[i]) != tra_memo_find(m, y->in[i])) return false;
-    }
-    return strcmp(x->text, y->text) == 0;
+    bool same = tra_memo_find(m, x->group) == tra_memo_find(m, y->group) && strcmp(x->text, y->text) == 0;
+    for (int i = 0; i < 2 && same; i++)
+        same = x->in[i] < 0 || y->in[i] < 0 ? x->in[i] < 0 && y->in[i] < 0
+                                            : tra_memo_find(m, x->in[i]) == tra_memo_find(m, y->in[i]);
+    return same;
 }
 
-/* A step on the way: to expression x, by a rule (NULL: congruence) that demands to see `below` in inputs (-1: none). */
-typedef struct leg {
-    int x, below[2];
-    const tra_rule *rule;
-} leg;
-
-/* The shortest way from the first expression of a group to `to` by the rules that were applied, last leg first; *n of
- * them. From malloc. */
-static leg *way(const tra_memo *m, int to, int *n) {
-    int count = 0, first = first_of(m, to), g = tra_memo_find(m, m->v[to]->group);
-    int *queue = tra_malloc((size_t)m->n * sizeof *queue), *from = tra_malloc((size_t)m->n * sizeof *from);
-    leg *by = tra_calloc((size_t)m->n, sizeof *by), *out = tra_calloc((size_t)m->n, sizeof *out);
-    for (int i = 0; i < m->n; i++) from[i] = -1;
-    queue[count++] = first;
-    from[first] = first;
-    for (int k = 0; k < count && from[to] < 0; k++) {
-        int x = queue[k];
+/* The proofs of all expressions, by the memo's equalities; from malloc. */
+static proof *proofs_of(const tra_memo *m) {
+    proof *v = tra_malloc((size_t)(m->n + 1) * sizeof *v);
+    bool *known = tra_calloc((size_t)m->n + 1, sizeof *known), more = true;
+    for (int x = 0; x < m->n; x++) {
+        v[x] = (proof){-1, {-1, -1}, NULL};
+        known[x] = first_of(m, x) == x;
+    }
+    while (more) {
+        more = false;
         for (int i = 0; i < m->nequal; i++) {
             const tra_equality *q = &m->equal[i];
-            int y = q->a == x ? q->b : q->b == x ? q->a : x;
-            if (from[y] >= 0) continue;
-            from[y] = x;
-            by[y] = q->a == x ? (leg){y, {q->below, -1}, q->rule} : (leg){y, {q->made[0], q->made[1]}, q->rule};
-            queue[count++] = y;
+            int from = known[q->a] ? q->a : q->b, to = known[q->a] ? q->b : q->a;
+            if (known[to] || !known[from]) continue;
+            more = known[to] = true;
+            const int *below = from == q->a ? q->below : q->made;
+            v[to] = (proof){from, {below[0], below[1]}, q->rule};
         }
-        for (int y = 0; y < m->n; y++) {
-            if (from[y] >= 0 || tra_memo_find(m, m->v[y]->group) != g || !congruent(m, m->v[x], m->v[y])) continue;
-            from[y] = x;
-            by[y] = (leg){y, {-1, -1}, NULL};
-            queue[count++] = y;
-        }
+        for (int y = 0; y < m->n && !more; y++)
+            for (int x = 0; x < m->n && !known[y]; x++)
+                if (known[x] && congruent(m, m->v[x], m->v[y])) v[y].from = x, more = known[y] = true;
     }
-    *n = 0;
-    if (from[to] < 0) out[(*n)++] = (leg){to, {-1, -1}, NULL};
-    for (int x = to; from[x] >= 0 && x != first; x = from[x]) out[(*n)++] = by[x];
-    free(queue);
-    free(from);
-    free(by);
-    return out;
+    free(known);
+    return v;
 }
 
-static void expr_rules(const tra_memo *m, int expr, int depth, tra_str *out) {
-    int n;
-    if (expr == first_of(m, expr) || depth == DEEPEST) return;
-    leg *v = way(m, expr, &n);
-    while (n-- > 0) {
-        for (int i = 0; i < 2; i++)
-            if (v[n].below[i] >= 0) expr_rules(m, v[n].below[i], depth + 1, out);
-        if (v[n].rule) add_name(out, v[n].rule->name);
-    }
-    free(v);
+static void expr_rules(const proof *v, int x, int depth, tra_str *out) {
+    if (v[x].from < 0 || depth == DEEPEST) return;
+    expr_rules(v, v[x].from, depth, out);
+    for (int i = 0; i < 2; i++)
+        if (v[x].below[i] >= 0) expr_rules(v, v[x].below[i], depth + 1, out);
+    if (v[x].rule) add_name(out, v[x].rule->name);
 }
 
 static void add_names(const tra_str *names, tra_str *out) {
@@ -216,11 +192,12 @@ static void add_names(const tra_str *names, tra_str *out) {
 tra_plan_rules tra_rules_of(const tra_memo *m, const tra_plan *p, const tra_choices *c, tra_arena *a) {
     tra_plan_rules r = {.op = tra_news(a, const char *, p->nops)};
     tra_str all = {0};
+    proof *proofs = proofs_of(m);
     for (int i = 0; i < p->nops; i++) r.op[i] = "";
     for (int i = 0; i < c->n; i++) {
         tra_str rules = {0}, join = {0}, own = {0};
-        if (c->v[i].join >= 0) expr_rules(m, c->v[i].join, 0, &rules);
-        expr_rules(m, c->v[i].expr, 0, &rules);
+        if (c->v[i].join >= 0) expr_rules(proofs, c->v[i].join, 0, &rules);
+        expr_rules(proofs, c->v[i].expr, 0, &rules);
         choice_rules(m, c, i, &join, &own);
         add_names(&join, &rules);
         add_names(&own, &rules);
@@ -232,6 +209,7 @@ tra_plan_rules tra_rules_of(const tra_memo *m, const tra_plan *p, const tra_choi
     }
     r.all = tra_arena_strndup(a, tra_str_get(&all), all.n);
     tra_str_free(&all);
+    free(proofs);
     return r;
 }
 
@@ -267,6 +245,7 @@ typedef struct deriving {
     tra_derivation *d;
     int cap;
     int *expr; /* by canonical group */
+    proof *proof;
     int nchoices;
     const tra_choice *choice;
     uint64_t digest;     /* of the last plan */
@@ -302,30 +281,27 @@ static void add_what(deriving *w, const char *text) { tra_str_printf(&w->what, "
  * at an expression of an input, that input is rewritten before. */
 static void rewrite(deriving *w, int to, int depth) {
     const tra_memo *m = w->m;
-    int g = tra_memo_find(m, m->v[to]->group), first = first_of(m, to), n;
-    if (to == first || depth == DEEPEST) return;
-    leg *v = way(m, to, &n);
-    while (n-- > 0) {
-        int below[2], kept[2];
-        for (int i = 0; i < 2; i++) {
-            below[i] = v[n].below[i] < 0 ? -1 : tra_memo_find(m, m->v[v[n].below[i]]->group);
-            kept[i] = below[i] < 0 ? -1 : w->expr[below[i]];
-            if (below[i] >= 0 && kept[i] != v[n].below[i]) rewrite(w, v[n].below[i], depth + 1);
-        }
-        tra_str text = {0};
-        tra_expr_print(m, w->expr[g] >= 0 ? w->expr[g] : first, w->expr, 3, &text);
-        w->expr[g] = v[n].x;
-        for (int i = 1; i >= 0; i--)
-            if (below[i] >= 0) w->expr[below[i]] = kept[i];
-        tra_str_add(&text, "  =  ");
-        tra_expr_print(m, v[n].x, w->expr, 3, &text);
-        if (v[n].rule) add_name(&w->rules, v[n].rule->name);
-        add_what(w, tra_str_get(&text));
-        tra_str_free(&text);
-        show(w, 0);
-        tra_str_free(&w->what); /* a relation that nothing needs yet: its consumer's step shows it */
+    const proof *p = &w->proof[to];
+    int g = tra_memo_find(m, m->v[to]->group), below[2], kept[2];
+    if (p->from < 0 || depth == DEEPEST) return;
+    rewrite(w, p->from, depth);
+    for (int i = 0; i < 2; i++) {
+        below[i] = p->below[i] < 0 ? -1 : tra_memo_find(m, m->v[p->below[i]]->group);
+        kept[i] = below[i] < 0 ? -1 : w->expr[below[i]];
+        if (below[i] >= 0 && kept[i] != p->below[i]) rewrite(w, p->below[i], depth + 1);
     }
-    free(v);
+    tra_str text = {0};
+    tra_expr_print(m, w->expr[g] >= 0 ? w->expr[g] : first_of(m, to), w->expr, 3, &text);
+    w->expr[g] = to;
+    for (int i = 1; i >= 0; i--)
+        if (below[i] >= 0) w->expr[below[i]] = kept[i];
+    tra_str_add(&text, "  =  ");
+    tra_expr_print(m, to, w->expr, 3, &text);
+    if (p->rule) add_name(&w->rules, p->rule->name);
+    add_what(w, tra_str_get(&text));
+    tra_str_free(&text);
+    show(w, 0);
+    tra_str_free(&w->what); /* a relation that nothing needs yet: its consumer's step shows it */
 }
 
 /* Appends a choice as text: "C: join(A, B, ..) of A at part(1) and B at part(0), result at part(0,1)". */
@@ -406,6 +382,7 @@ tra_status tra_derive(const tra_plans *plans, int which, const tra_plan_options 
     (void)e;
     *out = (tra_derivation){.memo = m};
     w.expr = tra_malloc(((size_t)m->ngroups + 1) * sizeof *w.expr);
+    w.proof = proofs_of(m);
     for (int g = 0; g < m->ngroups; g++) w.expr[g] = -1;
     add_what(&w, "the direct translation");
     if (plan_now(&w, 0, &direct, &made)) add_step(&w, direct, &made);
@@ -420,6 +397,7 @@ tra_status tra_derive(const tra_plans *plans, int which, const tra_plan_options 
     tra_str_free(&w.rules);
     tra_str_free(&w.what);
     free(w.expr);
+    free(w.proof);
     if (!o->fixed && !o->reproducible) { /* the rules say what they refused when they are asked once more */
         tra_memo *again = tra_memo_new(m->g, a);
         tra_rules_apply(again, NULL, o->without_rules, &out->refused);

@@ -34,9 +34,6 @@ typedef struct tra_plan_rules {
     const char **op, *all;
 } tra_plan_rules;
 tra_plan_rules tra_rules_of(const tra_memo *m, const tra_plan *p, const tra_choices *c, tra_arena *a);
-/* Why R2-4, R2-5 or R2-6 forbid a choice: its join where the inputs are, its aggregation where the tuples are. NULL:
- * they do not. why: room for 256 bytes. The search makes only what they allow; this is to check that. */
-const char *tra_choice_refused(const tra_memo *m, const tra_choice *c, char *why);
 /* An expression with its inputs written out a few levels deep, as the language would. expr: which one of each group;
  * NULL: the first. */
 void tra_expr_print(const tra_memo *m, int x, const int *expr, int depth, tra_str *out);

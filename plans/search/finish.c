@@ -237,8 +237,9 @@ static void cut_what_is_kept(finish *f) {
 
 /* The join of the program from which rules made this join; the join itself if that cannot be told. */
 static const tra_expr *origin(const tra_memo *m, const tra_expr *x) {
-    for (bool found = true; x->rule && found;) {
-        int from[3] = {x->from, x->below[0], x->below[1]};
+    for (bool found = true; x->rule && x->equality >= 0 && found;) {
+        const tra_equality *q = &m->equal[x->equality];
+        int from[3] = {q->a, q->below[0], q->below[1]};
         found = false;
         for (int i = 0; i < 3 && !found; i++) {
             found = from[i] >= 0 && from[i] < x->node.id && m->v[from[i]]->node.op == TRA_OP_JOIN;
