@@ -10,7 +10,7 @@
 #ifndef TRA_CODEC_H
 #define TRA_CODEC_H
 
-#include "store.h"
+#include "h5.h"
 
 /* Positions of the filters in a dataset's pipeline; -1: absent. */
 typedef struct tra_pipeline {

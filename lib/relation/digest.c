@@ -9,6 +9,7 @@
 #include "store_int.h"
 
 #include "../base/simd.h"
+#include "digest.h"
 
 #include <stdlib.h>
 #include <string.h>

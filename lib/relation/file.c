@@ -1,6 +1,8 @@
 /* file.c - opening a relation: which object of which file it is, and of which kind. */
 #include "store_int.h"
 #include "table_file.h"
+#include "dense.h"
+#include "store.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* labels_foreign.c - names of cells and genes, which AnnData, 10x and loom keep beside their matrices. */
 #include "labels.h"
 #include "scales.h"
-#include "table_int.h"
+#include "texts.h"
 
 #include <string.h>
 
@@ -14,7 +14,7 @@ static const tra_dim_labels *strings_at(tra_rel *r, const char *path, const char
     hid_t dset = H5Oopen(r->file, path, H5P_DEFAULT);
     if (dset >= 0 && H5Iget_type(dset) == H5I_DATASET && n <= TRA_SCALE_LABELS &&
         !tra_h5_missing_filter(dset, r->arena)) {
-        const tra_dictionary *d = tra_table_strings(r, dset);
+        const tra_dictionary *d = tra_h5_strings(r, dset);
         if (d && (n < 0 || d->n == n)) l = tra_dim_labels_of_strings(r->arena, name, d);
     }
     if (dset >= 0) H5Oclose(dset);

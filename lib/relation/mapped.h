@@ -16,7 +16,7 @@
 
 #include "../calculus/calculus.h"
 #include "cell.h"
-#include "store.h"
+#include "h5.h"
 
 /* For tra_write_options.mapped. The writer's type has one tuple. tra_writer_create writes all of it; there is no
  * put. */

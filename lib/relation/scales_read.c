@@ -2,7 +2,7 @@
 #include "labels.h"
 #include "scales.h"
 #include "decode.h"
-#include "table_int.h"
+#include "texts.h"
 
 #include <string.h>
 
@@ -122,7 +122,7 @@ static const tra_dim_labels *labels_of(tra_rel *r, hid_t scale, const char *name
     H5T_class_t class = H5Tget_class(type);
     H5Tclose(type);
     if (class == H5T_STRING) {
-        const tra_dictionary *d = tra_table_strings(r, scale);
+        const tra_dictionary *d = tra_h5_strings(r, scale);
         if (d) l = tra_dim_labels_of_strings(a, name, d);
     } else if (own && readable) {
         l = whole_labels(r, scale, name, n);

@@ -6,7 +6,7 @@
 #ifndef TRA_STAND_IN_H
 #define TRA_STAND_IN_H
 
-#include "store.h"
+#include "h5.h"
 
 /* What was done so that a file can be read. */
 typedef struct tra_stand_in {

@@ -5,35 +5,13 @@
 #include "codec.h"
 #include "decode.h"
 #include "stand_in.h"
-#include "store.h"
+#include "h5.h"
 #include "vfd.h"
 
 #include <stdatomic.h>
 
 /* Fails with "FILE:NAME: " and the message, which says what is wrong with the relation that is read. */
 #define TRA_REL_BAD(r, e, fmt, ...) tra_fail(e, TRA_INPUT, "%s:%s: " fmt, (r)->path, (r)->name, __VA_ARGS__)
-
-/* ---- geometry (layout.c): where the array of a key lies in the dataset ------------------------------------------ */
-
-typedef struct tra_geom {
-    tra_dims dims, chunk; /* extents and chunk of the dataset; at least one dimension */
-    bool tuple;           /* tuple layout */
-    int lead; /* dimensions that are keys and block nothing (chunk 1) come first, then one for each array dimension */
-    int8_t key[TRA_MAXDIM]; /* key dimension that counts the chunks along the dataset's dimension; -1: there is one
-                               chunk */
-    tra_dims grid;          /* chunks along each dimension */
-    int64_t nchunks;        /* chunks in the grid */
-    int64_t chunk_elements; /* elements of one chunk */
-} tra_geom;
-
-/* The geometry of a type; tra_geom_in: in the layout told. TRA_INPUT: sizes overflow. */
-TRA_MUSTUSE tra_status tra_geom_of(const tra_type *t, tra_geom *g, tra_err *e);
-TRA_MUSTUSE tra_status tra_geom_in(const tra_type *t, bool tuple, tra_geom *g, tra_err *e); /* in the layout told */
-/* TRA_INPUT if an array is too large for a chunk of HDF5 (4 GiB). */
-TRA_MUSTUSE tra_status tra_geom_fits(const tra_type *t, const tra_geom *g, tra_err *e);
-void tra_geom_offset(const tra_geom *g, const tra_dims *key,
-                     int64_t off[TRA_MAXDIM]); /* where the chunk of a key begins, in elements */
-int64_t tra_geom_chunk_number(const tra_geom *g, const tra_dims *key); /* its row-major position in grid */
 
 /* ---- HDF5 (h5.c) -------------------------------------------------------------------------------------------- */
 

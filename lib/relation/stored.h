@@ -30,7 +30,7 @@
 #define TRA_STORED_H
 
 #include "cell.h"
-#include "store.h"
+#include "h5.h"
 
 typedef enum tra_level { TRA_LEVEL_DENSE, TRA_LEVEL_SPARSE, TRA_LEVEL_SINGLETON } tra_level;
 

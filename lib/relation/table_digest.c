@@ -3,6 +3,7 @@
 #include "table_int.h"
 
 #include "../base/simd.h"
+#include "digest.h"
 
 #include <string.h>
 #include <xxhash.h>

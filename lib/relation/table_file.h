@@ -27,7 +27,8 @@
 #define TRA_TABLE_FILE_H
 
 #include "columns.h"
-#include "store.h"
+#include "h5.h"
+#include "digest.h"
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 
 #include "pack.h"
 #include "table_file.h"
+#include "texts.h"
 
 /* An array of a column in the file; a column has one or two. */
 typedef struct tra_table_part {
@@ -102,9 +103,6 @@ int64_t tra_table_header(const tra_table_form *f, int64_t v[4]);
 
 /* The names of the columns, in the relation's arena. TRA_INPUT: the attribute that lists them is missing or damaged. */
 TRA_MUSTUSE tra_status tra_table_read_order(tra_rel *r, const char ***names, int *n, tra_err *e);
-/* All strings of a dataset of one dimension, in the relation's arena; NULL: it has none, or is damaged. Under the HDF5
- * lock. */
-const tra_dictionary *tra_table_strings(tra_rel *r, hid_t dset);
 /* Categories: strings, or numbers as text. */
 const tra_dictionary *tra_table_categories(tra_rel *r, hid_t dset);
 /* The strings of rows as a dictionary, in which each stands once, in the order in which they first appear, and codes of

@@ -104,7 +104,7 @@ static void find_units(hid_t obj, tra_coltype *t, tra_arena *a) {
 /* Strings of rows, not as categories. null: which are NULL, or NULL. */
 static tra_status strings_column(tra_rel *r, hid_t obj, int i, const uint8_t *null, tra_column *c, tra_err *e) {
     tra_table_form *f = &r->table->form;
-    const tra_dictionary *rows = tra_table_strings(r, obj);
+    const tra_dictionary *rows = tra_h5_strings(r, obj);
     tra_dictionary *d;
     if (!rows) return bad_column(r, c->name, "its strings cannot be read", e);
     if (f->rows < 0) f->rows = rows->n;

@@ -214,7 +214,7 @@ static tra_status check_categories(tra_rel *r, int col, tra_err *e) {
     char *path = tra_asprintf("%.*s/categories", (int)(slash - p->path), p->path);
     tra_h5_enter();
     hid_t dset = H5Dopen2(r->file, path, H5P_DEFAULT);
-    const tra_dictionary *d = dset >= 0 ? tra_table_strings(r, dset) : NULL;
+    const tra_dictionary *d = dset >= 0 ? tra_h5_strings(r, dset) : NULL;
     if (dset >= 0) H5Dclose(dset);
     tra_h5_leave();
     free(path);

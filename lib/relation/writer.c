@@ -1,8 +1,9 @@
-/* writer.c - writing a relation: creating it, several processes, the commit. Arrays are in writer_arrays.c, attributes
- * in attributes.c. */
+/* writer.c - writing a relation: creating it, several processes, the commit. What differs between
+ * kinds is in their rows (tra_file_kind). */
 #include "scales.h"
 #include "store_int.h"
 #include "zfilter.h"
+#include "store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -147,12 +148,6 @@ static tra_status open_file(tra_writer *w, tra_err *e) {
     return TRA_OK;
 }
 
-tra_status tra_writer_reserve(const tra_writer *w, int fd, int64_t bytes, tra_err *e) {
-    if (bytes <= 0 || fallocate(fd, 0, 0, (off_t)bytes) == 0) return TRA_OK;
-    if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL) return TRA_OK;
-    return tra_fail_errno(e, TRA_RESOURCE, "cannot reserve %" PRId64 " bytes for %s", bytes, w->path);
-}
-
 static tra_status create(tra_writer *w, tra_err *e) {
     if (!w->whole) TRA_TRY(tra_writer_check_target(w, e));
     TRA_TRY(open_file(w, e));
@@ -214,6 +209,27 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
         tra_writer_abort(w);
     return s;
 }
+
+/* ---- arrays ----------------------------------------------------------------------------------------------------- */
+
+size_t tra_writer_scratch_bytes(const tra_writer *w) { return w->kind->put_scratch ? w->kind->put_scratch(w) : 0; }
+
+tra_status tra_writer_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e) {
+    return w->kind->put(w, ordinal, data, scratch, e);
+}
+
+uint64_t *tra_writer_sums(tra_writer *w) { return w->sums; }
+
+int64_t tra_writer_nsums(const tra_writer *w) {
+    return w->kind->facts ? w->type.cat->n * w->kind->facts(w)
+                          : 0; /* of tables the commit reads all that was written */
+}
+
+int64_t tra_writer_stored(const tra_writer *w) { return w->stored; }
+
+int tra_writer_fd(const tra_writer *w) { return w->fd; }
+
+bool tra_writer_reused(const tra_writer *w) { return w->reused; }
 
 /* ---- several processes ----------------------------------------------------------------------------------------- */
 

@@ -4,6 +4,8 @@
 #include "../../lib/relation/store_int.h"
 #include "../../lib/relation/zfilter.h"
 #include "relation.h"
+#include "../../lib/relation/store.h"
+#include "../../lib/relation/digest.h"
 
 enum { MOST = 1 << 16 }; /* bytes of an array that is read */
 

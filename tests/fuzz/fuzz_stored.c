@@ -4,6 +4,8 @@
 #include "../../lib/relation/rows.h"
 #include "../../lib/relation/stored_int.h"
 #include "relation.h"
+#include "../../lib/relation/store.h"
+#include "../../lib/relation/digest.h"
 
 enum { MOST = 1 << 20 }; /* bytes of a block that is read */
 

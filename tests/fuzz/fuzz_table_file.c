@@ -2,6 +2,7 @@
  * attributes, are changed, and sealed again. Opened, read to their end and checked. */
 #include "../../lib/relation/table_int.h"
 #include "bytes.h"
+#include "../../lib/relation/store.h"
 
 #include <signal.h>
 

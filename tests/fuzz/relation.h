@@ -4,6 +4,7 @@
 
 #include "../../lib/relation/store_int.h"
 #include "bytes.h"
+#include "../../lib/relation/store.h"
 
 #include <signal.h>
 

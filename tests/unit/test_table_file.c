@@ -2,6 +2,7 @@
 #include "../../lib/relation/table_file.h"
 #include "../../lib/relation/table_int.h"
 #include "check.h"
+#include "../../lib/relation/store.h"
 
 #include <math.h>
 #include <stdlib.h>

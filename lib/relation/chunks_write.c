@@ -1,6 +1,7 @@
-/* writer_arrays.c - writing arrays: padding to chunks, encoding, and putting bytes at their addresses. */
+/* chunks_write.c - writing arrays: padding to chunks, encoding, and putting bytes at their addresses. */
 #include "chunks.h"
 #include "zfilter.h"
+#include "dense.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,8 +110,6 @@ size_t tra_chunks_put_scratch(const tra_writer *w) {
     return w->codec.zstd ? 2 * n + tra_encode_room((size_t)w->chunk_bytes, w->size) : n;
 }
 
-size_t tra_writer_scratch_bytes(const tra_writer *w) { return w->kind->put_scratch ? w->kind->put_scratch(w) : 0; }
-
 static bool clipped(const tra_writer *w, int64_t ordinal, tra_dims *ext, tra_dims *chunk) {
     tra_catalog_ext(w->type.cat, ordinal, ext);
     chunk->n = ext->n;
@@ -165,10 +164,6 @@ tra_status tra_writer_allocate(tra_writer *w, int64_t ordinal, const tra_encoded
     return s;
 }
 
-tra_status tra_writer_write_at(tra_writer *w, int64_t addr, const void *bytes, int64_t len, tra_err *e) {
-    return tra_pwrite(w->fd, bytes, (size_t)len, addr, w->temp, e);
-}
-
 static size_t array_bytes(const tra_writer *w, int64_t ordinal) {
     return (size_t)tra_type_bytes(&w->type, ordinal).bound;
 }
@@ -198,10 +193,6 @@ static tra_status put_by_library(tra_writer *w, int64_t ordinal, const void *dat
     tra_h5_leave();
     w->sums[ordinal] = 1; /* written, but without a checksum */
     return s;
-}
-
-tra_status tra_writer_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e) {
-    return w->kind->put(w, ordinal, data, scratch, e);
 }
 
 tra_status tra_chunks_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e) {
@@ -255,17 +246,4 @@ tra_status tra_writer_store(tra_writer *w, int64_t ordinal, const void *chunk, t
     return TRA_OK;
 }
 
-uint64_t *tra_writer_sums(tra_writer *w) { return w->sums; }
-
-int64_t tra_writer_nsums(const tra_writer *w) {
-    return w->kind->facts ? w->type.cat->n * w->kind->facts(w)
-                          : 0; /* of tables the commit reads all that was written */
-}
-
-int64_t tra_writer_stored(const tra_writer *w) { return w->stored; }
-
 int64_t tra_writer_address(const tra_writer *w, int64_t ordinal) { return w->addr[ordinal]; }
-
-int tra_writer_fd(const tra_writer *w) { return w->fd; }
-
-bool tra_writer_reused(const tra_writer *w) { return w->reused; }
