@@ -2,7 +2,7 @@
  * attributes. And whether the target can be completed so. */
 #include "references.h"
 #include "scales.h"
-#include "stored_int.h"
+#include "door.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  */
 #include "../base/mix.h"
 #include "rows.h"
-#include "store_int.h"
+#include "geometry.h"
 
 #include "../base/simd.h"
 #include "digest.h"

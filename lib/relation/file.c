@@ -1,7 +1,6 @@
 /* file.c - opening a relation: which object of which file it is, and of which kind. */
-#include "store_int.h"
+#include "door.h"
 #include "table_file.h"
-#include "dense.h"
 #include "store.h"
 
 #include <errno.h>

@@ -127,7 +127,8 @@ TRA_MUSTUSE tra_status tra_writer_sync(tra_writer *w, tra_err *e); /* fsync, by 
  * to one target at the same time are in one new file, which appears with the commit of the last of them, or not at all
  * when one of them is aborted. */
 TRA_MUSTUSE tra_status tra_writer_commit(tra_writer *w, const char *digest, tra_err *e);
-/* The same for n writers whose relations appear together (tra_temps_commit): each file is renamed once, with all of its relations. note may be NULL; then there is no record if there is only one file. */
+/* The same for n writers whose relations appear together (tra_temps_commit): each file is renamed once, with all of its
+ * relations. note may be NULL; then there is no record if there is only one file. */
 TRA_MUSTUSE tra_status tra_writers_commit(tra_writer *const *w, const char *const *digests, int n,
                                           const tra_commit_note *note, tra_err *e);
 void tra_writer_abort(tra_writer *w); /* frees; the creator removes the temporary file */

@@ -40,9 +40,6 @@ bool tra_h5_exists(hid_t loc, const char *path); /* Do all links of the path exi
 
 /* Opens a file for reading. TRA_INPUT. */
 TRA_MUSTUSE tra_status tra_h5_open(const char *path, hid_t *file, tra_err *e);
-/* The relations of a file in alphabetical order, the first `most` of them (names.c). */
-void tra_h5_names(hid_t file, tra_arena *a, int most, tra_relation_names *out);
-
 /* Follows the links to *name in a file that is at path `at` (links.c). *name becomes the path of the object itself. If
  * a link leads to another file, *path becomes that file and *name the path in it, which may have further links; else
  * *path is NULL. False: the links form a circle. */
@@ -139,9 +136,6 @@ typedef struct tra_file_kind {
 /* Each array is a chunk of a dataset (reader.c, writer_arrays.c); levels, or a mapping that packs (stored_file.c);
  * one block of components, which is read as levels are (mapped.c); a table (table_write.c). */
 extern const tra_file_kind tra_kind_chunks, tra_kind_levels, tra_kind_components, tra_kind_table;
-
-/* The kind of an object of a file (names.c); NULL: it is no relation. */
-const tra_file_kind *tra_kind_of(hid_t object);
 
 /* ---- reader (file.c opens, reader.c reads) ---------------------------------------------------------------------- */
 
@@ -251,12 +245,6 @@ struct tra_writer {
     const struct tra_mapped *mapped;            /* not NULL: one block whose components are given (mapped.h) */
 };
 
-/* TRA_INPUT for a target that could not be completed: no HDF5 file, damaged, or with another kind of object where the
- * relation or its groups would be. Under the HDF5 lock. */
-TRA_MUSTUSE tra_status tra_writer_check_target(tra_writer *w, tra_err *e);
-/* Copies everything that the target of a new file holds besides its new relations (copy_others.c). Under the HDF5
- * lock. */
-TRA_MUSTUSE tra_status tra_new_file_copy_others(tra_new_file *f, tra_err *e);
 /* Parts of what describes a relation (attributes.c): the attributes of layout, cut sets and extents; of digest and
  * history; the tables of keys and extents. */
 bool tra_writer_put_cuts(tra_writer *w);

@@ -1,7 +1,7 @@
 /* writer.c - writing a relation: creating it, several processes, the commit. What differs between
  * kinds is in their rows (tra_file_kind). */
 #include "scales.h"
-#include "store_int.h"
+#include "door.h"
 #include "zfilter.h"
 #include "store.h"
 
