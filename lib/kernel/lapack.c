@@ -475,7 +475,7 @@ double tra_lapack_flops(tra_lapack f, const tra_dims *a, const tra_dims *b) {
 
 double tra_kernel_lapack_share(const tra_kernel *k, const tra_dims *a) {
     static const double shares[] = {[TRA_L_SOLVE] = 0.75,    [TRA_L_INVERSE] = 0.8, [TRA_L_DET] = 0.8,
-                                    [TRA_L_CHOLESKY] = 0.65, [TRA_L_EIGH_W] = 0.5,  [TRA_L_EIGH_V] = 0.9,
+                                    [TRA_L_CHOLESKY] = 0.65, [TRA_L_EIGH_W] = 0.27, [TRA_L_EIGH_V] = 0.9,
                                     [TRA_L_SVD_U] = 0.6,     [TRA_L_SVD_S] = 0.6,   [TRA_L_SVD_V] = 0.6};
     static const double QR = 0.6, HALF = 200; /* of few columns most is done by vectors */
     const tra_kernel *self = k, *const * step;

@@ -215,6 +215,7 @@ typedef struct held_bytes {
     int64_t spillable; /* bound of what cannot be read again from a file, and is spilled where it does not fit; */
     int64_t expected;  /* the same for results of the expected size */
     int64_t panels;    /* of a stage: bound of the panels of its results that wait in scratch (grow.h) */
+    int64_t touched;   /* what is expected to be in memory if there is room */
 } held_bytes;
 
 static void held_add(held_bytes *to, const held_bytes *x, int64_t times) {
@@ -222,6 +223,7 @@ static void held_add(held_bytes *to, const held_bytes *x, int64_t times) {
     to->least = tra_add_most(to->least, times * x->least);
     to->spillable = tra_add_most(to->spillable, times * x->spillable);
     to->expected = tra_add_most(to->expected, times * x->expected);
+    to->touched = tra_add_most(to->touched, times * x->touched);
 }
 
 /* Decides which exchanges overlap stages. Returns the bytes that this adds. */
@@ -303,11 +305,11 @@ static held_bytes held_of(const tra_plan *p, const walk *w, int i, int64_t here,
     if (tra_op_is(op->op, TRA_READS)) {
         int64_t least = held_of_input(p, i, here, w->threads, w->budget);
         bool once = tra_scan_is_whole(p, i) && !is_read_each_turn(p, i);
-        return (held_bytes){once ? least : here, least, 0, 0, 0};
+        return (held_bytes){once ? least : here, least, 0, 0, 0, is_read_each_turn(p, i) ? here : least};
     }
     if (!tra_op_is_stage(op) || op->op == TRA_PLAN_OUTPUT || tra_op_is_end_of_turn(op->op) || streams_out(p, &w->e, i))
         return (held_bytes){0};
-    return (held_bytes){here, here, takes->bound, takes->expected, 0};
+    return (held_bytes){here, here, takes->bound, takes->expected, 0, takes->expected};
 }
 
 /* If i is the first stage of a scan, the results of the other stages of the scan are held from now on, too. */
@@ -316,7 +318,7 @@ static void add_scan(const tra_plan *p, walk *w, int i) {
         tra_size takes;
         if (p->ops[j].orders.scan.first != i || streams_out(p, &w->e, j)) continue;
         int64_t here = result_here(p, &p->ops[j], w->of, &takes);
-        held_add(&w->now, &(held_bytes){here, here, takes.bound, takes.expected, 0}, 1);
+        held_add(&w->now, &(held_bytes){here, here, takes.bound, takes.expected, 0, takes.expected}, 1);
     }
 }
 
@@ -325,12 +327,17 @@ static void walk_stage(tra_plan *p, walk *w, int i, int64_t here, const tra_size
     int64_t mine = tra_op_memory(p, op, w->threads);
     op->predicted.least_memory = w->base + mine;
     w->least = tra_max64(w->least, w->base + mine);
+    double share = takes->bound > 0 ? (double)takes->expected / (double)takes->bound : 1;
     bool strips = op->orders.panel && !p->panels && tra_op_is(op->op, TRA_LOOPS);
     int64_t most = w->base + mine + op->orders.scan.reserved + (strips ? terms_room(op, w->of, w->budget) : 0) +
                    under_way(p, op, w->of, w->held[i].all > 0, here, w->threads, w->budget);
     w->during[i] =
-        (held_bytes){most + w->now.all, most + w->now.least, w->now.spillable, w->now.expected,
-                     streams_out(p, &w->e, i) ? tra_op_panels_bound(p, op, takes->bound, w->threads, w->budget) : 0};
+        (held_bytes){most + w->now.all,
+                     most + w->now.least,
+                     w->now.spillable,
+                     w->now.expected,
+                     streams_out(p, &w->e, i) ? tra_op_panels_bound(p, op, takes->bound, w->threads, w->budget) : 0,
+                     tra_add_most(w->now.touched, (int64_t)(share * (double)mine))};
     w->peak = tra_max64(w->peak, w->during[i].all);
     p->checkpointed = tra_max64(p->checkpointed, w->now.spillable);
 }
@@ -375,8 +382,11 @@ static void walk_op(tra_plan *p, walk *w, int i) {
 /* Peak memory of a site: at most the ceiling, unless that is less than what the plan needs. */
 static void predict_peak(tra_plan *p, const walk *w) {
     int64_t in_use = w->base + TRA_LEAST_BUDGET, most = p->memory > 0 ? tra_max64(p->memory, w->least) : INT64_MAX;
+    int64_t touched = 0;
     for (int i = 0; i < p->nops; i++) {
         in_use = tra_max64(in_use, w->during[i].least);
+        touched = tra_max64(touched, w->during[i].touched);
+        p->ops[i].predicted.touched = tra_min64(touched, most - w->base);
         p->ops[i].predicted.held = tra_min64(w->during[i].least, most);
         p->ops[i].predicted.cost.peak_memory = tra_min64(in_use, most);
     }

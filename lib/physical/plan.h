@@ -160,6 +160,7 @@ typedef struct tra_op_predicted {
     tra_cost cost;        /* of this operator alone */
     int64_t least_memory; /* ceiling of a site below which it cannot run (memory.h) */
     int64_t held;         /* what a site holds while it runs, at most the ceiling; 0: it is no stage */
+    int64_t touched;      /* memory for blocks that a site has used so far, as is expected */
     int64_t spill;        /* bound of the bytes that a site spills, of results that do not fit in memory, */
     int64_t spill_likely; /* and what is expected, by the bytes that results are expected to have */
     int64_t read;         /* INPUT, READALL: bytes of its file that are read in all, by whichever operators */

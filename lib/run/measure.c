@@ -1,4 +1,5 @@
 /* measure.c - how fast disk, network, BLAS and memory are here. */
+#include "../base/limits.h"
 #include "comm_int.h"
 #include "measure_int.h"
 
@@ -408,23 +409,40 @@ tra_status tra_measure_memory(const tra_comm *comm, int threads, double *rate, t
     return TRA_OK;
 }
 
-/* One worker's memory, again and again new. */
+typedef struct fresh {
+    char *at;
+    int64_t each; /* bytes of a worker */
+} fresh;
+
 static tra_status touch(void *ctx, int worker, int64_t item, tra_err *e) {
-    const tra_measure_work *w = ctx;
+    const fresh *f = ctx;
     (void)worker;
-    for (; tra_now() < w->until; w->done[item]++) {
-        char *p = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (p == MAP_FAILED) return tra_fail_errno(e, TRA_RESOURCE, "memory to measure with");
-        for (int64_t at = 0; at < ROOM; at += PAGE) ((volatile char *)p)[at] = 1;
-        munmap(p, ROOM);
-    }
+    (void)e;
+    for (int64_t at = 0; at < f->each; at += PAGE) ((volatile char *)f->at)[item * f->each + at] = 1;
     return TRA_OK;
 }
 
+/* Once, and as much as a run may take: what was free a moment ago comes faster, above all under a hypervisor that takes
+ * back what its guest does not use. Pages are as large as those of blocks. */
 tra_status tra_measure_touch(const tra_comm *comm, int threads, double *rate, tra_err *e) {
-    tra_measure_work w = {.done = tra_calloc((size_t)threads, sizeof *w.done)};
-    tra_status s = tra_measure_units(comm, touch, &w, threads, rate, e);
-    *rate *= ROOM;
-    free(w.done);
+    enum { MOST = 1 << 30, PART = 8, LEAST = 1 << 24 };
+    tra_comm machine = tra_comm_machine(comm);
+    int64_t room = tra_min64(MOST, tra_machine_memory(NULL) / PART) / machine.size;
+    tra_comm_free(&machine);
+    fresh f = {.each = tra_max64(LEAST, room / threads) / PAGE * PAGE};
+    size_t bytes = (size_t)(f.each * threads);
+    f.at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    tra_status s = f.at == MAP_FAILED ? tra_fail_errno(e, TRA_RESOURCE, "memory to measure with") : TRA_OK;
+    s = tra_comm_agree(comm, s, e);
+    if (s == TRA_OK) {
+        madvise(f.at, bytes, MADV_HUGEPAGE);
+        tra_comm_barrier(comm);
+        double from = tra_now();
+        s = tra_comm_agree(comm, tra_crew_run(threads, 0, threads, touch, &f, e), e);
+        best b = {0};
+        best_add(comm, &b, (double)bytes / (tra_now() - from));
+        *rate = best_share(comm, &b);
+    }
+    if (f.at != MAP_FAILED) munmap(f.at, bytes);
     return s;
 }

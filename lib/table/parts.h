@@ -36,6 +36,7 @@ typedef struct tra_arrange {
     const char *what; /* for messages: "by which rows are ordered"; */
     const char *name; /* of UNIQUE: "right", what they call the table */
     int64_t block;    /* a block's first row has the number of the block times this */
+    double kept;      /* FIRST: the share of the rows that is expected to be kept; 0: nothing is known */
 } tra_arrange;
 /* A map, or a join with an i64 array whose first element is the number of the block. */
 extern const tra_rows_ops tra_arrange_ops;

@@ -53,14 +53,10 @@ double tra_work_finding(const tra_kernel *k, const tra_type *l, const tra_type *
 tra_work tra_work_triangle(const tra_kernel *k, const tra_labels *x, const tra_type *t, const tra_catalog *out,
                            const tra_placement *place, const tra_mirror *mirror);
 
-/* rates.memory assumes that each operation reads two elements and writes one. Returns the share of these bytes that a
- * map moves: from a third, if it is expected to write little, to 1, if it writes as much as it reads. */
-double tra_map_passes(const tra_type *in, const tra_type *out);
-
 /* Seconds of so many operations on the busiest site: contractions of dense arrays at the rate of BLAS, the rest by
  * memory bandwidth and what the kernel takes of it. k: the kernel that does the work on operands of these types (r: of
- * a join, else NULL); NULL: sums. */
-double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *r, tra_dtype t, double busiest,
+ * a join, else NULL), whose results are of type `out`; NULL: sums. */
+double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *r, const tra_type *out, double busiest,
                         const tra_rates *rates);
 /* Seconds of an exchange in which the busiest site sends or receives so many bytes, `both` of them both ways. */
 double tra_network_seconds(const tra_rates *rates, double most, double both);

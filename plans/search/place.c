@@ -247,5 +247,5 @@ void tra_add_traffic(const search *s, spent *c, tra_traffic t, const tra_type *t
 void tra_add_work(const search *s, spent *c, tra_work w, const tra_kernel *k, const tra_node *n) {
     const tra_type *r = n->op == TRA_OP_JOIN ? &n->in[1]->type : NULL;
     c->flops += w.total;
-    c->seconds += tra_work_seconds(k, &n->in[0]->type, r, n->type.dtype, w.busiest, &s->o->rates);
+    c->seconds += tra_work_seconds(k, &n->in[0]->type, r, &n->type, w.busiest, &s->o->rates);
 }

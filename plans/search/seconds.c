@@ -66,8 +66,10 @@ double tra_network_seconds(const tra_rates *rates, double most, double both) {
 /* How many times longer a product takes than its operations by BLAS do at their best: narrow operands are packed for a
  * few operations on each element, and those of a vector take as long as they are read. 1 where nothing is narrow. */
 static double narrowness(const tra_kernel *k, const tra_dims *a, const tra_dims *b, double flops, double memory) {
-    enum { NARROW = 64, PACKED = 6 }; /* operations in whose time an element gets ready for them */
-    static const double PASS = 4;     /* elements that are read while a pass reads two and writes one */
+    /* operations in whose time an element gets ready for them; of blocks of SIDE rates tell; kernels of their own
+     * serve where all is very narrow */
+    static const double PACKED = 40, SIDE = 1000, NARROWEST = 3;
+    static const double PASS = 2.7; /* elements that are read while a pass reads two and writes one */
     tra_product p;
     double m[2][2] = {{1, 1}, {1, 1}}; /* extents of the labels of the left operand alone, and of the right one, ... */
     if (!tra_kernel_is_product(k, a, b, &p)) return 1; /* ... of those that are summed; and of those of all three */
@@ -77,16 +79,24 @@ static double narrowness(const tra_kernel *k, const tra_dims *a, const tra_dims 
             bool both = memchr(p.in[1 - o], p.in[o][d], (size_t)p.rank[1 - o]) != NULL;
             if (!both || !o) m[both || !kept][both ? kept : kept * o] *= (double)(o ? b : a)->v[d];
         }
-    double left = m[0][0], right = m[0][1], summed = m[1][0], least = fmin(left, fmin(right, summed));
+    double left = m[0][0], right = m[0][1], summed = m[1][0];
     double moved = left * summed + right * summed + left * right;
     double times = moved / PASS / (2 * fmax(1, left * right * summed)) * flops / memory;
-    if (least > 1 && least < NARROW) times = fmax(times, 1 + PACKED * (1 / left + 1 / right + 1 / summed));
+    if (fmin(left, fmin(right, summed)) > 1)
+        times =
+            fmax(times, fmin(NARROWEST, (1 + PACKED * (1 / left + 1 / right + 1 / summed)) / (1 + 3 * PACKED / SIDE)));
     return fmax(1, times);
 }
 
-double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *r, tra_dtype t, double busiest,
+/* Elements, or rows, that are expected. */
+static double expected_of(const tra_type *t) {
+    return t->bounded && t->entries ? (double)t->entries->all.expected : (double)tra_catalog_elements(t->cat);
+}
+
+double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *r, const tra_type *out, double busiest,
                         const tra_rates *rates) {
     static const double GATHERS = 5; /* gathers take as long as an operation on an entry; threads share them out */
+    tra_dtype t = out->dtype;
     size_t size = tra_dtype_size(t);
     double pace = k ? tra_kernel_pace(k) : 0;
     bool paced = rates->entries > 0 || rates->interpreted > 0; /* else by what is known of the machine */
@@ -95,7 +105,7 @@ double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *
     double share = k ? tra_kernel_lapack_share(k, &l->cat->bound) : 0; /* in f64, whatever the operands are */
     if (share > 0) return busiest / (share * rates->flops_f64);
     if (k && !held && (tra_kernel_props(k) & TRA_P_CONTRACTION)) {
-        enum { SLOWER = 3 }; /* than BLAS: integers, which run by loops or are converted for BLAS */
+        enum { SLOWER = 2 }; /* than BLAS: integers, which run by loops or are converted for BLAS */
         bool blas = tra_dtype_rows[t].blas;
         double rate = !blas ? rates->flops_f64 / SLOWER : size == 4 ? rates->flops_f32 : rates->flops_f64;
         double times = r ? narrowness(k, &l->cat->bound, &r->cat->bound, rate, rates->memory / (double)size) : 1;
@@ -103,17 +113,8 @@ double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *
     }
     double each = (double)size / rates->memory;
     if (held && r && k && !tra_kernel_rows(k) && rates->gathers > 0) each = fmax(each, GATHERS / rates->gathers);
-    return busiest * each * (k ? tra_kernel_passes(k, held) : 1);
-}
-
-/* Elements, or rows, that are expected. */
-static double expected_of(const tra_type *t) {
-    return t->bounded && t->entries ? (double)t->entries->all.expected : (double)tra_catalog_elements(t->cat);
-}
-
-double tra_map_passes(const tra_type *in, const tra_type *out) {
-    double read = expected_of(in), written = expected_of(out);
-    return written < read ? (1 + 2 * written / read) / 3 : 1;
+    double read = expected_of(l), written = expected_of(out);
+    return busiest * each * (k ? tra_kernel_passes(k, held, t, r ? 1 : fmin(1, written / read)) : 1);
 }
 
 /* Seconds for adding up the sums of a tree: each but one is read and added to another, which is read and written. */
@@ -122,6 +123,14 @@ static double tree_seconds(const tra_plan *p, const tra_op *op, const tra_rates 
     tra_tree t = tra_op_tree(p, op);
     double bytes = (double)tra_type_bytes_all(&op->type).expected;
     return PASSES * (double)(tra_max64(1, tra_min64(t.leaves, t.n)) - 1) * bytes / p->sites / rates->memory;
+}
+
+/* How many pairs of blocks meet in a join. */
+static double pairs_of(const tra_plan *p, const tra_op *op) {
+    const tra_catalog *l = p->ops[op->in[0]].type.cat, *r = p->ops[op->in[1]].type.cat;
+    double pairs = (double)l->n * (double)r->n;
+    for (int i = 0; i < op->what.joinl.n; i++) pairs /= (double)tra_max64(1, l->frontier.v[op->what.joinl.v[i]]);
+    return pairs;
 }
 
 /* Seconds for sums of stored arrays that are held by their entries: with each term but the first a new block is made of
@@ -134,31 +143,34 @@ static double growth_seconds(const tra_plan *p, const tra_op *op, const tra_rate
     if (!in || !tra_op_grows(op)) return 0;
     bool composed = !op->what.partial && tra_kernel_rest(op->what.agg); /* a map of the sum, which is as large as all */
     double bytes = (double)tra_type_bytes_all(composed && !join ? &in->type : &op->type).expected;
-    double terms = (double)in->type.cat->n / (double)tra_max64(1, op->type.cat->n) / tra_place_summands(&op->place);
-    if (join) terms *= (double)p->ops[op->in[1]].type.cat->n;
-    for (int i = 0; join && i < op->what.joinl.n; i++) terms /= (double)in->type.cat->frontier.v[op->what.joinl.v[i]];
+    double terms = join ? pairs_of(p, op) : (double)in->type.cat->n;
+    terms /= (double)tra_max64(1, op->type.cat->n) * tra_place_summands(&op->place);
     return PASSES * fmax(0, terms - 1) / 2 * bytes / p->sites / rates->memory;
 }
 
 /* Seconds for the entries that a product makes, besides its flops: each is found among the places of its row, put in
- * order and written. BYTES: what memory moves meanwhile; a uniform matrix with 1e8 entries in its product with itself
- * took 40 ns for each. Where one operand is dense, the result has more entries than the other one only where the dense
- * one adds a label; ADDED: the bytes for each of these. */
+ * order and written, and so is each row of each pair of blocks, whatever the memory's rate. Where one operand is dense,
+ * the result has more entries than the other one only where the dense one adds a label; ADDED: the bytes that memory
+ * moves in the time of each. */
 static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
-    enum { BYTES = 200, ADDED = 300 };
+    static const double ENTRY = 2e-8, ROW = 1.6e-7;
+    enum { ADDED = 300 };
     if (!op->what.join || op->type.columns || !tra_is_held(&op->type)) return 0;
     double made = (double)tra_type_entries(&op->type).expected;
     const tra_type *in[2] = {&p->ops[op->in[0]].type, &p->ops[op->in[1]].type};
     bool both = tra_is_held(in[0]) && tra_is_held(in[1]);
     if (both ? !tra_kernel_meets_entries(op->what.join) : tra_kernel_pace(op->what.join) > 0) return 0;
     if (!both) made -= (double)tra_type_entries(in[tra_is_held(in[0]) ? 0 : 1]).expected;
-    return (both ? BYTES : ADDED) * fmax(0, made) / p->sites / rates->memory;
+    if (!both) return ADDED / rates->memory * fmax(0, made) / p->sites;
+    double each = (double)tra_type_entries(in[0]).expected / (double)tra_max64(1, in[0]->cat->n);
+    double rows = in[0]->cat->bound.n > 1 ? fmin(each, (double)in[0]->cat->bound.v[0]) : 1;
+    return (ENTRY * made + ROW * rows * pairs_of(p, op)) / p->sites;
 }
 
 /* Seconds for blocks beyond the first, however small: those of a stage are planned, queued, and found by a worker;
  * those of files are looked up, checked and noted besides. */
 static double blocks_seconds(const tra_plan *p, const tra_op *op) {
-    static const double READ = 4e-6, MADE = 2e-6, WRITTEN = 1.5e-5;
+    static const double READ = 4e-6, MADE = 2e-6, WRITTEN = 2.2e-5;
     double more = fmax(0, (double)op->type.cat->n / p->sites - 1);
     if (op->op == TRA_PLAN_OUTPUT) return WRITTEN * more;
     if (op->predicted.cost.disk_read.expected > 0) return READ * more;
@@ -169,7 +181,7 @@ static double blocks_seconds(const tra_plan *p, const tra_op *op) {
  * of one site does that. */
 static double export_seconds(const tra_op *op, const tra_rates *rates) {
     static const char *const binary[] = {".npy", ".npz", ".raw", ".h5ad", ".h5"};
-    static const double VALUE = 4e-8, REAL = 8e-8; /* digits of real numbers are many */
+    static const double WHOLE = 2e-8, STRING = 4.5e-8, REAL = 9.5e-8; /* digits of real numbers are many */
     const char *to = op->op == TRA_PLAN_OUTPUT ? op->what.target : NULL;
     double rows = expected_of(&op->type), bytes = (double)tra_type_bytes_all(&op->type).expected, seconds = 0;
     size_t n = to ? strlen(to) : 0;
@@ -180,8 +192,8 @@ static double export_seconds(const tra_op *op, const tra_rates *rates) {
     }
     const tra_schema *s = op->type.columns;
     for (int c = 0; s && c < s->n; c++)
-        seconds += VALUE + (s->v[c].type == TRA_COL_F64 || s->v[c].type == TRA_COL_F32 ? REAL : 0);
-    if (!s) seconds = VALUE + (tra_dtype_rows[op->type.dtype].blas ? REAL : 0);
+        seconds += tra_coltype_is_coded(s->v[c].type) ? STRING : tra_coltype_is_float(s->v[c].type) ? REAL : WHOLE;
+    if (!s) seconds = tra_dtype_is_float(op->type.dtype) ? REAL : WHOLE;
     return rows * seconds;
 }
 
@@ -229,27 +241,37 @@ int *tra_plan_runs_in(const tra_plan *p) {
 
 /* Seconds for a table that is written: statistics of each value, and the dictionaries, one string after the other. */
 static double table_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
-    static const double STRING = 3e-7, VALUE = 240; /* bytes of results that are made in the same time */
+    static const double STRING = 1.3e-7, MADE = 3.5e-7; /* from a file, and made by the program */
+    static const double VALUE = 160;                    /* bytes of results that are made in the same time */
     double strings = 0;
     if (op->op != TRA_PLAN_OUTPUT || !op->type.columns) return 0;
     for (int c = 0; c < op->type.columns->n; c++) {
         const tra_column *x = &op->type.columns->v[c];
-        if (tra_coltype_is_coded(x->type) && x->dict) strings += (double)x->dict->n;
+        if (tra_coltype_is_coded(x->type) && x->dict) strings += (x->file ? STRING : MADE) * (double)x->dict->n;
     }
     double values = expected_of(&op->type) * op->type.columns->n;
-    return STRING * strings + VALUE * values / p->sites / rates->memory;
+    return strings + VALUE * values / p->sites / rates->memory;
 }
 
 /* Seconds of an operator's work by the rate of its kernel. */
 static double kernel_seconds(const tra_plan *p, const tra_op *o, const tra_rates *rates) {
     double work = o->predicted.cost.flops_max;
-    if (o->in[0] < 0) return tra_work_seconds(NULL, &o->type, NULL, o->type.dtype, work, rates);
+    if (o->in[0] < 0) return tra_work_seconds(NULL, &o->type, NULL, &o->type, work, rates);
     const tra_type *l = &p->ops[o->in[0]].type, *r = o->in[1] >= 0 ? &p->ops[o->in[1]].type : NULL;
     const tra_kernel *k = o->what.join ? o->what.join : o->op == TRA_PLAN_MAP ? o->what.map : NULL;
-    if (o->op == TRA_PLAN_MAP && tra_kernel_lapack_share(k, &l->cat->bound) == 0)
-        work *= tra_map_passes(l, &o->type) * tra_kernel_order_share(k, l, &o->type);
+    if (o->op == TRA_PLAN_MAP) work *= tra_kernel_order_share(k, l, &o->type);
     if (o->what.join) work *= tra_kernel_rows_share(k, l, r, tra_ceil_div(o->type.cat->n, p->sites));
-    return tra_work_seconds(k, l, r, o->type.dtype, work, rates);
+    return tra_work_seconds(k, l, r, &o->type, work, rates);
+}
+
+/* Seconds for rows of a dense join of operands that have other labels each: each is begun by itself. */
+static double rows_seconds(const tra_plan *p, const tra_op *o) {
+    static const double ROW = 8e-8;
+    int n = o->type.cat->bound.n;
+    if (o->op != TRA_PLAN_JOIN || o->type.layout || o->type.columns || n == 0) return 0;
+    bool same = p->ops[o->in[0]].type.cat->bound.n == n && p->ops[o->in[1]].type.cat->bound.n == n;
+    double elements = (double)tra_catalog_elements(o->type.cat), row = (double)o->type.cat->bound.v[n - 1];
+    return same || row <= 1 ? 0 : ROW * elements / row / p->sites;
 }
 
 /* Seconds to begin and end a stage of a loop, with next to nothing to do; on several sites these agree on it. */
@@ -263,7 +285,7 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
     enum { NETWORK, DISK, WORK, PARTS };
     double(*spent)[PARTS] = tra_calloc((size_t)p->nops, sizeof *spent); /* of the stage that ends here */
     int *at = tra_plan_runs_in(p);
-    int64_t spilled = 0;
+    int64_t spilled = 0, touched = 0;
     p->cost.seconds = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
@@ -276,10 +298,11 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         s[DISK] += spill_seconds(o, &spilled, rates) + again_seconds(p, i, rates);
         s[WORK] += kernel_seconds(p, o, rates) + tree_seconds(p, o, rates) + growth_seconds(p, o, rates) +
                    entries_seconds(p, o, rates) + table_seconds(p, o, rates) + blocks_seconds(p, o) +
-                   export_seconds(o, rates) + turn_seconds(p, o);
+                   export_seconds(o, rates) + rows_seconds(p, o) + turn_seconds(p, o);
         /* memory is touched for the first time when more is held than ever before */
-        if (rates->touch > 0 && i > 0)
-            s[WORK] += (double)(c->peak_memory - p->ops[i - 1].predicted.cost.peak_memory) / rates->touch;
+        double fresh = (double)(o->predicted.touched - touched) / tra_op_times(p, o); /* also in a loop: once */
+        if (rates->touch > 0) s[WORK] += fresh / rates->touch;
+        touched = o->predicted.touched;
     }
     free(at);
     /* an exchange that overlaps a stage: its work is done while that stage runs, so its time is part of the stage's too

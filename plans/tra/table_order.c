@@ -1,7 +1,9 @@
 /* table_order.c - order, distinct and limit, of tables in one block and of tables in parts; and numbers of rows. */
+#include <math.h>
 #include <string.h>
 
 #include "lower.h"
+#include "table_estimates.h"
 #include "table_parts.h"
 
 /* ---- order -------------------------------------------------------------------------------------------------- */
@@ -71,11 +73,17 @@ static tra_node *distinct_parts(tra_table_builder *w, const tra_part_keys *k, co
     tra_arrange x = {.in = s, .out = keys, .from = from, .n = k->n, .column = k->column, .keep = TRA_ARRANGE_FIRST};
     x.number = -1;
     x.what = "by which rows are distinct";
+    double rows = fmax(1, (double)tra_type_entries(&w->in->type).expected),
+           blocks = fmax(1, (double)w->in->type.cat->n);
+    double all_kept = tra_table_groups_expected(keys, k->n, NULL, rows) / rows;
+    double kept = fmax(all_kept, tra_table_groups_expected(keys, k->n, NULL, rows / blocks) * blocks / rows);
+    x.kept = kept;
     tra_node *first = tra_table_sort_blocks(w, w->in, &x, tra_arena_printf(a, "first of each %s, numbered", k->text));
     const int *all = tra_table_counting(a, k->n, k->n);
     tra_part_keys by = {k->n, all, NULL, k->text};
     x.in = keys;
     x.column = all;
+    x.kept = all_kept / kept;
     x.out = tra_table_subschema(a, keys, 1, all + k->n, false);
     x.from = all + k->n;
     tra_node *numbers = tra_table_sort_blocks(w, tra_table_make_parts(w, first, &by, d), &x,
@@ -94,7 +102,7 @@ static tra_node *distinct_parts(tra_table_builder *w, const tra_part_keys *k, co
                                                .dtype = TRA_F64,
                                                .rows = TRA_ROWS_SAME,
                                                .counts = true,
-                                               .share = TRA_SHARE_ASSUMED,
+                                               .share = all_kept,
                                                .divides = true,
                                                .flops = 4,
                                                .ops = &tra_place_ops,

@@ -82,6 +82,7 @@ tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_ar
     tra_arrange *own = tra_new(w->b->arena, tra_arrange);
     *own = *x;
     own->block = tra_max64(1, in->type.cat->bound.v[0]);
+    double kept = x->keep == TRA_ARRANGE_FIRST && x->kept > 0 ? x->kept : TRA_SHARE_ASSUMED;
     bool numbered = is_numbered(x), fewer = x->matching || x->keep == TRA_ARRANGE_FIRST || x->top > 0;
     tra_node *numbers = numbered ? tra_table_block_numbers(w, in) : NULL;
     if (numbered && !numbers) return NULL;
@@ -93,7 +94,7 @@ tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_ar
                            .dtype = TRA_F64,
                            .rows = TRA_ROWS_SAME,
                            .counts = fewer,
-                           .share = x->keep == TRA_ARRANGE_FIRST || x->top > 0 ? TRA_SHARE_ASSUMED : 1,
+                           .share = x->keep == TRA_ARRANGE_FIRST || x->top > 0 ? kept : 1,
                            .divides = true,
                            .flops = TRA_SORT_FLOPS,
                            .ops = &tra_arrange_ops,
