@@ -55,8 +55,6 @@ static tra_status find_machines(tra_arena *a, tra_ask_machine **v, int *n, tra_e
     return TRA_OK;
 }
 
-static const double MARGIN = 1.35; /* of memory for blocks, where a plan rests on estimates */
-
 /* ---- points ----------------------------------------------------------------------------------------------------- */
 
 /* Plans for a ceiling (0: none). *fits: that ceiling will do; *least: one that is said to. */
@@ -83,7 +81,7 @@ static tra_status plan(asking *x, tra_point *p, int64_t ceiling, bool *fits, int
         const tra_plan *q = job.plan;
         int64_t base = tra_memory_base(q, p->threads), of_plan = q->least_memory;
         if (tra_plan_memory_estimated(q)) /* results may be larger than what is reserved for them */
-            of_plan = base + (int64_t)(MARGIN * (double)(of_plan - base));
+            of_plan = tra_least_with_margin(of_plan, base);
         int64_t checked = tra_buffer_checked() + (p->sites > 1 ? TRA_PROCESS_MPI - TRA_PROCESS : 0);
         *least = tra_max64(tra_max64(of_plan, q->planning), tra_max64(made.least, checked));
         *least = tra_max64(*least, tra_outputs_least(job.program.graph, base));

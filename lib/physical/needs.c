@@ -42,8 +42,14 @@ const char *tra_plan_memory_estimated(const tra_plan *p) {
     return NULL;
 }
 
+int64_t tra_least_with_margin(int64_t least, int64_t base) {
+    static const double MARGIN = 1.35;
+    return base + (int64_t)(MARGIN * (double)tra_max64(0, least - base));
+}
+
 char *tra_least_text(int64_t least, int64_t base, const char *estimated, const char *what, char buf[TRA_LEASTTEXT]) {
     char ceiling[TRA_CEILINGTEXT];
+    if (estimated) least = tra_least_with_margin(least, base);
     snprintf(buf, TRA_LEASTTEXT, "%s%s%s%s%s", estimated ? "about " : "", tra_ceiling_text(least, what, ceiling),
              !estimated   ? ""
              : *estimated ? ", by an estimate of the entries of "

@@ -11,6 +11,7 @@ void tra_engine_set_zero_divisions(tra_engine *g, tra_zero_divisions *zero_divis
     g->zero_divisions = zero_divisions;
 }
 
+bool tra_engine_starved(const tra_engine *g) { return g->starved; }
 int tra_engine_threads(const tra_engine *g) { return g->threads; }
 
 void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx) {

@@ -79,6 +79,8 @@ struct tra_unit {
 tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e); /* NULL when threads cannot be started */
 void tra_engine_free(tra_engine *g);
 int tra_engine_threads(const tra_engine *g);
+/* Has a task failed since it had no memory when no other task could give any back? Of fewer workers each has more. */
+bool tra_engine_starved(const tra_engine *g);
 /* Seconds of wall-clock time so far in which some worker computed: ran a task, or computed an input. Without reading.
  */
 double tra_engine_computed_seconds(tra_engine *g);

@@ -48,6 +48,7 @@ struct tra_engine {
     pthread_mutex_t kept_lock;
     tra_shared_work *shared; /* of which pieces may be left */
     bool stop;               /* the threads are to end */
+    bool starved;            /* a task had no memory, and all others waited for memory too */
     atomic_bool failed;      /* the stage has failed; the pool asks without the lock */
     tra_err err;
     int64_t failed_at; /* when failed: units with a lesser number go on */

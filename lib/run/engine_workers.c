@@ -278,6 +278,7 @@ tra_status tra_engine_retry(tra_worker *w, tra_engine_fn *fn, void *ctx, tra_err
         if (s == TRA_RESOURCE && !last && !g->failed) tra_wait_briefly(&g->freed, &g->lock);
     }
     if (mine) g->now.retrying = false;
+    g->starved |= mine && last && s == TRA_RESOURCE;
     if (needy) {
         (void)tra_track_do(w->track, before);
         g->now.short_of_memory--;

@@ -68,7 +68,7 @@ double tra_network_seconds(const tra_rates *rates, double most, double both) {
 static double narrowness(const tra_kernel *k, const tra_dims *a, const tra_dims *b, double flops, double memory) {
     /* operations in whose time an element gets ready for them; of blocks of SIDE rates tell; kernels of their own
      * serve where all is very narrow */
-    static const double PACKED = 40, SIDE = 1000, NARROWEST = 3;
+    static const double PACKED = 40, SIDE = 1000, NARROWEST = 5;
     static const double PASS = 2.7; /* elements that are read while a pass reads two and writes one */
     tra_product p;
     double m[2][2] = {{1, 1}, {1, 1}}; /* extents of the labels of the left operand alone, and of the right one, ... */
@@ -268,7 +268,7 @@ static double kernel_seconds(const tra_plan *p, const tra_op *o, const tra_rates
 static double rows_seconds(const tra_plan *p, const tra_op *o) {
     static const double ROW = 8e-8;
     int n = o->type.cat->bound.n;
-    if (o->op != TRA_PLAN_JOIN || o->type.layout || o->type.columns || n == 0) return 0;
+    if (o->op != TRA_PLAN_JOIN || tra_kernel_rows(o->what.join) || o->type.layout || n == 0) return 0;
     bool same = p->ops[o->in[0]].type.cat->bound.n == n && p->ops[o->in[1]].type.cat->bound.n == n;
     double elements = (double)tra_catalog_elements(o->type.cat), row = (double)o->type.cat->bound.v[n - 1];
     return same || row <= 1 ? 0 : ROW * elements / row / p->sites;

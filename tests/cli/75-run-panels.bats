@@ -247,7 +247,16 @@ advised() {
     status 4 tra run -q --threads 1 --memory 30M p.tra
     grep -q '^tra: p.tra:[34]: [CS]: out of block memory: ' <<<"$output"
     # what is queued leaves room for results that are larger than was estimated
-    for mib in 32 36 38 40; do status 0 tra run -q --threads 1 --memory ${mib}M p.tra; done
+    for mib in 32 38; do status 0 tra run -q --threads 1 --memory ${mib}M p.tra; done
+    cp C.h5 one.h5
+    # two workers have no room beside each other: one goes on
+    status 0 tra run --threads 2 --memory 36M p.tra
+    has "one thread goes on"
+    status 0 tra diff --rtol 1e-12 C.h5 one.h5
+    # what is said to do has room for results that are larger
+    status 4 tra run -q --threads 1 --memory 24M p.tra
+    least=$(sed -n 's/.*that would do is about .*(--memory \([0-9]*M\)).*/\1/p' <<<"$output")
+    status 0 tra run -q --threads 1 --memory "$least" p.tra
 }
 
 @test "a worker that has no result to add to needs no room for sums" {
