@@ -181,9 +181,7 @@ static void make_plans(finding *f, const tra_plan_options *o, bool fit, tra_aren
     out->choices = choices;
     out->planned = planning(f, o);
     for (int i = 0; i < f->npasses; i++) f->pass[i].bytes.all = out->planned;
-    for (int i = 0; i < f->n && o->trace; i++)
-        tra_str_printf(o->trace, "plan %d: %.6g %s; joins: %s\n", i + 1, tra_cost_scalar(&f->v[i].cost, o->cost),
-                       o->cost == TRA_COST_TIME ? "s" : "floats", f->v[i].strategy);
+    for (int i = 0; i < f->n; i++) tra_trace_plan(o, i, f->n, &f->v[i].cost, f->v[i].strategy);
     for (int i = 0; i < f->n; i++) {
         if (o->first > 0 && i >= o->first && i + 1 != o->also) continue;
         out->v[i] = tra_finish_plan(f->v[i].s, &f->v[i].x, a, &choices[i]);

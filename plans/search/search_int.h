@@ -302,6 +302,8 @@ bool tra_direct(search *s, const int *expr, int *implementation);
 void tra_trace_group(const search *s, int g);
 /* The cheapest of n sets for all outputs. */
 void tra_trace_sets(const search *s, int n, const entry *v);
+/* Plan i of n, by its exact cost. */
+void tra_trace_plan(const tra_plan_options *o, int i, int n, const tra_cost *c, const char *strategy);
 
 /* ---- finish.c ---------------------------------------------------------------------------------------------------- */
 

@@ -26,8 +26,8 @@ static void add_place(const search *s, const char *before, int place, tra_str *o
     tra_str_add(out, place == ANY ? "its file" : tra_place_text(&s->places.v[place], buf, sizeof buf));
 }
 
-static void add_cost(const search *s, double scalar, tra_str *out) {
-    if (s->o->cost == TRA_COST_TRA)
+static void add_cost(const tra_plan_options *o, double scalar, tra_str *out) {
+    if (o->cost == TRA_COST_TRA)
         tra_str_printf(out, "%.6g floats", scalar);
     else
         tra_str_printf(out, "%.3g ms", 1e3 * scalar);
@@ -66,7 +66,7 @@ void tra_trace_group(const search *s, int g) {
     for (int i = 0; i < x->nentries && i < SHOWN; i++) {
         const implementation *m = s->supplies.v[x->entries[i].supply[g]].m;
         tra_str_add(&line, "  ");
-        add_cost(s, x->entries[i].s.scalar, &line);
+        add_cost(s->o, x->entries[i].s.scalar, &line);
         tra_str_printf(&line, ": variant %d", (int)(m->f - x->f) + 1);
         for (int k = 0; k < 2 && m->f->in[k] >= 0; k++) {
             tra_str_printf(&line, "%s%d", k ? ", " : " of ", m->f->in[k]);
@@ -85,7 +85,7 @@ void tra_trace_sets(const search *s, int n, const entry *v) {
     for (int i = 0; i < n && i < SHOWN; i++) {
         tra_str line = {0};
         tra_str_printf(&line, "set %d: ", i + 1);
-        add_cost(s, v[i].s.scalar, &line);
+        add_cost(s->o, v[i].s.scalar, &line);
         add_line(out, &line);
         for (int g = 0; g < v[i].n; g++) {
             const supply *x = &s->supplies.v[v[i].supply[g]];
@@ -97,9 +97,22 @@ void tra_trace_sets(const search *s, int n, const entry *v) {
                 add_place(s, k == x->own ? ", read at " : ", demanded at ", x->demand[k], &line);
             }
             double own = s->supplies.score[v[i].supply[g]].scalar;
-            if (own > 0) tra_str_add(&line, ": "), add_cost(s, own, &line);
+            if (own > 0) tra_str_add(&line, ": "), add_cost(s->o, own, &line);
             add_line(out, &line);
         }
     }
     if (n > SHOWN) tra_str_printf(out, "and %d sets more\n", n - SHOWN);
+}
+
+void tra_trace_plan(const tra_plan_options *o, int i, int n, const tra_cost *c, const char *strategy) {
+    tra_str line = {0};
+    if (!o->trace || i > SHOWN) return;
+    if (i == SHOWN) {
+        tra_str_printf(o->trace, "and %d plans more\n", n - SHOWN);
+        return;
+    }
+    tra_str_printf(&line, "plan %d: ", i + 1);
+    add_cost(o, tra_cost_scalar(c, o->cost), &line);
+    tra_str_printf(&line, "; joins: %s", strategy);
+    add_line(o->trace, &line);
 }

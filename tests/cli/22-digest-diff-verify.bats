@@ -320,8 +320,7 @@ assert r["elements"] == 1320' "$output" || return
 
 @test "diff: a missing operand is status 3" {
     tra gen -q --shape 3 -o a.h5
-    status 3 tra diff a.h5 missing.h5
-    has "missing.h5"
+    told 3 tra diff a.h5 missing.h5
     status 2 tra diff a.h5
 }
 
@@ -365,8 +364,7 @@ with open(sys.argv[1], "r+b") as b:
         is false json relations.0.ok
         is "[1, 2]" json relations.0.damaged.0.key
         is "[3, 0]" json relations.0.damaged.1.key
-        status 3 tra digest a.h5
-        has "chunk <1,2>"
+        told 3 tra digest a.h5
         status 3 tra info --stats a.h5
         status 3 tra diff a.h5 a.h5
     done

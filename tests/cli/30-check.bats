@@ -12,8 +12,7 @@ load helper
     status 0 tra check p.tra -D n=3 -D m=9223372036854775807
     has "B: keys 2 <3,3>"
     for v in 9007199254740993.0 9.1e15 9223372036854775809; do
-        status 2 tra check p.tra -D m=$v
-        has "which may have been rounded"
+        told 2 tra check p.tra -D m=$v
     done
 }
 
@@ -28,10 +27,8 @@ load helper
     has "cannot be a relation and hold another one"
     outputs 0 'output A to "f.h5:x"' 'B = transform(A, neg)' 'output B to "f.h5:xz"'
     outputs 0
-    status 2 tra run p.tra
-    has "p.tra:1: the program ends without an output"
-    status 2 tra gen --shape 3 -o -
-    has "cannot be written to a stream"
+    told 2 tra run p.tra
+    told 2 tra gen --shape 3 -o -
     [ ! -e ./- ]
 }
 
@@ -84,11 +81,9 @@ END
     status 0 tra check sub/p.tra -D A=other.h5 -D n=3
     has "A: keys 2 <2,2>, f64 3 x 3"
     has "B: keys 3 <2,2,1>, f64 3 x 3"
-    status 2 tra check sub/p.tra -D AA=other.h5
-    has "no input, param or output 'AA'; did you mean A?"
+    told 2 tra check sub/p.tra -D AA=other.h5
     status 2 tra check sub/p.tra -D B=other.h5
-    status 2 tra check sub/p.tra -D A=other.h5 -D n=two
-    has "'two' is no number"
+    told 2 tra check sub/p.tra -D A=other.h5 -D n=two
     status 2 tra check sub/p.tra -D n
 }
 
@@ -102,16 +97,7 @@ E = transform(A, sofmax)
 F = rekey(A, (i,j) -> i/2)
 output D
 END
-    status 2 tra check p.tra
-    has "p.tra:2:13: error: there is no relation 'AA'
-    B = join(A, AA, [1], [0], matmul)
-                ^~
-    did you mean A?"
-    has "p.tra:3:15: error: the relation has the key dimensions 0 to 1, not 2"
-    has "p.tra:5:18: error: there is no transform kernel 'sofmax'"
-    has "did you mean softmax?"
-    has "p.tra:6:5: error: rekey maps the keys <0,0> and <0,1> both to <0>; the new keys must differ"
-    has "p.tra does not compile: 4 errors"
+    told 2 tra check p.tra
     lacks "p.tra:4"
     lacks "p.tra:7"
     status 2 bash -c '"$TRA" check p.tra 2>/dev/null'
@@ -123,16 +109,11 @@ END
 @test "one status for each class of failure" {
     status 3 tra check missing.tra
     echo 'input A from "missing.h5"' >p.tra
-    status 3 tra check p.tra
-    has "p.tra:1:14: error: "
-    has "missing.h5"
+    told 3 tra check p.tra
     echo 'this is not HDF5' >bad.h5
-    status 3 tra check p.tra -D A=bad.h5; has "the file is the one that -D names"
-    has "bad.h5"
+    told 3 tra check p.tra -D A=bad.h5
     printf 'input A from "missing.h5"\nB = 3 +\n' >p.tra
-    status 2 tra check p.tra
-    has "p.tra:1:14: error: "
-    has "p.tra:2:8: error: an expression expected, but the statement ends here"
+    told 2 tra check p.tra
     status 2 tra check
     status 2 tra check p.tra q.tra
     [ "$(ls)" = "$(printf 'bad.h5\np.tra')" ]
@@ -157,8 +138,7 @@ END
     echo 'A = B' >p.tra
     status 2 tra check p.tra
     lacks $'\033'
-    status 2 tra check --color always p.tra
-    has $'\033[1;31merror:'
+    told 2 tra check --color always p.tra
 }
 
 @test "the types of a file of 1e5 blocks, and of a grid of 1e12, come at once" {
@@ -187,25 +167,19 @@ B = transform(A, neg)
 output A to "o.h5:a"
 output B to "./o.h5"
 END
-    status 2 tra check p.tra
-    has "p.tra:4:"
-    has "file of another output"
+    told 2 tra check p.tra
     sed -i 's/o.h5"/o.h5:b"/' p.tra
     status 0 tra check p.tra
     # by another name: through a folder, then through the file
     mkdir real
     ln -s real link
     sed -i 's#to "o.h5:a"#to "real/o.h5"#; s#to ".*:b"#to "link/o.h5"#' p.tra
-    status 2 tra check p.tra
-    has "p.tra:4:"
-    has "file of another output"
+    told 2 tra check p.tra
     touch real/o.h5
     ln -s o.h5 real/other.h5
     sed -i 's#link/o#real/other#' p.tra
     for _ in there gone; do
-        status 2 tra check p.tra
-        has "p.tra:4:"
-        has "file of another output"
+        told 2 tra check p.tra
         rm -f real/o.h5
     done
 }
@@ -220,8 +194,7 @@ END
     status 0 tra check --format json p.tra
     is 9223372036854775807 json relations.0.floats
     for c in explain cost run; do
-        status 2 tra "$c" p.tra
-        has "p.tra:1:1: relation A is too large to plan: on 1 site it may take more than 128 PiB"
+        told 2 tra "$c" p.tra
     done
     status 2 tra explain --sites 3 --memory 1G --format json p.tra
     has "on 3 sites"
@@ -235,9 +208,7 @@ END
         status 0 tra check p.tra
         [[ "${lines[2]}" == "Z: "*" more than 2 EiB, continuous" ]]
         for c in explain cost run; do
-            status 2 tra "$c" p.tra
-            has "p.tra:3:"
-            has "relation Z is too large to plan"
+            told 2 tra "$c" p.tra
         done
     done
     program <<'END'

@@ -53,8 +53,7 @@ np.save("r15.npy", r.normal(size=(1,) * 13 + (2, 3))); np.save("x16.npy", r.norm
     done
     same "${pairs[@]}"
     status 0 tra info r15.h5
-    status 3 tra import x16.npy -o x.h5
-    has "a tensor of 16 dimensions cannot be kept in blocks: at most 15"
+    told 3 tra import x16.npy -o x.h5
     status 0 tra import --format json t0.npy -o x.h5
     is f64 json dtype
     for f in t2 t3 t4 t5; do
@@ -132,22 +131,22 @@ for n in "half", "large", "nan", "good":
 with h5py.File("u.h5", "w") as f: f.create_dataset("data", data=b, chunks=(2, 3))'
     for type in i64 i32; do for suffix in npy h5; do kept good.$suffix ${type/[0-9]*/}$((${type:1} / 8)) --dtype $type; done; done
     for suffix in npy h5; do
-        status 3 tra import half.$suffix --dtype i64 --block 2x2 -o x.h5; has "half.$suffix: element [3,4] is 2.5, which i64 does not hold"
-        status 3 tra import large.$suffix --dtype i32 -o x.h5; has "element [3,4] is 3000000000, which i32 does not hold"
-        status 3 tra import nan.$suffix --dtype i32 -o x.h5; has "element [3,4] is nan, which i32 does not hold"
-        status 3 tra import good.$suffix --dtype bool -o x.h5; has "element [3,4] is -7, which bool does not hold"
-        status 3 tra import u.$suffix -o x.h5; has "u.$suffix"; has "element [3,4] is 9223372036854775809"
+        told 3 tra import half.$suffix --dtype i64 --block 2x2 -o x.h5
+        told 3 tra import large.$suffix --dtype i32 -o x.h5
+        told 3 tra import nan.$suffix --dtype i32 -o x.h5
+        told 3 tra import good.$suffix --dtype bool -o x.h5
+        told 3 tra import u.$suffix -o x.h5
         status 0 tra import u.$suffix --dtype f64 -o x.h5; has "1 integers cannot be held exactly in f64"
         py 'assert h5py.File("x.h5")["data"][3, 4] == 2.0**63'
         status 0 tra import -q u.$suffix --dtype f32 -o x.h5
         py 'assert h5py.File("x.h5")["data"][3, 4] == 2.0**63'
     done
-    status 3 tra import uf.npy -o y.h5; has "uf.npy: element [3,4] is 9223372036854775809, which i64 does not hold"
-    status 3 tra import - --from npy -o y.h5 < <(cat uf.npy); has "element [3,4] is 9223372036854775809"
+    told 3 tra import uf.npy -o y.h5
+    told 3 tra import - --from npy -o y.h5 < <(cat uf.npy)
     py 'b = np.zeros((5000, 3), "u8"); b[4321, 1] = 2**63; np.save("long.npy", b)'
     status 3 tra import - --from npy --block 100x3 --memory "$(room 40K)" -o y.h5 < <(cat long.npy)
     has "element [4321,1] is 9223372036854775808"
-    status 3 tra import u.raw --shape 5x7 --dtype u64 -o y.h5; has "u.raw: element [3,4] is 9223372036854775809"
+    told 3 tra import u.raw --shape 5x7 --dtype u64 -o y.h5
     [ ! -e y.h5 ]
 }
 
@@ -173,7 +172,7 @@ with h5py.File("u.h5", "w") as f: f.create_dataset("data", data=b, chunks=(2, 3)
     kept - i8 --from csv --dtype i64 < <(cat a.csv)
     py 'np.save("want.npy", np.array([[0, -2**53 - 1], [2**53 + 1, 0]]))'
     kept a.mtx i8 --dtype i64
-    status 3 tra import a.csv -o x.h5; has '9007199254740993" exactly (--dtype i64 keeps whole numbers, --dtype f64 rounds'
+    told 3 tra import a.csv -o x.h5
     for how in "a.csv --dtype f64" a.mtx; do
         # shellcheck disable=SC2086
         status 0 tra import $how -o x.h5; has "type     f64"; has "integers cannot be held exactly in f64"
@@ -186,29 +185,29 @@ with h5py.File("u.h5", "w") as f: f.create_dataset("data", data=b, chunks=(2, 3)
     printf '1,2
 3,4.5
 ' >a.csv
-    status 3 tra import a.csv --dtype i32 -o y.h5; has 'a.csv: line 2, column 2: i32 does not hold "4.5"'
+    told 3 tra import a.csv --dtype i32 -o y.h5
     printf '1.5,2
 3,4
 ' >a.csv # a row of numbers is no header
-    status 3 tra import a.csv --dtype i32 -o y.h5; has 'a.csv: line 1, column 1: i32 does not hold "1.5"'
+    told 3 tra import a.csv --dtype i32 -o y.h5
     printf 'a,b
 3,9223372036854775808
 ' >a.csv
-    status 3 tra import a.csv --matrix --dtype i64 -o y.h5; has 'line 2, column 2 (b): i64 does not hold "9223372036854775808"'
+    told 3 tra import a.csv --matrix --dtype i64 -o y.h5
     printf '1,
 3,4
 ' >a.csv
-    status 3 tra import a.csv --dtype i64 --empty-nan --no-header -o y.h5; has "line 1, column 2 is empty"
+    told 3 tra import a.csv --dtype i64 --empty-nan --no-header -o y.h5
     printf '%%%%MatrixMarket matrix coordinate integer skew-symmetric
 2 2 1
 2 1 -2147483648
 ' >a.mtx
-    status 3 tra import a.mtx --dtype i32 -o y.h5; has "line 3: i32 does not hold the negative of -2147483648"
+    told 3 tra import a.mtx --dtype i32 -o y.h5
     printf '%%%%MatrixMarket matrix array integer general
 1 1
 2
 ' >a.mtx
-    status 3 tra import a.mtx --dtype bool -o y.h5; has 'line 3: bool does not hold "2"'
+    told 3 tra import a.mtx --dtype bool -o y.h5
     [ ! -e y.h5 ]
 }
 
@@ -220,15 +219,15 @@ np.save("a.npy", np.ones((3, 4)))
 b = open("a.npy", "rb").read(); open("short.npy", "wb").write(b[:-1]); open("long.npy", "wb").write(b + b"x")
 open("huge.npy", "wb").write(b.replace(b"(3, 4), ", b"(99999999999999, 99999999999999), ")[:200])
 open("neg.npy", "wb").write(b.replace(b"(3, 4)", b"(-3, 4)"))'
-    status 3 tra import o.npy -o x.h5; has "Python objects"
-    status 3 tra import c.npy -o x.h5; has "complex"
-    status 3 tra import s.npy -o x.h5; has "text"
-    status 3 tra import r.npy -o x.h5; has "structured"
-    for f in short long huge neg; do status 3 tra import $f.npy -o x.h5; has "$f.npy"; done
-    status 3 tra import - -o x.h5 < <(cat short.npy); has "ends at byte"
-    status 3 tra import - -o x.h5 < <(cat long.npy); has "goes on after the last element"
-    status 3 tra import missing.npy -o x.h5; has "missing.npy"
-    status 3 tra import . -o x.h5; has "directory"
+    told 3 tra import o.npy -o x.h5
+    told 3 tra import c.npy -o x.h5
+    told 3 tra import s.npy -o x.h5
+    told 3 tra import r.npy -o x.h5
+    for f in short long huge neg; do told 3 tra import $f.npy -o x.h5; done
+    told 3 tra import - -o x.h5 < <(cat short.npy)
+    told 3 tra import - -o x.h5 < <(cat long.npy)
+    told 3 tra import missing.npy -o x.h5
+    told 3 tra import . -o x.h5
     [ ! -e x.h5 ]
     is "" find . -name '.x.h5*tmp'
 }
@@ -267,14 +266,14 @@ a = np.arange(6 * 20000.).reshape(6, 20000) / 7; np.save("a.npy", a); np.savetxt
 }
 
 @test "bad tables name line and column" {
-    printf '1,2\n3,x\n' > a.csv; status 3 tra import --matrix a.csv -o x.h5; has "a.csv: line 2, column 2: \"x\" is not a number"
-    printf '1,2\n3\n' > a.csv; status 3 tra import a.csv -o x.h5; has "line 2 has 1 cells, line 1 has 2"
-    printf '1,2\n3,4,5\n' > a.csv; status 3 tra import a.csv -o x.h5; has "line 2 has 3 cells, line 1 has 2"
-    printf '1,2\n,4\n' > a.csv; status 3 tra import --matrix a.csv -o x.h5; has "line 2, column 1 is empty"
+    printf '1,2\n3,x\n' > a.csv; told 3 tra import --matrix a.csv -o x.h5
+    printf '1,2\n3\n' > a.csv; told 3 tra import a.csv -o x.h5
+    printf '1,2\n3,4,5\n' > a.csv; told 3 tra import a.csv -o x.h5
+    printf '1,2\n,4\n' > a.csv; told 3 tra import --matrix a.csv -o x.h5
     status 0 tra import --empty-nan a.csv -o x.h5; has "nan      1"
     printf '1,2\n\n3,4\n' > a.csv; status 0 tra import a.csv -o x.h5; has "shape    2 x 2"
-    printf '1,b\n3,4\n' > a.csv; status 3 tra import --no-header --matrix a.csv -o x.h5; has "line 1, column 2"
-    : > a.csv; status 3 tra import a.csv -o x.h5; has "is empty"
+    printf '1,b\n3,4\n' > a.csv; told 3 tra import --no-header --matrix a.csv -o x.h5
+    : > a.csv; told 3 tra import a.csv -o x.h5
 }
 
 @test "no row of a table is lost: what may be data is a header only when the user says so" {
@@ -304,9 +303,9 @@ a = np.arange(6 * 20000.).reshape(6, 20000) / 7; np.save("a.npy", a); np.savetxt
     printf '1,2\n3,4\n' > a.csv
     py 'np.savez("a.npz", x=np.ones((2, 2)), y=np.ones(3)); import scipy.io; scipy.io.savemat("a.mat", {"x": np.ones((2, 2))})'
     gzip -c a.csv > b.csv
-    status 3 tra import a.npz -o x.h5; has "name one as in a.npz:y"
+    told 3 tra import a.npz -o x.h5
     status 0 tra import a.npz:x -o x.h5
-    status 3 tra import a.mat -o x.h5; has "-v7.3"
+    told 3 tra import a.mat -o x.h5
     truncate -s 64 b.csv
     status 0 tra import b.csv --from raw --dtype f32 --shape 16 -o x.h5 # raw elements may be anything
 }
@@ -346,7 +345,7 @@ with open("a.mtx", "w") as f:
     same x.h5 a.npy
     py 'assert json.loads(sys.argv[1])["spilled_bytes"] == 20000 * 16' "$output"
     echo "7 7 1" >> a.mtx
-    status 3 tra import a.mtx -o x.h5; has "line 20003 goes on after the last of 20000 entries"
+    told 3 tra import a.mtx -o x.h5
     TRA_SCRATCH=/nowhere/at/all status 4 tra import a.mtx --block 32x32 --memory "$(room 500K)" -o y.h5; has "/nowhere/at"
     [ ! -e y.h5 ]
 }
@@ -371,9 +370,9 @@ np.asfortranarray(a).T.tofile("f.raw"); f = a.astype("f4"); np.save("s.npy", f);
     tra import -q s.bin --shape 19,23 --dtype f32 -o x.h5; same x.h5 s.npy
     tra import -q - --from raw --shape 19x23 --dtype f64 -o x.h5 < le.raw; same x.h5 a.npy
     tra import -q - --from raw --shape 19x23 --dtype f64 --order F --block 5x7 -o x.h5 < <(cat f.raw); same x.h5 a.npy
-    status 2 tra import le.raw -o x.h5; has "--shape"
-    status 3 tra import le.raw --shape 19x22 --dtype f64 -o x.h5; has "has 3496 bytes"
-    status 3 tra import - --from raw --shape 19x24 --dtype f64 -o y.h5 < <(cat le.raw); has "ends at byte"
+    told 2 tra import le.raw -o x.h5
+    told 3 tra import le.raw --shape 19x22 --dtype f64 -o x.h5
+    told 3 tra import - --from raw --shape 19x24 --dtype f64 -o y.h5 < <(cat le.raw)
     [ ! -e y.h5 ]
 }
 
@@ -393,9 +392,9 @@ with h5py.File("src.h5", "w") as f:
     same "${pairs[@]}"
     tra import -q src.h5:i --block 6x7x3 -o x.h5; same x.h5 i.npy
     tra import -q src.h5:p -o y.h5; same y.h5 p.npy
-    status 3 tra import src.h5:text -o x.h5; has "string"
-    status 3 tra import src.h5:none -o x.h5; has "none"
-    status 3 tra import - -o z.h5 < src.h5; has "stream"
+    told 3 tra import src.h5:text -o x.h5
+    told 3 tra import src.h5:none -o x.h5
+    told 3 tra import - -o z.h5 < src.h5
 }
 
 @test "files by GNU Octave" {
@@ -423,16 +422,16 @@ with h5py.File("src.h5", "w") as f:
 
 @test "usage" {
     py 'np.save("a.npy", np.ones((2, 2)))'
-    status 2 tra import a.npy; has "-o"
+    told 2 tra import a.npy
     status 2 tra import -o x.h5
-    status 2 tra import a.npy -o x.h5 --from xls; has "npy|npz|mtx|tns|edges|csv|raw|h5ad|binsparse|h5"
-    status 2 tra import a.npy -o x.h5 --dtype i33; has "one of f64, f32, i64, i32, bool"
-    status 2 tra import a.npy -o x.h5 --dtype u16; has "only a raw file can hold this"
+    told 2 tra import a.npy -o x.h5 --from xls
+    told 2 tra import a.npy -o x.h5 --dtype i33
+    told 2 tra import a.npy -o x.h5 --dtype u16
     status 2 tra import a.npy -o x.h5 --codec lzma
     status 2 tra import a.npy -o x.h5 --header --no-header
     status 2 tra import a.npy -o x.h5 --delimiter 5
     status 4 tra import a.npy -o x.h5 --memory 10; has "at least"
-    status 4 env TRA_MEMORY=10 "$TRA" import a.npy -o x.h5; has "at least"
+    told 4 env TRA_MEMORY=10 "$TRA" import a.npy -o x.h5
     is "" tra import -q a.npy -o x.h5
     head -c 100 /dev/urandom > noise; status 3 tra import noise -o x.h5; has "--from"
     status 0 tra import --help; has "--block"
@@ -449,9 +448,9 @@ with h5py.File("src.h5", "w") as f:
     cmp x.h5 before.h5
     is "" find . -name '.x.h5.*tmp'
     status 3 tra import a.npy -o no/such/x.h5
-    status 2 tra import a.npy -o ./a.npy; has "is the source itself"
+    told 2 tra import a.npy -o ./a.npy
     tra import -q x.h5:a -o x.h5:c; same x.h5:c a.npy; same x.h5:b b.npy
-    status 3 tra import - -o x.h5 < /dev/null; has "is empty"
+    told 3 tra import - -o x.h5 < /dev/null
 }
 
 @test "options of another format are warned of" {
@@ -539,8 +538,7 @@ assert sys.argv[1] or most < 32 << 20, most' "${SAN-}" "$TRA" import $how --memo
     status 2 tra import a.npy --types a=i32 -o x.h5
     is "tra: --types is for tables of CSV files, and a.npy is npy by its name (--from csv reads it as CSV)" echo "$output"
     printf 'a\n1\n' >t
-    status 2 tra import t --from npy --table -o x.h5
-    has "--table is for tables of CSV files, and t is npy by --from"
+    told 2 tra import t --from npy --table -o x.h5
     [ ! -e x.h5 ]
     status 0 tra import -q t --types a=i32 -o x.h5 # no suffix: text
     tra import -q t --from csv --types a=i32 -o x.h5

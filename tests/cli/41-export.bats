@@ -111,7 +111,7 @@ for f, n, c in [("plain.h5", "data", None), ("gz.h5", "g", "gzip"), ("gz9.h5", "
         tra export -q $f.h5 --gzip -o x.h5
         status 0 tra diff $f.h5 x.h5
     done
-    status 2 tra export a.h5 --to h5 -o -; has "-o FILE"
+    told 2 tra export a.h5 --to h5 -o -
     status 2 tra export a.h5 --gzip=10 -o x.h5
 }
 
@@ -130,9 +130,7 @@ assert np.array_equal(np.load("C.npy"), w)'
         same_output "tra info $r.h5 | grep tuples" "tra info x.h5 | grep tuples"
         status 0 tra diff $r.h5 x.h5
     done; done
-    status 3 tra export B.h5 -o B.npy
-    has "tuple layout"
-    has "--to h5"
+    told 3 tra export B.h5 -o B.npy
 }
 
 @test "GNU Octave reads what is exported" {
@@ -158,8 +156,7 @@ with h5py.File("x.h5", "w") as f: f.create_dataset("m", data=a.astype(">i4"), ch
     is old cat x.npy
     [ -e /dev/full ] || skip "/dev/full is missing"
     for f in npy csv mtx raw; do
-        status 4 tra export a.h5 --to $f -o /dev/full
-        has "No space left"
+        told 4 tra export a.h5 --to $f -o /dev/full
         run bash -c '"$TRA" export a.h5 --to '$f' -o - > /dev/full'
         [ "$status" = 4 ]
     done
@@ -189,9 +186,9 @@ with h5py.File("x.h5", "w") as f: f.create_dataset("m", data=a.astype(">i4"), ch
     is "[57, 31]" json shape
     py 'import os; assert json.loads(sys.argv[1])["bytes"] == os.path.getsize("x.npy")' "$output"
     is "" tra export -q a.h5 -o x.npy
-    status 2 tra export a.h5; has "-o"
-    status 2 tra export a.h5 -o x.xyz; has "--to npy|npz|mtx"
-    status 2 tra export a.h5 -o -; has "--to"
+    told 2 tra export a.h5
+    told 2 tra export a.h5 -o x.xyz
+    told 2 tra export a.h5 -o -
     status 2 tra export a.h5 -o x --to doc
     status 4 tra export a.h5 --memory 1K -o x.npy; has "at least"
     status 0 tra export --help; has "--coordinate"

@@ -187,7 +187,7 @@ a = sp.random(23, 17, .15, random_state=1, format="csr"); a.data[:] = np.arange(
     status 0 tra export -q S.h5 --to h5 -o out.h5
     status 0 tra verify out.h5
     status 0 tra diff out.h5 S.h5
-    [ "$(digest_of out.h5)" = "$(digest_of S.h5)" ]
+    same_digest out.h5 S.h5
 }
 
 # dense_tables: d.npy (400 x 70, few elements are not 0), f.npy the same in Fortran order, d.csv, t.npy of 3 dimensions.

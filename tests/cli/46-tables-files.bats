@@ -27,7 +27,7 @@ assert t["ok"] == [True, False, True] and t["note"] == ["hello, \"you\"", "two\n
     is "(2, 2)" py 'print(h5py.File("m.h5")["data"].shape)'
     for how in "" --table; do
         # shellcheck disable=SC2086
-        status 2 tra import $how --dtype f32 m.csv -o t.h5; has "has a header line, so it is a table: --dtype goes with --matrix"
+        told 2 tra import $how --dtype f32 m.csv -o t.h5
     done
 }
 
@@ -101,8 +101,7 @@ assert a.dtype.names == ("name", "age", "when", "score", "ok", "note") and a["ag
 assert a["when"].dtype == "M8[D]" and a["name"][2] == "Zoë" and a["ok"].dtype == bool'
     tra export -q p.h5 -o c.h5:x
     status 0 tra diff p.h5 c.h5:x
-    status 3 tra export p.h5 -o x.mtx
-    has "csv, npy and h5 can"
+    told 3 tra export p.h5 -o x.mtx
 }
 
 @test "info, head, digest and diff" {
@@ -163,15 +162,12 @@ assert np.abs(np.searchsorted(v, h) - np.arange(257) * len(v) / 256).max() < len
 
 @test "what is wrong in a file is named by line, byte, column and text; --rejects goes on" {
     printf 'a,b\n1,x\n2\n3,y\n' > s.csv
-    status 3 tra import s.csv -o s.h5
-    has "s.csv: line 3, byte 9, column 1"
-    has "too few cells"
+    told 3 tra import s.csv -o s.h5
     [ ! -e s.h5 ]
     status 0 tra import --pad-short s.csv -o s.h5
     has "b  string, 1 NULL"
     printf 'a,b\n1,x\n2,y,z\n3,"u"v\nq,w\n\xff,k\n5,"open\n' > t.csv
-    status 3 tra import t.csv --types a=i32 -o t.h5
-    has "line 3, byte 13, column 3"
+    told 3 tra import t.csv --types a=i32 -o t.h5
     status 0 tra import t.csv --types a=i32 --rejects r.csv -o t.h5
     has "rejected 5"
     frame 'r = list(csv.DictReader(open("r.csv", newline="", errors="surrogateescape")))
@@ -179,8 +175,7 @@ assert [(x["line"], x["error_type"]) for x in r] == [("3", "TOO MANY COLUMNS"), 
     ("6", "INVALID ENCODING"), ("7", "UNCLOSED QUOTE")], r
 assert r[2]["column_name"] == "a" and r[2]["csv_line"] == "q,w" and r[2]["byte_position"] == "22", r[2]
 assert frame.read("t.h5") == {"a": [1], "b": ["x"]}'
-    status 3 tra import t.csv --types a=i32 --rejects r.csv --rejects-limit 2 -o u.h5
-    has "more than 2 records are rejected"
+    told 3 tra import t.csv --types a=i32 --rejects r.csv --rejects-limit 2 -o u.h5
     [ ! -e u.h5 ]
     status 0 tra import --drop-long --lenient --rejects r.csv t.csv -o v.h5
     frame 'assert frame.read("v.h5")["b"][:3] == ["x", "y", "uv"]'
@@ -204,10 +199,10 @@ open("m.csv", "w").write("\n".join(lines) + "\n")'
     for t in 1 2 3; do
         for o in "--memory 48M" "--memory 256M"; do
             # shellcheck disable=SC2086
-            TRA_THREADS=$t status 3 tra import f.csv --types a=i32,b=i32 -o f.h5 $o; has "line 30001, byte"; has "column 2 (b)"
+            TRA_THREADS=$t told 3 tra import f.csv --types a=i32,b=i32 -o f.h5 $o
             # shellcheck disable=SC2086
-            TRA_THREADS=$t status 3 tra import g.csv --types b=i32,a=i32 -o f.h5 $o; has "line 29991,"
-            TRA_THREADS=$t status 3 tra import m.csv --null NA --no-header --matrix -o f.h5; has "line 30001,"; has "column 2"
+            TRA_THREADS=$t told 3 tra import g.csv --types b=i32,a=i32 -o f.h5 $o
+            TRA_THREADS=$t told 3 tra import m.csv --null NA --no-header --matrix -o f.h5
         done
     done
 }
@@ -217,9 +212,7 @@ open("m.csv", "w").write("\n".join(lines) + "\n")'
     tra import -q e.csv -o e.h5
     frame 'assert frame.read("e.h5")["d"] == [np.datetime64("2020-01-13"), np.datetime64("2020-01-02")]'
     printf 'd,n\n03/01/2020,a\n02/01/2020,b\n' > f.csv
-    status 3 tra import f.csv -o f.h5
-    has 'column "d"'
-    has "--date-format '%d/%m/%Y' or --date-format '%m/%d/%Y',"
+    told 3 tra import f.csv -o f.h5
     tra import -q f.csv --date-format %m/%d/%Y -o f.h5
     frame 'assert frame.read("f.h5")["d"] == [np.datetime64("2020-03-01"), np.datetime64("2020-02-01")]'
     tra import -q f.csv --types d=string -o f.h5
@@ -256,9 +249,7 @@ assert list(x["t"]) == list(t) and list(x["u"]) == list(t.astype("M8[m]")) and l
     for t in '1O,2,x\n10,3,y\n' '1O,x\n10,y\n' '2020-13-01,x\n2020-01-02,y\n' '"1","x"\n"2","y"\n'; do
         printf "$t" > n.csv
         for from in n.csv -; do
-            status 3 tra import --table $from --from csv -o n.h5 < n.csv
-            has "line 1, column"
-            has "say --header if the line is one, or --no-header"
+            told 3 tra import --table $from --from csv -o n.h5 < n.csv
             [ ! -e n.h5 ]
             tra import -q --table $from --from csv --no-header -o n.h5 < n.csv
             is "$(grep -c . n.csv)" frame 't = frame.read("n.h5"); print(len(next(iter(t.values()))))'
@@ -267,8 +258,7 @@ assert list(x["t"]) == list(t) and list(x["u"]) == list(t.astype("M8[m]")) and l
         done
     done
     printf '1O,2\n10,4\n' > n.csv
-    status 3 tra import --columns 1 n.csv -o n.h5
-    has '"1O" is rather a value with a mistake than a name'
+    told 3 tra import --columns 1 n.csv -o n.h5
     printf 'a,b\nx,y\nz,y\n' > n.csv
     status 0 tra import -q n.csv -o n.h5
     has "line 1 is taken as a header, though what is below it are texts as well"
@@ -283,7 +273,7 @@ assert list(x["t"]) == list(t) and list(x["u"]) == list(t.astype("M8[m]")) and l
     status 0 tra import t.csv -o t.h5; has "above the header in line 3"
     frame 't = frame.read("t.h5"); assert list(t) == ["day", "who", "n"] and t["n"] == [1, 2] and len(t["day"]) == 2, t'
     printf '%s\n' 'Report of May,,' ',,' 'day,who,n' '2020-05-01,a,x' '2020-05-02,b' >u.csv
-    status 3 tra import u.csv -o u.h5; has "line 5, byte 45"
+    told 3 tra import u.csv -o u.h5
     # the first line is a header when the user says so; rows with one value are rows, below what is no header or below one
     status 0 tra import --header t.csv -o t.h5; lacks "titles"
     for f in 'a,,\n1,x,y\n2,z,w\n' 'a,b,c\nx,,\np,q,r\n' ',,z\nq,2,r\n'; do
@@ -392,8 +382,7 @@ put(m, "values", np.array([7, 8, 9])); put(m, "mask", np.array([False, True, Fal
     is "[[1.5, 2.0, nan], [1000.0, nan, 3.0]]" py 'print(h5py.File("m.h5")["data"][()].tolist())'
     tra import -q m.csv --matrix --skip 1 --decimal , --thousands . --columns a --vector -o v.h5
     is "[1.5, 1000.0]" py 'print(h5py.File("v.h5")["data"][()].tolist())'
-    status 3 tra import m.csv --matrix --skip 1 --decimal , --dtype f64 -o x.h5
-    has "line 3, column 3 (c)"
+    told 3 tra import m.csv --matrix --skip 1 --decimal , --dtype f64 -o x.h5
     py 'a = np.random.default_rng(1).normal(size=(3000, 7)); np.savetxt("r.csv", a, delimiter=",", fmt="%.17g"); np.save("r.npy", a[:, [2, 0]])'
     gzip -k r.csv
     for f in r.csv r.csv.gz; do
@@ -422,8 +411,7 @@ open("want", "w").write("\n".join(str(row[0]) for row in rows))'
     done
     frame 't = frame.read("p.h5"); assert t["a"] == [int(x) for x in open("want")] and t["d"][0] in "xyz"'
     printf 'a,b\n1,2\n3\n' >short.csv
-    status 3 tra import --table short.csv -o s.h5
-    has "line 3" "too few cells"
+    told 3 tra import --table short.csv -o s.h5
 }
 
 @test "many columns of many strings" {
@@ -487,8 +475,7 @@ for t in a[".tra/data"]:
 @test "a table of an HDF5 file is not imported, but read in place and copied" {
     printf 'a,s\n1,x\n2,y\n' >t.csv
     status 0 tra import -q t.csv -o t.h5
-    status 3 tra import t.h5 -o u.h5
-    has 'input T from "t.h5"'
+    told 3 tra import t.h5 -o u.h5
     [ ! -e u.h5 ]
     printf 'input T from "t.h5"\noutput T to "u.h5"\n' >p.tra
     status 0 tra run -q p.tra
@@ -574,14 +561,12 @@ for name, at in places[::7]:
 shutil.copy("a.h5", "mask.h5")
 f = h5py.File("mask.h5", "r+"); d = f["data/k"].id
 d.write_direct_chunk((0,), d.read_direct_chunk((0,))[1] + b"x", filter_mask=2); f.close()'
-    status 3 tra digest mask.h5
-    has "damaged: chunks went through other filters"
+    told 3 tra digest mask.h5
     tra import -q m.csv -o plain.h5 --block 1000
     frame 'f = h5py.File("plain.h5", "r+"); d = f["data/k"]; v = d[()]; a = dict(d.attrs); del f["data/k"]
 d = f["data"].create_dataset("k", data=v, chunks=(1000,), shuffle=True, compression=32015, compression_opts=(3,))
 d.attrs.update(a)'
-    status 3 tra digest plain.h5
-    has "rewritten by another program"
+    told 3 tra digest plain.h5
 }
 
 @test "compressed tables: outputs have the same bytes on 1, 2 and 3 sites by both transports, and are read as inputs" {

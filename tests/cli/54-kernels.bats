@@ -26,8 +26,8 @@ print(eval(sys.argv[2], {"k": k}))' "$output" "$1"; }
     grep -Eq '^  with storages: [0-9]+ iterations, [0-9]+ nodes, [0-9]+ classes, [0-9.]+ ms$' <<<"$output"
     has "sum(<i, _> in 0:n_i) let w = sum(<p1, k> in"
     has "A_indices_1: 250000[s] in parts of"
-    # 4 for each entry and 1 for each row
-    has "8.06e6 operations on 8 combinations of arrays"
+    # at most 4 for each entry and 1 for each row
+    awk '/ operations on 8 combinations of arrays,/ { n = $1 } END { exit !(n > 0 && n <= 8.06e6) }' <<<"$output"
     for l in "${lines[@]}"; do [ "${#l}" -le 100 ] || { echo "too long: $l"; false; }; done
     # no such part without the option, nor without a stored operand
     status 0 tra explain --operators p.tra
@@ -45,7 +45,7 @@ print(eval(sys.argv[2], {"k": k}))' "$output" "$1"; }
     is True kernel 'k["plans"][0]["plan"] == k["stages"][1]["program"]'
     is True kernel 'len(k["plans"]) > 1 and len(set(p["plan"] for p in k["plans"])) == len(k["plans"])'
     is True kernel '[p["nanoseconds"] for p in k["plans"]] == sorted(p["nanoseconds"] for p in k["plans"])'
-    is True kernel 'abs(k["plans"][0]["operations"] - (4 * 250000 + 7500)) < 1'
+    is True kernel '0 < k["plans"][0]["operations"] < 4 * 250000 + 7501'
     is "60000" kernel 'k["cardinalities"]["n_j"]'
     local first=$output
     status 0 tra explain --kernels --format json p.tra
@@ -104,7 +104,7 @@ s.save_npz("a.npz", a.tocsr())'
     is "799[s] in parts of 1.9975" kernel 'k["cardinalities"]["A_indices_1"]'
     # taken apart the rows cost their entries; as one loop in the other the sum of their squares, 160399
     status 0 tra explain --kernels --without D2,D3,M1,M2 --format json p.tra
-    is True kernel 'min(p["operations"] for p in k["plans"]) == 3 * 160399'
+    is True kernel '0 < min(p["operations"] for p in k["plans"]) <= 3 * 160399'
     status 0 tra explain --operators --storages A=dcsr p.tra
     has "A as dcsr"
 }

@@ -42,13 +42,13 @@ figure() { py 'print(json.load(open("p.json"))["plans"][0]'"$1"')'; }
         [ "$(figure '["peak_memory_bytes"]')" -lt $((64 << 20)) ]
         [ "$(figure '["measured"]["peak_memory_bytes"]')" -lt $((64 << 20)) ]
         for r in G b m d; do
-            [ "$(tra digest $r.h5)" = "$(tra digest one-$r.h5 | sed "s/one-//")" ]
+            same_digest $r.h5 one-$r.h5
         done
     done
     right
     for threads in 1 4; do # which compute what some steps add at the same time
         tra run -q --threads $threads several.tra
-        for r in G b m d; do [ "$(tra digest $r.h5)" = "$(tra digest one-$r.h5 | sed "s/one-//")" ]; done
+        for r in G b m d; do same_digest $r.h5 one-$r.h5; done
     done
     [ $chunks -gt $bytes ]
     [ "$(py 'print(len({o["scan"] for o in json.load(open("p.json"))["plans"][0]["operators"] if "scan" in o}))')" -eq 1 ]

@@ -193,7 +193,6 @@ EOF
     matmul 1500 1400 1300 256x256 256x256 # 46 MiB
     status 0 tra run -q mm.tra --threads 2
     product_is_right
-    is "$(tra digest c.h5)" tra digest c.h5
     before=$(tra digest c.h5)
     status 0 tra run mm.tra --threads 2 --memory 40M
     [ "$(tra digest c.h5)" = "$before" ]

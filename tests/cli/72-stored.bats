@@ -241,7 +241,7 @@ for at in (7, 8192):
             if name == "range": i[len(i) - 1] = v
             elif v is not None and at < len(i): i[at] = i[at - 1] + v'
         for at in 7 8192; do
-            [ "$(tra digest -q good$at.h5 | cut -d ' ' -f 1)" = "$(cat digest)" ]
+            is "$(cat digest)" digest_of good$at.h5
             [ $at = 7 ] || [ $n = 70000 ] || continue
             for name in range twice down; do
                 status 3 tra digest -q $name$at.h5

@@ -423,12 +423,12 @@ output F
 END2
     [ "$(tra explain --format json --memory 4G p.tra | grep -o 'matches by' | wc -l)" -eq 0 ]
     tra run -q --memory 4G p.tra
-    for o in A B C D E F; do tra digest $o.h5 | cut -d' ' -f1; done >whole
+    for o in A B C D E F; do digest_of $o.h5 || return 1; done >whole
     for sites in 1 3; do
         [ "$(tra explain --format json --without J-1 --sites $sites p.tra | grep -o 'matches by' | wc -l)" -ge 5 ]
         for options in "--without J-1" "--memory 4G"; do
             tra run -q --sites $sites $options p.tra
-            for o in A B C D E F; do tra digest $o.h5 | cut -d' ' -f1; done | diff whole -
+            for o in A B C D E F; do digest_of $o.h5; done | diff whole -
         done
     done
 }

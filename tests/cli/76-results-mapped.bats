@@ -87,7 +87,7 @@ np.save("none.npy", a * 0.0)'
         tra export -q $t.h5 -o got.npy
         py 'a, b = np.load(sys.argv[1] + ".npy"), np.load("got.npy")
 assert a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")' $t
-        is "$(digest_of in.$t.h5)" digest_of $t.h5
+        same_digest in.$t.h5 $t.h5
     done
 }
 

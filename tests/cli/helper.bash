@@ -56,6 +56,23 @@ status() {
     fi
 }
 
+# told WANT COMMAND...: `status`, and the command says what the snapshot of this file of tests has for it: messages/FILE,
+# a section for each test, in the order of its commands. So the prose of messages stands in one place: whoever changes a
+# message runs the file with TRA_TEST_WRITE=1, which writes the snapshot, and reads the difference.
+told() {
+    local file=$BATS_TEST_DIRNAME/messages/${BATS_TEST_FILENAME##*/} made=$BATS_TEST_TMPDIR.told title="@ $BATS_TEST_DESCRIPTION"
+    file=${file%.bats}
+    status "$@" || return
+    local text=${output//"$PWD"/.}
+    printf '$ %s\n%s\n' "${*:2}" "${text//"$TRA"/tra}" >>"$made"
+    if [[ ${TRA_TEST_WRITE-} ]]; then
+        { [ ! -e "$file" ] || awk -v t="$title" '/^@ / { out = $0 == t } !out' "$file"; echo "$title"; cat "$made"; } >"$made.all"
+        mkdir -p "${file%/*}" && mv "$made.all" "$file"
+        return
+    fi
+    awk -v t="$title" '/^@ / { in_it = $0 == t; next } in_it' "$file" | head -n "$(wc -l <"$made")" | diff - "$made"
+}
+
 # slow MS COMMAND...: a command, to be begun with &, to which a block that it writes takes so many milliseconds and more
 # (slow.c), until there is a file named quick.
 slow() {

@@ -219,7 +219,7 @@ static void fires(const tra_rule *r, const tra_rule_case *c, const char *from, c
 }
 
 /* Of tables, which no rule's reference evaluates operator by operator: the rule makes such an expression. */
-static void makes(const tra_rule *r, const tra_rule_case *c) {
+static void plans_as(const tra_rule *r, const tra_rule_case *c) {
     made x;
     if (make(&x, c->program, "Z", r)) {
         bool found = false;
@@ -300,7 +300,7 @@ static void holds(const tra_rule *r, const tra_rule_case *c) {
     done(&x);
 }
 
-TEST(every_rule_fires_and_is_refused_as_it_says) {
+TEST(rules_of_relations_keep_values_and_those_of_tables_plan_as_they_say) {
     for (const tra_rule *const *r = tra_rules; *r; r++) {
         int fired = 0, refused = 0;
         for (const tra_rule_case *c = (*r)->cases; c->program; c++) {
@@ -316,7 +316,7 @@ TEST(every_rule_fires_and_is_refused_as_it_says) {
             }
             fired++;
             if (c->makes) {
-                makes(*r, c);
+                plans_as(*r, c);
                 continue;
             }
             fires(*r, c, "Z", "W");
