@@ -431,7 +431,7 @@ with h5py.File("src.h5", "w") as f:
     status 2 tra import a.npy -o x.h5 --header --no-header
     status 2 tra import a.npy -o x.h5 --delimiter 5
     status 4 tra import a.npy -o x.h5 --memory 10; has "at least"
-    told 4 env TRA_MEMORY=10 "$TRA" import a.npy -o x.h5
+    status 4 env TRA_MEMORY=10 "$TRA" import a.npy -o x.h5; has "at least"
     is "" tra import -q a.npy -o x.h5
     head -c 100 /dev/urandom > noise; status 3 tra import noise -o x.h5; has "--from"
     status 0 tra import --help; has "--block"
