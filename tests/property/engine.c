@@ -255,38 +255,13 @@ static void check_again(bench *b, const tra_plans *plans, const tra_plan_options
     }
 }
 
-static const tra_rule *rule_named(const char *name) {
-    int i = 0;
-    while (strcmp(tra_rules[i]->name, name) != 0) i++;
-    return tra_rules[i];
-}
-
-/* Why R2-4, R2-5 or R2-6 forbid a choice: its join where the inputs are, its aggregation where the tuples are; NULL:
- * they do not. */
-static const char *refused(const tra_memo *m, const tra_choice *c, char *why) {
-    const tra_node *n = &m->v[c->expr]->node, *j = &m->v[c->join >= 0 ? c->join : c->expr]->node;
-    bool moved = c->between.sites > 0, summands = moved && tra_place_is_partial(&c->between);
-    tra_placement in = c->in[0];
-    tra_labels labels;
-    if (c->in[0].sites <= 1) return NULL;
-    if (j->op == TRA_OP_JOIN) {
-        const char *no = rule_named("R2-6")->holds(&(tra_placed){.n = j, .in = {&c->in[0], &c->in[1]}}, why);
-        if (no) return no;
-        tra_join_labels(j->in[0]->type.cat, j->in[1]->type.cat, &j->joinl, &j->joinr, &labels);
-        in = tra_join_place(&labels, &c->in[0], &c->in[1]);
-    }
-    if (moved && !summands) in = c->between;
-    tra_placed agg = {.n = n, .in = {&in}, .out = &c->out};
-    return n->op == TRA_OP_AGG ? rule_named(summands ? "R2-5" : "R2-4")->holds(&agg, why) : NULL;
-}
-
 /* Checks that the conditions of the rules allow what the search has chosen, and that each plan fits some ceiling. */
 static void check_conditions(bench *b, const tra_plans *plans) {
     char why[256];
     for (int k = 0; k < plans->n; k++) {
         if (plans->v[k]->least_memory >> 60) failed(b, "search", "no ceiling is enough for a plan that is offered");
         const char *no = NULL;
-        for (int i = 0; i < plans->choices[k].n && !no; i++) no = refused(plans->memo, &plans->choices[k].v[i], why);
+        for (int i = 0; i < plans->choices[k].n && !no; i++) no = choice_refused(plans->memo, &plans->choices[k].v[i], why);
         if (no) failed(b, "a choice that no rule allows", no);
     }
 }

@@ -95,7 +95,7 @@ TEST(an_added_expression_is_typed_and_must_fit) {
     CHECK_INT(made, n);
     CHECK_INT(x.m->ngroups, groups + 1);
     CHECK_INT(x.m->v[made]->node.type.cat->frontier.v[0], 4);
-    CHECK_INT(x.m->v[made]->from, -1);
+    CHECK_INT(x.m->v[made]->equality, -1);
     p = over(&x, "D", &expr_of(&x, "D")->node, NULL);
     p.block = (tra_dims){1, {1}};
     p.op = TRA_OP_REPART;
