@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "cardinality.h"
 #include "lower.h"
-#include "table_estimates.h"
 #include "table_parts.h"
 
 /* ---- order -------------------------------------------------------------------------------------------------- */
