@@ -2,7 +2,7 @@
 #ifndef TRA_FORMATS_STORAGE_H
 #define TRA_FORMATS_STORAGE_H
 
-#include "../lib/calculus/calculus.h"
+#include "../lib/calculus/storage.h"
 #include "../lib/relation/stored.h"
 
 /* "csr", "band(5)", "FILE.tra:NAME" for a tensor of this rank: its levels; *dense: a plain array. TRA_USAGE where there

@@ -1,5 +1,5 @@
 /* block.c - one block of a stored tensor: sizes of components, entries, and where each coordinate is held. */
-#include "calc_int.h"
+#include "storage_int.h"
 
 #include <stdlib.h>
 #include <string.h>

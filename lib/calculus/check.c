@@ -1,5 +1,5 @@
 /* check.c - names and types of a tree. */
-#include "calc_int.h"
+#include "calc_parse.h"
 
 #include <string.h>
 

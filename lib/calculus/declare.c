@@ -1,5 +1,5 @@
 /* declare.c - storage statements as text. */
-#include "calc_int.h"
+#include "storage_int.h"
 
 static void print_names(int n, const char *const *v, const char *rest, tra_str *out) {
     for (int i = 0; i < n; i++) tra_str_printf(out, "%s%s", i ? ", " : "", v[i]);

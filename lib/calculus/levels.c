@@ -4,7 +4,7 @@
  * for each: dense has all coordinates, position p*n + i; sparse those in indices_d from pointers_to_d(p) to
  * pointers_to_d(p + 1), and the place there is the position (at the root, all size_d of them); singleton one coordinate
  * at the same position; hash those of a hash map by position and coordinate. */
-#include "calc_int.h"
+#include "storage_int.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* lex.c - from text to tokens, one at a time, and the errors of parsers. */
-#include "calc_int.h"
+#include "calc_parse.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* library.c - the storages that are known by name: the text of share/storage, which the Makefile puts into the program.
  */
 #include "library.h"
-#include "calc_int.h"
+#include "storage_int.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* library.h - the files of share/storage, by name without .tra, in the order of the alphabet; a NULL name ends. Made by
- * the Makefile. Private to lib/calculus. */
+ * the Makefile. Private to the room. */
 #ifndef TRA_CALC_LIBRARY_H
 #define TRA_CALC_LIBRARY_H
 

@@ -1,5 +1,5 @@
 /* make.c - from a declaration and arguments to a storage of one rank. */
-#include "calc_int.h"
+#include "storage_int.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* parse.c - expressions: recursive descent, by the grammar of tra-storage(5). */
-#include "calc_int.h"
+#include "calc_parse.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* print.c - the canonical text of a tree, and whether two trees say the same. */
-#include "calc_int.h"
+#include "calc_parse.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* storage.c - storage and tensor statements: parsed, checked, printed. */
-#include "calc_int.h"
+#include "storage_int.h"
 
 #include <string.h>
 

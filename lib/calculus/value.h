@@ -3,7 +3,7 @@
 #ifndef TRA_CALC_VALUE_H
 #define TRA_CALC_VALUE_H
 
-#include "calc_int.h"
+#include "calc_parse.h"
 
 /* A dictionary that was built. From malloc. */
 typedef struct calc_dict calc_dict;

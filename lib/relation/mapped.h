@@ -14,7 +14,7 @@
 #ifndef TRA_MAPPED_H
 #define TRA_MAPPED_H
 
-#include "../calculus/calculus.h"
+#include "../calculus/storage.h"
 #include "cell.h"
 #include "h5.h"
 

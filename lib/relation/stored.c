@@ -1,7 +1,7 @@
 /* stored.c - storages by levels as text, and which datasets they are stored as. */
 #include "stored_int.h"
 
-#include "../calculus/calculus.h"
+#include "../calculus/storage.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* stored_describe.c - what the group of a stored relation holds besides its datasets: attributes and tables. */
 #include "pack.h"
-#include "../calculus/calculus.h"
+#include "../calculus/storage.h"
 #include "scales.h"
 #include "stored_int.h"
 #include <errno.h>

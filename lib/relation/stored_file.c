@@ -1,6 +1,6 @@
 /* stored_file.c - creating the group of a relation that is stored by levels: its datasets, attributes and tables. */
 #include "pack.h"
-#include "../calculus/calculus.h"
+#include "../calculus/storage.h"
 #include "scales.h"
 #include "stored_int.h"
 

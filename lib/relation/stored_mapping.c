@@ -7,7 +7,7 @@
  * components of each tuple are read with it.
  */
 #include "mapped.h"
-#include "../calculus/calculus.h"
+#include "../calculus/storage.h"
 #include "stored_int.h"
 #include "zfilter.h"
 

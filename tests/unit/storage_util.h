@@ -4,7 +4,7 @@
 
 #include "check.h"
 
-#include "../../lib/calculus/calculus.h"
+#include "../../lib/calculus/storage.h"
 
 enum { MOST = 4096 };
 

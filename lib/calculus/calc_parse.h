@@ -1,6 +1,6 @@
-/* calc_int.h - what the files of lib/calculus share. Private to the room. */
-#ifndef TRA_CALC_INT_H
-#define TRA_CALC_INT_H
+/* calc_parse.h - tokens and trees, for the rooms that parse and run the calculus: this one, and that of storages. */
+#ifndef TRA_CALC_PARSE_H
+#define TRA_CALC_PARSE_H
 
 #include "calculus.h"
 
@@ -74,12 +74,5 @@ const char *calc_fn_text(tra_calc_fn fn);
 enum { CALC_PLACES = 1, CALC_UNWATCHED = 2 };
 tra_status calc_run(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps, unsigned how,
                     tra_calc_sink *sink, void *ctx, tra_err *e);
-/* tra_storage_parse; whole: components declared real are integers. */
-const tra_storage_decl *calc_storage_parse(const char *text, int n, int at, bool whole, tra_arena *a, int *end,
-                                           tra_calc_error *err);
-/* A component's declaration, with numbers in the place of n names. */
-void calc_component_print(const tra_component *c, int n, const char *const *names, const int64_t *values, tra_str *out);
-/* Components and mapping that levels stand for, as the inside of a storage statement over the dimensions n0, n1, .. */
-void calc_levels_text(int rank, const tra_calc_level *level, const int *order, tra_str *out);
 
 #endif
