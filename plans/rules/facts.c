@@ -208,12 +208,16 @@ static void take_keys(tra_arena *a, tra_facts *f, const tra_facts *in, const int
     }
 }
 
+/* Do no two rows agree in these n columns; nulls: where NULL equals NULL? */
+static bool differ(const tra_facts *f, int n, const int *column, bool nulls) {
+    for (int i = 0; i < f->nkeys; i++)
+        if (has_all(&f->key[i], n, column) && (f->key[i].nulls || !nulls)) return true;
+    return false;
+}
+
 bool tra_lookup_once(const tra_memo *m, int right, const tra_lookup_spec *s) {
     if (s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI || s->unique || s->asof) return true;
-    const tra_facts *f = tra_memo_facts(m, right);
-    for (int i = 0; i < f->nkeys; i++)
-        if (has_all(&f->key[i], s->nkeys, s->rkey) && (f->key[i].nulls || !s->nulls_match)) return true;
-    return false;
+    return differ(tra_memo_facts(m, right), s->nkeys, s->rkey, s->nulls_match);
 }
 
 /* ---- operators --------------------------------------------------------------------------------------------------- */
@@ -258,7 +262,7 @@ static void take_pass(const tra_memo *m, const tra_rowwise *r, const tra_facts *
     }
     for (int c = 0; c < in->n; c++) to[c] = x ? -1 : c;
     for (int c = 0; c < f->n; c++) {
-        if (x && x[c]->op == TRA_C_COLUMN) to[x[c]->column] = c;
+        if (x && x[c]->op == TRA_C_COLUMN && to[x[c]->column] < 0) to[x[c]->column] = c;
         sharpen(&f->column[c], x ? tra_known_of(in, x[c]) : in->column[c]);
     }
     for (int c = 0; c < f->n; c++) {
@@ -284,20 +288,24 @@ static void take_join(const tra_memo *m, const tra_expr *x, const tra_lookup *l,
     int group = tra_memo_expr(right_table)->group;
     const tra_facts *in[2] = {tra_memo_facts(m, x->in[0]), tra_memo_facts(m, group)};
     bool once = tra_lookup_once(m, group, s);
-    int *to = tra_news(m->arena, int, s->left->n + 1);
-    for (int i = 0; i < s->left->n; i++) to[i] = -1;
+    int *to[2] = {tra_news(m->arena, int, s->left->n + 1), tra_news(m->arena, int, s->right->n + 1)};
+    for (int d = 0; d < 2; d++)
+        for (int i = 0; i < in[d]->n; i++) to[d][i] = -1;
     for (int c = 0; c < f->n; c++) {
-        int from = tra_lookup_from(l)[c], right = from - s->left->n;
+        int from = tra_lookup_from(l)[c], d = from >= s->left->n;
         if (from < 0) continue;
-        if (right < 0) to[from] = c;
-        sharpen(&f->column[c], right < 0 ? in[0]->column[from] : in[1]->column[right]);
+        from -= d ? s->left->n : 0;
+        to[d][from] = c;
+        sharpen(&f->column[c], in[d]->column[from]);
     }
     for (int c = 0; c < f->n; c++) { /* the key of a row with one partner determines that */
         int from = tra_lookup_from(l)[c], by = from >= 0 && from < s->left->n ? in[0]->column[from].by : -1;
         if (from >= s->left->n && once && s->nkeys == 1 && !s->asof) by = s->lkey[0];
-        if (by >= 0) f->column[c].by = to[by];
+        if (by >= 0) f->column[c].by = to[0][by];
     }
-    if (once) take_keys(m->arena, f, in[0], to);
+    if (once) take_keys(m->arena, f, in[0], to[0]);
+    if (s->how == TRA_LOOKUP_INNER && differ(in[0], s->nkeys, s->lkey, s->nulls_match)) /* rows with one left row */
+        take_keys(m->arena, f, in[1], to[1]);
 }
 
 /* The groups of all rows. */
@@ -319,7 +327,8 @@ static void take_operator(const tra_memo *m, const tra_expr *x, tra_facts *f) {
     if (n->op == TRA_OP_INPUT && n->rel) read_file(m, n, f);
     if (x->in[0] < 0 || !n->in[0]->type.columns) return;
     const tra_facts *in = tra_memo_facts(m, x->in[0]);
-    bool same = n->op == TRA_OP_REKEY || n->op == TRA_OP_CONCAT || n->op == TRA_OP_TILE;
+    bool slices = k && n->op == TRA_OP_JOIN && (k->ops == &tra_pairs_before_ops || k->ops == &tra_number_slice_ops),
+         same = n->op == TRA_OP_REKEY || n->op == TRA_OP_CONCAT || n->op == TRA_OP_TILE || slices;
     if (same) {
         int *to = tra_news(m->arena, int, in->n + 1);
         for (int c = 0; c < in->n; c++) {

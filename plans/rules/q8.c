@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "matrix_sums.h"
+#include "sum_query.h"
 
 static const char *join_refused(const tra_lookup *l) {
     const tra_lookup_spec *s = tra_lookup_spec_of(l);
@@ -200,6 +201,7 @@ static void reorder(tra_rewriting *w, tra_expr *x) {
 }
 
 static void exchange_or_reorder(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    if (y && side == 0) tra_exchange_sides(w, x, y);
     if (y)
         exchange(w, x, y, side);
     else
@@ -208,9 +210,10 @@ static void exchange_or_reorder(tra_rewriting *w, tra_expr *x, tra_expr *y, int 
 
 const tra_rule tra_rule_q_8 = {
     .name = "Q-8",
-    .equivalence = "join(join(T, D), E) = the columns of join(join(T, E), D)",
+    .equivalence = "join(join(T, D), E) = the columns of join(join(T, E), D); group(join(L, R)) = group(join(R, L))",
     .condition = "E's key is T's; not both may have several partners for a row; neither join checks rows, has further "
-                 "conditions, or keys that may fail",
+                 "conditions, or keys that may fail; no two rows of L have one key, and neither the groups nor what is "
+                 "aggregated sees the order of rows",
     .forth = exchange_or_reorder,
     .cases = {
         {.program = "P = join(join(trip, shop, k == k, expect = \"m:1\"), zone, j == j)\n" SUM_OF("x"),
@@ -220,6 +223,11 @@ const tra_rule tra_rule_q_8 = {
         {.program = "P = join(join(join(trip, shop, k == k, expect = \"m:1\"), zone, j == j), zone, k == j, how = "
                     "semi)\n" SUM_OF("x, u"),
          .makes = ".u))"},
+        {.program = "P = group(join(group(shop, [k], v = max(v)), trip, k == k), [], n = count())\n" SUM_OF("n"),
+         .makes = "of exchanged sides"},
+        {.program = "P = group(join(shop, trip, k == k), [], n = count())\n" SUM_OF("n"),
+         .refused = "may have one key",
+         .tables = true},
         {.program = "P = join(join(trip, shop, k == k), zone, j == j)\n" SUM_OF("x"),
          .refused = "several partners",
          .tables = true},

@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+#include "../../lib/table/kernels.h"
+#include "../../lib/table/parts.h"
+
 /* ---- the query --------------------------------------------------------------------------------------------------- */
 
 int tra_sides_read(const query *q, const tra_colexpr *x) {
@@ -53,6 +56,38 @@ bool tra_read_query(query *q, tra_rewriting *w, tra_expr *group, const tra_expr 
     q->reads = tra_news(q->a, int, q->n + 1);
     for (int i = 0; i < q->n; i++) q->reads[i] = tra_sides_read(q, q->x[i]);
     return true;
+}
+
+static const void *data_of(const tra_node *n, tra_opcode op, const tra_rows_ops *ops) {
+    const tra_rows_kernel *k = n && n->op == op && n->kernel ? tra_kernel_rows(n->kernel) : NULL;
+    return k && k->ops == ops ? k->data : NULL;
+}
+
+void tra_find_slices(query *q) {
+    const tra_node *pass = q->join->node.in[0], *rekey = pass->in[0];
+    const tra_rowwise *r = data_of(pass, TRA_OP_TRANSFORM, &tra_rowwise_ops);
+    bool cut = r && rekey && rekey->op == TRA_OP_REKEY && data_of(rekey->in[0], TRA_OP_JOIN, &tra_number_slice_ops);
+    const tra_node *before = cut ? rekey->in[0]->in[0] : NULL;
+    const tra_pairs_before *b = data_of(before, TRA_OP_JOIN, &tra_pairs_before_ops);
+    if (!b) return;
+    const tra_rowwise_step *v;
+    side *x = &q->of[LEFT];
+    int n = tra_rowwise_steps(r, &v);
+    const tra_colexpr **by = tra_news(q->a, const tra_colexpr *, b->out->n + 1);
+    for (int i = 0; i < b->left->n; i++) by[i] = tra_colexpr_column(q->a, b->left, i);
+    x->pass = tra_rowwise_new(q->a, b->left);
+    for (int i = 0; i < n; i++) { /* later steps are over what the first projection makes */
+        int made = v[i].selects ? 1 : v[i].n;
+        const tra_colexpr **y = tra_news(q->a, const tra_colexpr *, made + 1);
+        for (int k = 0; k < made; k++) y[k] = by ? tra_colexpr_substitute(q->a, v[i].x[k], by) : v[i].x[k];
+        if (v[i].selects)
+            tra_rowwise_select(x->pass, y[0]);
+        else
+            tra_rowwise_project(x->pass, v[i].n, v[i].names, y);
+        if (!v[i].selects) by = NULL;
+    }
+    x->rows = before->in[0];
+    q->before = before, q->slices = rekey->in[0], q->rekey = rekey;
 }
 
 /* ---- reasons ----------------------------------------------------------------------------------------------------- */
@@ -107,24 +142,23 @@ static const struct {
     bool (*when)(const query *q, int i);
     const char *why;
 } reasons[] = {
-    {AS_PRODUCT, JOIN, is_not_inner, "the join is no inner one"},
-    {LEFT_FIRST | BOTH_FIRST | AS_PRODUCT, JOIN, no_keys, "the join has no keys"},
+    {AS_PRODUCT | EXCHANGED, JOIN, is_not_inner, "the join is no inner one"},
+    {BEFORE | AS_PRODUCT | EXCHANGED, JOIN, no_keys, "the join has no keys"},
     {BOTH_FIRST, JOIN, makes_no_pairs, "the join makes no pairs"},
-    {BOTH_FIRST, JOIN, checks_right, "the join checks that no key is there twice on the right"},
-    {LEFT_FIRST | BOTH_FIRST, JOIN_KEYS, left_key_fails, "a key of the join may not be computed"},
-    {BOTH_FIRST, JOIN_KEYS, right_key_fails, "a key of the join may not be computed"},
+    {BOTH_FIRST | EXCHANGED, JOIN, checks_right, "the join checks that no key is there twice on the right"},
+    {BEFORE | EXCHANGED, JOIN_KEYS, left_key_fails, "a key of the join may not be computed"},
+    {BOTH_FIRST | EXCHANGED, JOIN_KEYS, right_key_fails, "a key of the join may not be computed"},
     {AS_PRODUCT, KEYS, may_fail, "a key of the groups may not be computed for every row"},
-    {LEFT_FIRST | BOTH_FIRST, KEYS, may_fail, "a key, or what is aggregated, may fail in rows that the join drops"},
-    {LEFT_FIRST | BOTH_FIRST, AGGREGATED, may_fail,
-     "a key, or what is aggregated, may fail in rows that the join drops"},
-    {LEFT_FIRST | BOTH_FIRST, AGGREGATES, has_no_states, "an aggregate has no partial results"},
-    {LEFT_FIRST | BOTH_FIRST, AGGREGATES, goes_by_order,
+    {BEFORE | EXCHANGED, KEYS, may_fail, "a key, or what is aggregated, may fail in rows that the join drops"},
+    {BEFORE | EXCHANGED, AGGREGATED, may_fail, "a key, or what is aggregated, may fail in rows that the join drops"},
+    {BEFORE | EXCHANGED, AGGREGATES, has_no_states, "an aggregate has no partial results"},
+    {BEFORE | EXCHANGED, AGGREGATES, goes_by_order,
      "first, last, arg_min and arg_max go by the order of the joined rows"},
-    {LEFT_FIRST | BOTH_FIRST | AS_PRODUCT, KEYS, reads_both, "a key is computed of columns of both tables"},
+    {BEFORE | AS_PRODUCT, KEYS, reads_both, "a key is computed of columns of both tables"},
     {AS_PRODUCT, KEYS, is_joined, "a key of the join is among those of the groups: nothing is summed over it"},
     {AS_PRODUCT, KEYS, comes_back, "the keys of the groups go from one table to the other and back"},
     {LEFT_FIRST, KEYS, is_float_of_left, "a key of floats has the zero, or minus zero, of the first row"},
-    {BOTH_FIRST, KEYS, is_float, "a key of floats has the zero, or minus zero, of the first row"},
+    {BOTH_FIRST | EXCHANGED, KEYS, is_float, "a key of floats has the zero, or minus zero, of the first row"},
     {BOTH_FIRST, JOIN_KEYS, joins_floats, "a key of floats has the zero, or minus zero, of the first row"},
     {LEFT_FIRST, AGGREGATED, reads_right, "what is aggregated is of the right table"}, /* also where nobody wants it */
     {BOTH_FIRST, AGGREGATED, reads_both, "what is aggregated is computed of columns of both tables"},

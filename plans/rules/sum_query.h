@@ -56,7 +56,7 @@ typedef struct query {
 static inline int side_of_column(const query *q, int i) { return q->reads[i] == READS_RIGHT ? RIGHT : LEFT; }
 
 /* The ways to sum that a reason speaks against. */
-enum { LEFT_FIRST = 1, BOTH_FIRST = 2, AS_PRODUCT = 4 };
+enum { LEFT_FIRST = 1, BOTH_FIRST = 2, BEFORE = 3, AS_PRODUCT = 4, EXCHANGED = 8 };
 
 /* Reads a query; false: it is none, or selects rows above the join. */
 bool tra_read_query(query *q, tra_rewriting *w, tra_expr *group, const tra_expr *pass, const tra_expr *join);
@@ -64,5 +64,11 @@ bool tra_read_query(query *q, tra_rewriting *w, tra_expr *group, const tra_expr 
 const char *tra_sums_refused(const query *q, int way);
 /* Which tables an expression over the columns of the join reads. */
 int tra_sides_read(const query *q, const tra_colexpr *x);
+
+/* Finds the left table below slices whose pairs were counted before the join. The pass over slices, which leaves out
+ * the number of pairs, is then one over the left table. */
+void tra_find_slices(query *q);
+/* Exchanges the sides of the join y below the pass x, where its rows are summed (exchanged_sides.c, rule Q-8). */
+void tra_exchange_sides(tra_rewriting *w, tra_expr *x, tra_expr *y);
 
 #endif

@@ -156,40 +156,6 @@ static const tra_node *all_groups(query *q, side *x, const tra_node *groups) {
 
 /* ---- joins whose pairs are counted before ------------------------------------------------------------------------ */
 
-static const void *data_of(const tra_node *n, tra_opcode op, const tra_rows_ops *ops) {
-    const tra_rows_kernel *k = n && n->op == op && n->kernel ? tra_kernel_rows(n->kernel) : NULL;
-    return k && k->ops == ops ? k->data : NULL;
-}
-
-/* Finds the left table below the slices whose pairs were counted. The pass over slices, which leaves out the number of
- * pairs, is then one over the left table. */
-static void find_slices(query *q) {
-    const tra_node *pass = q->join->node.in[0], *rekey = pass->in[0];
-    const tra_rowwise *r = data_of(pass, TRA_OP_TRANSFORM, &tra_rowwise_ops);
-    bool cut = r && rekey && rekey->op == TRA_OP_REKEY && data_of(rekey->in[0], TRA_OP_JOIN, &tra_number_slice_ops);
-    const tra_node *before = cut ? rekey->in[0]->in[0] : NULL;
-    const tra_pairs_before *b = data_of(before, TRA_OP_JOIN, &tra_pairs_before_ops);
-    if (!b) return;
-    const tra_rowwise_step *v;
-    side *x = &q->of[LEFT];
-    int n = tra_rowwise_steps(r, &v);
-    const tra_colexpr **by = tra_news(q->a, const tra_colexpr *, b->out->n + 1);
-    for (int i = 0; i < b->left->n; i++) by[i] = tra_colexpr_column(q->a, b->left, i);
-    x->pass = tra_rowwise_new(q->a, b->left);
-    for (int i = 0; i < n; i++) { /* later steps are over what the first projection makes */
-        int made = v[i].selects ? 1 : v[i].n;
-        const tra_colexpr **y = tra_news(q->a, const tra_colexpr *, made + 1);
-        for (int k = 0; k < made; k++) y[k] = by ? tra_colexpr_substitute(q->a, v[i].x[k], by) : v[i].x[k];
-        if (v[i].selects)
-            tra_rowwise_select(x->pass, y[0]);
-        else
-            tra_rowwise_project(x->pass, v[i].n, v[i].names, y);
-        if (!v[i].selects) by = NULL;
-    }
-    x->rows = before->in[0];
-    q->before = before, q->slices = rekey->in[0], q->rekey = rekey;
-}
-
 static const tra_node *over(query *q, const tra_node *like, const tra_kernel *k, const tra_node *l, const tra_node *r) {
     tra_node n = *like;
     n.in[0] = (tra_node *)l;
@@ -347,7 +313,7 @@ static void sum_before(query q, bool both) {
         return;
     }
     const tra_node *right = q.right;
-    if (both) find_slices(&q);
+    if (both) tra_find_slices(&q);
     if (both && right->op == TRA_OP_CONCAT) y->rows = right->in[0];
     for (int d = LEFT; d <= (both ? RIGHT : LEFT); d++) set_keys(&q, &q.of[d], d, both);
     const tra_node *left = make_groups(&q, x, LEFT, both);
