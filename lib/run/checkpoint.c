@@ -53,21 +53,67 @@ static tra_log *log_of(tra_checkpoint *k, const tra_op *op) {
 
 /* ---- taking over ------------------------------------------------------------------------------------------------ */
 
-typedef struct check { /* of one array: context of a unit */
-    tra_log *log;
+typedef struct candidate { /* context of a unit */
+    const tra_taking *x;
     const tra_saved *s;
-    tra_block **slot;
-} check;
+    int64_t slot;
+} candidate;
 
-static void end_check(tra_unit *u) { free(u->ctx); }
+static void end_candidate(tra_unit *u) { free(u->ctx); }
 
-static tra_status run_check(tra_unit *u, int task, tra_worker *w, tra_err *e) {
-    check *c = u->ctx;
+static tra_status run_candidate(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    const candidate *c = u->ctx;
+    (void)task;
+    return c->x->take(c->x->ctx, c->s, c->slot, w, e);
+}
+
+tra_status tra_saved_take(const tra_taking *x, tra_engine *g, int64_t n, size_t io, int64_t *tried, tra_err *e) {
+    int64_t nsaved, *last = tra_calloc((size_t)n + 1, sizeof *last); /* record of each slot, from 1 */
+    const tra_saved *v = tra_log_saved(x->log, &nsaved);
+    tra_status s = tra_engine_begin_stage(g, 0, 0, 0, io, e);
+    for (int64_t i = 0; i < nsaved; i++) {
+        int64_t at = x->slot(x->ctx, &v[i]);
+        if (at >= 0) last[at] = i + 1;
+    }
+    for (int64_t i = 0; i < n && s == TRA_OK; i++) {
+        if (!last[i]) continue;
+        tra_unit *u = tra_unit_new(0, 1);
+        candidate *c = tra_malloc(sizeof *c);
+        *c = (candidate){x, &v[last[i] - 1], i};
+        u->run = run_candidate;
+        u->end = end_candidate;
+        u->ctx = c;
+        s = tra_engine_submit(g, u, e);
+        ++*tried;
+    }
+    free(last);
+    tra_status end = tra_engine_drain(g, e);
+    return s == TRA_OK ? end : s;
+}
+
+typedef struct filling { /* of the slots of a part */
+    tra_checkpoint *k;
+    const tra_op *op;
+    tra_log *log;
+    tra_part *part;
+} filling;
+
+static int64_t slot_of(void *ctx, const tra_saved *s) {
+    const filling *x = ctx;
+    int64_t at = tra_part_find(x->part, s->ordinal, s->summand);
+    return at >= 0 && tra_size_admits(tra_type_bytes(x->part->type, s->ordinal), s->len) ? at : -1;
+}
+
+static tra_status fill(void *ctx, const tra_saved *s, int64_t slot, tra_worker *w, tra_err *e) {
+    filling *x = ctx;
     int fd;
-    (void)task, (void)w;
-    TRA_TRY(tra_log_open_saved(c->log, c->s->file, &fd, e));
-    if (fd >= 0 && tra_file_matches(fd, c->s->at, c->s->len, c->s->sum))
-        *c->slot = tra_block_of_saved(fd, c->s->at, c->s->len, c->s->sum);
+    (void)w;
+    TRA_TRY(tra_log_open_saved(x->log, s->file, &fd, e));
+    pthread_mutex_lock(&x->k->lock);
+    x->k->bytes[x->op->id] += s->len; /* counted even beyond the limit */
+    pthread_mutex_unlock(&x->k->lock);
+    if (fd >= 0 && tra_file_matches(fd, s->at, s->len, s->sum))
+        x->part->block[slot] = tra_block_of_saved(fd, s->at, s->len, s->sum);
     return TRA_OK;
 }
 
@@ -75,32 +121,6 @@ static int64_t count_present(const tra_part *p) {
     int64_t n = 0;
     for (int64_t i = 0; i < p->n; i++) n += p->block[i] != NULL;
     return n;
-}
-
-static tra_status check_all(tra_checkpoint *k, const tra_op *op, tra_log *log, tra_part *part, int64_t *listed,
-                            tra_err *e) {
-    int64_t n, *last = tra_calloc((size_t)part->n, sizeof *last); /* record of each tuple, from 1 */
-    const tra_saved *v = tra_log_saved(log, &n);
-    tra_status s = tra_engine_begin_stage(k->site->engine, 0, 0, 0, 0, e);
-    for (int64_t i = 0; i < n; i++) {
-        int64_t at = tra_part_find(part, v[i].ordinal, v[i].summand);
-        if (at >= 0 && tra_size_admits(tra_type_bytes(part->type, v[i].ordinal), v[i].len)) last[at] = i + 1;
-    }
-    for (int64_t i = 0; i < part->n && s == TRA_OK; i++) {
-        if (!last[i]) continue;
-        k->bytes[op->id] += v[last[i] - 1].len; /* counted even beyond the limit */
-        tra_unit *u = tra_unit_new(0, 1);
-        check *c = tra_malloc(sizeof *c);
-        *c = (check){log, &v[last[i] - 1], &part->block[i]};
-        u->run = run_check;
-        u->end = end_check;
-        u->ctx = c;
-        s = tra_engine_submit(k->site->engine, u, e);
-        ++*listed;
-    }
-    free(last);
-    tra_status end = tra_engine_drain(k->site->engine, e);
-    return s == TRA_OK ? end : s;
 }
 
 static const char *name_of(const tra_plan *p, const tra_op *op, char buf[64]) {
@@ -118,7 +138,9 @@ tra_status tra_checkpoint_take_over(tra_checkpoint *k, const tra_op *op, bool as
     *complete = false;
     if (!tra_journal_resumed(k ? k->journal : NULL)) return TRA_OK;
     tra_log *log = tra_log_exists(k->journal, op->id) ? log_of(k, op) : NULL;
-    if (log) s = check_all(k, op, log, part, &v[1], e);
+    filling x = {k, op, log, part};
+    if (log)
+        s = tra_saved_take(&(tra_taking){log, &x, slot_of, fill}, k->site->engine, part->n, 0, &v[1], e);
     v[0] = count_present(part);
     v[2] = part->n;
     s = tra_comm_agree(&k->site->comm, s, e);

@@ -37,6 +37,18 @@ void tra_checkpoint_result(tra_checkpoint *k, const tra_op *op, tra_part *part, 
  * operator (NULL: none). complete: which are saved on all ranks (updated). Collective. */
 void tra_checkpoint_stage_end(tra_checkpoint *k, int op, tra_part *const *parts, bool *complete);
 
+/* Of the arrays that the log lists, the last record of each slot, of n, is handed to `take`, on some worker with `io`
+ * bytes for reading: it looks whether the array is undamaged, and takes it. slot: that of a record; -1: none. *tried:
+ * records that were handed over. */
+typedef struct tra_taking {
+    tra_log *log;
+    void *ctx;
+    int64_t (*slot)(void *ctx, const tra_saved *s);
+    tra_status (*take)(void *ctx, const tra_saved *s, int64_t slot, tra_worker *w, tra_err *e);
+} tra_taking;
+TRA_MUSTUSE tra_status tra_saved_take(const tra_taking *x, tra_engine *g, int64_t n, size_t io, int64_t *tried,
+                                      tra_err *e);
+
 /* ---- turns of loops ---- */
 
 /* At the end of a turn of a loop its states may be saved, with those of the loops around it, from which a resumed run

@@ -1,4 +1,5 @@
 /* output.c - output files of several ranks: opening, resuming, placing what waits in scratch, committing. */
+#include "checkpoint.h"
 #include "output_int.h"
 
 #include <stdlib.h>
@@ -51,13 +52,6 @@ static void list_tuples(tra_outfile *o, const tra_placement *place) {
 
 /* ---- resuming -------------------------------------------------------------------------------------------------- */
 
-typedef struct check { /* of one recorded array: context of a unit */
-    tra_outfile *o;
-    const tra_saved *s;
-} check;
-
-static void end_check(tra_unit *u) { free(u->ctx); }
-
 /* Has the recorded array a length that it may have? */
 static bool admits(const tra_outfile *o, const tra_saved *s) {
     if (o->mapping) return tra_packed_admits(o, s->ordinal, s->len);
@@ -66,11 +60,10 @@ static bool admits(const tra_outfile *o, const tra_saved *s) {
 }
 
 /* Compares the checksum of a record with what is in the file, and takes the array over if they agree. */
-static tra_status run_check(tra_unit *u, int task, tra_worker *w, tra_err *e) {
-    tra_outfile *o = ((check *)u->ctx)->o;
-    const tra_saved *s = ((check *)u->ctx)->s;
+static tra_status take(void *ctx, const tra_saved *s, int64_t slot, tra_worker *w, tra_err *e) {
+    tra_outfile *o = ctx;
     bool waits = o->zstd || o->ncounts;
-    (void)task;
+    (void)slot;
     int fd = waits ? -1 : tra_writer_fd(o->writer);
     if (waits) TRA_TRY(tra_log_open_saved(o->log, s->file, &fd, e));
     if (!waits && (s->at != tra_writer_address(o->writer, s->ordinal) || s->len != o->chunk_bytes)) return TRA_OK;
@@ -94,34 +87,21 @@ static tra_status run_check(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     return TRA_OK;
 }
 
+static int64_t slot_of(void *ctx, const tra_saved *s) {
+    const tra_outfile *o = ctx;
+    return s->ordinal < o->file_type.cat->n && o->tuple_flags[s->ordinal] & TRA_TUPLE_MINE ? s->ordinal : -1;
+}
+
 /* Takes over those of this rank's tuples that earlier runs wrote undamaged. */
 static tra_status take_over(tra_outfile *o, tra_engine *engine, tra_err *e) {
-    int64_t n, damaged = 0;
-    const tra_saved *v = tra_log_saved(o->log, &n);
-    int64_t *last = tra_calloc((size_t)o->file_type.cat->n, sizeof *last); /* record of each tuple, from 1 */
-    tra_status s = tra_engine_begin_stage(engine, 0, 0, 0, (size_t)o->count_room, e);
-    for (int64_t i = 0; i < n; i++) {
-        if (v[i].ordinal < o->file_type.cat->n && o->tuple_flags[v[i].ordinal] & TRA_TUPLE_MINE)
-            last[v[i].ordinal] = i + 1;
-    }
-    for (int64_t t = 0; t < o->file_type.cat->n && s == TRA_OK; t++) {
-        if (!last[t]) continue;
-        tra_unit *u = tra_unit_new(0, 1);
-        check *c = tra_malloc(sizeof *c);
-        *c = (check){o, &v[last[t] - 1]};
-        u->run = run_check;
-        u->end = end_check;
-        u->ctx = c;
-        s = tra_engine_submit(engine, u, e);
-        damaged++;
-    }
-    tra_status end = tra_engine_drain(engine, e);
+    int64_t damaged = 0;
+    tra_status s = tra_saved_take(&(tra_taking){o->log, o, slot_of, take}, engine, o->file_type.cat->n,
+                                  (size_t)o->count_room, &damaged, e);
     damaged -= o->reused;
     if (damaged > 0)
         tra_warn("%" PRId64 " of the saved blocks of this output are damaged or gone; they are computed again",
                  damaged);
-    free(last);
-    return s == TRA_OK ? end : s;
+    return s;
 }
 
 static tra_status resume(tra_outfile *o, tra_engine *engine, tra_err *e) {
