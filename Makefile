@@ -27,7 +27,8 @@ MPI_PACKAGE := $(patsubst openmpi,ompi-c,$(MPI))
 PLAIN     = $(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $(if $(WERROR),-Werror) -ffp-contract=off -pthread \
             $(CFLAGS) $(PKG_CFLAGS)
 COMPILE   = $(PLAIN) $(VARIANT)
-LIBS      = $(PKG_LIBS) -lsleef -lm -lpthread
+H5_LIBS   = $(PKG_LIBS:-lhdf5=-lhdf5_hl -lhdf5)
+LIBS      = $(H5_LIBS) -lsleef -lm -lpthread
 
 # What calls MPI itself, and is compiled for each.
 MPI_SRC  := $(addprefix lib/run/,comm.c measure.c transport_files.c transport_messages.c)
@@ -185,10 +186,10 @@ $(B)/libtra.a: $(LIB_OBJ)
 # libraries, which take half of the time in which a command starts. (Sanitizers know its leaks by its name.)
 # Without MPI all comes from archives that has one, and such a program runs where only the C library is. What has none
 # in Debian is SLEEF.
-H5_INSIDE  = $(patsubst -lhdf5,-l:libhdf5.a,$(LIBS)) -lsz -ldl -lm $(MPI_LIBS)
+H5_INSIDE  = $(patsubst -lhdf5%,-l:libhdf5%.a,$(LIBS)) -lsz -ldl -lm $(MPI_LIBS)
 archive    = $(if $(or $(wildcard $(patsubst -L%,%/lib$(1).a,$(filter -L%,$(PKG_LIBS)))),$(filter /%,$(shell \
              $(CC) -print-file-name=lib$(1).a))),-l:lib$(1).a,-l$(1))
-ALL_INSIDE = $(filter -L%,$(PKG_LIBS)) $(foreach l,$(patsubst -l%,%,$(filter -l%,$(PKG_LIBS))) sz aec sleef gfortran \
+ALL_INSIDE = $(filter -L%,$(PKG_LIBS)) $(foreach l,$(patsubst -l%,%,$(filter -l%,$(H5_LIBS))) sz aec sleef gfortran \
              quadmath,$(call archive,$(l))) -static-libgcc -lm -lpthread -ldl
 MOST       = $(if $(filter no,$(MPI_NAME)),$(ALL_INSIDE),$(H5_INSIDE))
 $(WITH_MPI)/tra: $(CMD_OBJ) $(MPI_OBJ) $(B)/libtra.a

@@ -1,16 +1,16 @@
-/* scales.c - writing labels of dimensions: HDF5 dimension scales, which other programs show; and copying those of
- * others.
+/* scales.c - writing labels of dimensions: HDF5 dimension scales (H5DS), which other programs show; and copying those
+ * of others.
  *
- * HDF5's high-level library for scales is not used; what it would do is a few attributes: CLASS, NAME and
- * REFERENCE_LIST of a scale, DIMENSION_LIST and DIMENSION_LABELS of the dataset. References are not valid in a copy of
- * the file, so tra finds its own scales by name, and makes the references of other programs' scales anew when it copies
- * them.
+ * The library writes what refers to each other: DIMENSION_LIST of a dataset and REFERENCE_LIST of a scale. Names of
+ * dimensions are written here, since its own are no UTF-8; and the list is read here, since the library trusts what a
+ * file says of its length. References are not valid in a copy of the file, so tra finds its own scales by name, and
+ * attaches other programs' scales anew when it copies them.
  */
 #include "scales.h"
 
 #include "labels.h"
 
-#include <stdlib.h>
+#include <hdf5_hl.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -132,16 +132,6 @@ tra_status tra_scales_check(const tra_writer *w, hid_t old, tra_err *e) {
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
-static bool put_short_text(hid_t obj, const char *name, const char *text) {
-    hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_C_S1), attr = -1;
-    if (H5Tset_size(type, strlen(text) + 1) >= 0) attr = H5Acreate2(obj, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    bool ok = attr >= 0 && H5Awrite(attr, type, text) >= 0;
-    if (attr >= 0 && H5Aclose(attr) < 0) ok = false;
-    H5Tclose(type);
-    H5Sclose(space);
-    return ok;
-}
-
 static hid_t text_type(void) {
     hid_t type = H5Tcopy(H5T_C_S1);
     H5Tset_size(type, H5T_VARIABLE);
@@ -203,77 +193,13 @@ static hid_t put_scale(tra_writer *w, int d, int64_t n, tra_arena *a) {
         dset = H5Dcreate2(w->file, path, file_type(l, text), space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
     bool ok = dset >= 0 && (!l || (put_values(dset, text, l, a) && put_type(dset, l)));
     const char *name = l ? w->dimension[d] : tra_arena_printf(a, "%s%10" PRId64, tra_scale_without_labels, n);
-    ok = ok && put_short_text(dset, "CLASS", "DIMENSION_SCALE") && put_short_text(dset, "NAME", name) &&
-         tra_h5_put_text(dset, of_relation, w->name);
+    ok = ok && H5DSset_scale(dset, name) >= 0 && tra_h5_put_text(dset, of_relation, w->name);
     H5Tclose(text);
     H5Pclose(dcpl);
     H5Sclose(space);
     if (ok || dset < 0) return dset;
     H5Dclose(dset);
     return -1;
-}
-
-/* An element of REFERENCE_LIST: a dataset that a scale belongs to, and which of its dimensions. */
-typedef struct back_reference {
-    hobj_ref_t dataset;
-    int dimension;
-} back_reference;
-
-static hid_t back_reference_type(void) {
-    hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(back_reference));
-    H5Tinsert(type, "dataset", HOFFSET(back_reference, dataset), H5T_STD_REF_OBJ);
-    H5Tinsert(type, "dimension", HOFFSET(back_reference, dimension), H5T_NATIVE_INT);
-    return type;
-}
-
-/* Adds a dataset and its dimension to the REFERENCE_LIST of a scale. */
-static bool add_back_reference(hid_t file, hid_t scale, const char *dataset, int d) {
-    hid_t type = back_reference_type(), attr = -1;
-    hssize_t before = 0;
-    bool ok = true;
-    back_reference *v = NULL;
-    if (H5Aexists(scale, "REFERENCE_LIST") > 0) {
-        attr = H5Aopen(scale, "REFERENCE_LIST", H5P_DEFAULT);
-        hid_t space = H5Aget_space(attr);
-        before = H5Sget_simple_extent_npoints(space);
-        ok = attr >= 0 && before >= 0 && before < TRA_SCALE_LABELS;
-        v = tra_calloc(ok ? (size_t)before + 1 : 1, sizeof *v);
-        ok = ok && H5Aread(attr, type, v) >= 0 && H5Aclose(attr) >= 0 && H5Adelete(scale, "REFERENCE_LIST") >= 0;
-        H5Sclose(space);
-    } else {
-        v = tra_calloc(1, sizeof *v);
-    }
-    hsize_t n = ok ? (hsize_t)before + 1 : 1;
-    hid_t space = H5Screate_simple(1, &n, NULL);
-    attr = -1;
-    if (ok) v[before].dimension = d;
-    ok = ok && H5Rcreate(&v[before].dataset, file, dataset, H5R_OBJECT, -1) >= 0;
-    if (ok) attr = H5Acreate2(scale, "REFERENCE_LIST", type, space, H5P_DEFAULT, H5P_DEFAULT);
-    ok = attr >= 0 && H5Awrite(attr, type, v) >= 0;
-    if (attr >= 0 && H5Aclose(attr) < 0) ok = false;
-    free(v);
-    H5Sclose(space);
-    H5Tclose(type);
-    return ok;
-}
-
-/* Writes the DIMENSION_LIST of a dataset; path[d] may be NULL. */
-static bool put_list(hid_t file, hid_t dset, int n, const char *const *path) {
-    hobj_ref_t ref[TRA_MAXDIM + 1];
-    hvl_t list[TRA_MAXDIM + 1];
-    hsize_t dims = (hsize_t)n;
-    bool ok = true;
-    for (int d = 0; d < n && ok; d++) {
-        list[d] = (hvl_t){.len = path[d] != NULL, .p = &ref[d]};
-        ok = !path[d] || H5Rcreate(&ref[d], file, path[d], H5R_OBJECT, -1) >= 0;
-    }
-    hid_t type = H5Tvlen_create(H5T_STD_REF_OBJ), space = H5Screate_simple(1, &dims, NULL), attr = -1;
-    if (ok) attr = H5Acreate2(dset, "DIMENSION_LIST", type, space, H5P_DEFAULT, H5P_DEFAULT);
-    ok = attr >= 0 && H5Awrite(attr, type, list) >= 0;
-    if (attr >= 0 && H5Aclose(attr) < 0) ok = false;
-    H5Sclose(space);
-    H5Tclose(type);
-    return ok;
 }
 
 static bool put_dimension_names(hid_t dset, int n, const char *const *name) {
@@ -305,7 +231,6 @@ bool tra_scale_own(hid_t scale, const char *owners) {
 bool tra_scales_put(tra_writer *w) {
     if (!w->labels) return true;
     tra_arena *a = tra_arena_new();
-    const char *path[TRA_MAXDIM] = {NULL};
     bool ok = true, dataset = !w->kind->is;
     tra_dims shape;
     tra_type_shape(&w->type, &shape);
@@ -323,15 +248,12 @@ bool tra_scales_put(tra_writer *w) {
             }
             w->scale[d] = own;
         }
-        path[d] = w->scale[d];
         hid_t scale = shares ? H5Dopen2(w->file, w->scale[d], H5P_DEFAULT) : put_scale(w, d, shape.v[d], a);
         if (scale >= 0 && shares) ok = tra_scale_own(scale, tra_arena_printf(a, "%s\n%s", shares, w->name));
-        ok = ok && scale >= 0 && (!dataset || add_back_reference(w->file, scale, w->name, d));
+        ok = ok && scale >= 0 && (!dataset || H5DSattach_scale(w->dset, scale, (unsigned)d) >= 0);
         if (scale >= 0 && H5Dclose(scale) < 0) ok = false;
     }
-    ok = ok && put_names(w, shape.n) &&
-         (!dataset ||
-          (put_list(w->file, w->dset, shape.n, path) && put_dimension_names(w->dset, shape.n, w->dimension)));
+    ok = ok && put_names(w, shape.n) && (!dataset || put_dimension_names(w->dset, shape.n, w->dimension));
     tra_arena_free(a);
     /* HDF5 treats texts of any length as raw data, and these must not be written while addresses are captured */
     return ok && H5Fflush(w->file, H5F_SCOPE_LOCAL) >= 0;
@@ -377,34 +299,24 @@ hid_t tra_scale_attached(hid_t dset, int d, int rank) {
 
 /* ---- copies ----------------------------------------------------------------------------------------------------- */
 
-/* Makes the references of a dataset anew that was copied from the file `old` to `to` under the same path. Scales that
+/* Attaches anew the scales of a dataset that was copied from the file `old` to `to` under the same path. Scales that
  * were not copied are left out. */
 static bool reattach(hid_t old, hid_t to, const char *name) {
     hid_t from = H5Dopen2(old, name, H5P_DEFAULT), dset = H5Dopen2(to, name, H5P_DEFAULT);
-    const char *path[TRA_MAXDIM + 1] = {NULL};
-    tra_arena *a = tra_arena_new();
-    bool ok = from >= 0 && dset >= 0;
-    hid_t space = ok ? H5Dget_space(from) : -1;
-    int rank = ok ? H5Sget_simple_extent_ndims(space) : 0;
-    for (int d = 0; d < rank && rank <= TRA_MAXDIM; d++) {
-        hid_t scale = tra_scale_attached(from, d, rank);
-        char buf[4096] = "";
-        if (scale >= 0 && H5Iget_name(scale, buf, sizeof buf) > 0 && tra_h5_exists(to, buf))
-            path[d] = tra_arena_printf(a, "%s", buf);
-        if (scale >= 0) H5Oclose(scale);
-    }
-    ok = ok && H5Adelete(dset, "DIMENSION_LIST") >= 0;
-    if (ok && rank > 0 && rank <= TRA_MAXDIM) ok = put_list(to, dset, rank, path);
+    hid_t space = from >= 0 ? H5Dget_space(from) : -1;
+    int rank = space >= 0 ? H5Sget_simple_extent_ndims(space) : 0;
+    bool ok = space >= 0 && dset >= 0 && H5Adelete(dset, "DIMENSION_LIST") >= 0;
     for (int d = 0; d < rank && ok; d++) {
-        hid_t scale = path[d] ? H5Dopen2(to, path[d], H5P_DEFAULT) : -1;
-        if (scale < 0) continue;
-        ok = add_back_reference(to, scale, name, d);
-        H5Dclose(scale);
+        char path[4096] = "";
+        hid_t scale = tra_scale_attached(from, d, rank), copy = -1;
+        if (scale >= 0 && H5Iget_name(scale, path, sizeof path) > 0 && tra_h5_exists(to, path))
+            copy = H5Dopen2(to, path, H5P_DEFAULT);
+        if (copy >= 0) ok = H5DSattach_scale(dset, copy, (unsigned)d) >= 0 && H5Dclose(copy) >= 0;
+        if (scale >= 0) H5Oclose(scale);
     }
     if (space >= 0) H5Sclose(space);
     if (from >= 0) H5Dclose(from);
     if (dset >= 0) H5Dclose(dset);
-    tra_arena_free(a);
     return ok;
 }
 
