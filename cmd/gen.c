@@ -9,6 +9,7 @@
 
 #include "../formats/settle.h"
 #include "../formats/storage.h"
+#include "../lib/base/radix.h"
 #include "../lib/relation/block.h"
 #include "../lib/relation/gen_values.h"
 #include "../lib/relation/rows.h"
@@ -186,7 +187,7 @@ static tra_status make_entries(void *ctx, int worker, int64_t ordinal, tra_err *
     gen_items items = {.v = m->worker[worker].items, .cap = m->most};
     gen_entries(m->pattern, &from, &ext, &items);
     if (items.full) return too_many(m->most, e);
-    tra_item *x = tra_items_sort(items.v, m->worker[worker].other, items.n, (uint64_t)n);
+    tra_item *x = tra_radix_sort(items.v, m->worker[worker].other, items.n, sizeof *x, offsetof(tra_item, place));
     tra_cell cell = tra_cell_new(m->type, ordinal, m->worker[worker].block);
     tra_rows_maker rows = tra_rows_make(&cell, tra_min64(items.n, tra_rows_box(&ext)), items.n);
     last = ext.v[ext.n - 1];

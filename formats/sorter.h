@@ -18,10 +18,6 @@ typedef struct tra_item {
     tra_number value;
 } tra_item;
 
-/* Sorts n items by place, keeping the order of items of one place. `other` has room for n items; the result is in the
- * array that is returned, which is one of the two. places: one more than the largest place. */
-tra_item *tra_items_sort(tra_item *items, tra_item *other, int64_t n, uint64_t places);
-
 typedef struct tra_sorter tra_sorter;
 
 typedef struct tra_sorter_options {

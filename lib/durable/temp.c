@@ -82,10 +82,18 @@ tra_status tra_cannot_create(const char *target, const char *by, tra_err *e) {
     return s;
 }
 
+/* Keeps this file open (-1: none), in place of the one that was replaced before. */
+static void hold_replaced(int fd) {
+    static atomic_int last = -1;
+    fd = atomic_exchange(&last, fd);
+    if (fd >= 0) close(fd);
+}
+
 tra_status tra_temp_create(const char *target, const char *tag, bool reuse, tra_temp *t, tra_err *e) {
     const char *name;
     char *folder = tra_folder_of(target, &name);
     struct stat st;
+    hold_replaced(-1); /* its blocks may be what the disk has room for */
     *t = (tra_temp){.fd = -1, .tag = tag, .target = tra_strdup(target)};
     t->fd = tag ? open_tagged(t, folder, name, reuse) : open_numbered(t, folder, name);
     int why = errno;
@@ -114,15 +122,12 @@ static tra_status sync_folder(const char *path, tra_err *e) {
     return s;
 }
 
-/* Renames over the target. The file that was there stays open until the next rename or the end of the process, since
- * freeing the blocks of a large file takes a tenth of the time that writing it took, and no result has to wait for
- * that.
- */
+/* Renames over the target. The file that was there stays open until the next file is made or the end of the process,
+ * since freeing the blocks of a large file takes a tenth of the time that writing it took, and no result has to wait
+ * for that. */
 static int replace(const char *temp, const char *target) {
-    static atomic_int last = -1;
     int old = open(target, O_PATH | O_CLOEXEC), status = rename(temp, target), err = errno;
-    old = atomic_exchange(&last, old);
-    if (old >= 0) close(old);
+    hold_replaced(old);
     errno = err;
     return status;
 }

@@ -48,8 +48,17 @@ static void on_crash(int sig) {
     }
 }
 
+/* The handler has a stack of its own in each thread: what a damaged file makes HDF5 do may fill the thread's. */
+static void give_stack(void) {
+    static _Thread_local char room[1 << 16];
+    static _Thread_local bool given;
+    stack_t s = {.ss_sp = room, .ss_size = sizeof room}, has;
+    if (!given && sigaltstack(NULL, &has) == 0 && has.ss_flags & SS_DISABLE) (void)sigaltstack(&s, NULL);
+    given = true;
+}
+
 static void catch_crashes(void) {
-    struct sigaction a = {.sa_handler = on_crash, .sa_flags = SA_NODEFER};
+    struct sigaction a = {.sa_handler = on_crash, .sa_flags = SA_NODEFER | SA_ONSTACK};
     sigemptyset(&a.sa_mask);
     for (int i = 0; i < CRASHES; i++) sigaction(crashes[i], &a, &before[i]);
 }
@@ -72,6 +81,7 @@ static void start(void) {
 
 void tra_h5_enter(void) {
     pthread_once(&once, start);
+    give_stack();
     pthread_mutex_lock(&lock);
     holder = pthread_self();
     depth++;

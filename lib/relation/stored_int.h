@@ -3,6 +3,7 @@
 #ifndef TRA_STORED_INT_H
 #define TRA_STORED_INT_H
 
+#include "../base/radix.h"
 #include "pack.h"
 #include "rows.h"
 #include "store_int.h"
@@ -56,7 +57,7 @@ bool tra_form_counts_fit(const tra_form *f, const int64_t *counts);
 
 enum { TRA_MAPPING_TEXT = 32 << 10 }; /* attributes of the earliest format end at 64 KiB */
 
-/* ---- sorting entries (stored_sort.c) ---------------------------------------------------------------------------- */
+/* ---- sorting entries --------------------------------------------------------------------------------------------- */
 
 /* hi, then lo, are compared; i is the number of the entry. */
 typedef struct tra_sort_item {
@@ -64,7 +65,10 @@ typedef struct tra_sort_item {
     uint32_t i;
 } tra_sort_item;
 /* A stable sort by hi, then lo; tmp has the size of v. Returns where the result is, v or tmp. */
-tra_sort_item *tra_sort_items(tra_sort_item *v, tra_sort_item *tmp, int64_t n);
+static inline tra_sort_item *tra_sort_items(tra_sort_item *v, tra_sort_item *tmp, int64_t n) {
+    tra_sort_item *low = tra_radix_sort(v, tmp, n, sizeof *v, offsetof(tra_sort_item, lo));
+    return tra_radix_sort(low, low == v ? tmp : v, n, sizeof *v, offsetof(tra_sort_item, hi));
+}
 
 /* ---- statistics ------------------------------------------------------------------------------------------------- */
 

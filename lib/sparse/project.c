@@ -1,12 +1,11 @@
 /* project.c - entries of rows with other coordinates, sorted: transposes, diagonals, what is summed over labels, and
- * operands of products that are not in the order that these want. Sorted by counting, digit by digit; digits that are
- * in order already, or the same everywhere, are left out. */
+ * operands of products that are not in the order that these want. */
 #include "project.h"
+
+#include "../base/radix.h"
 
 #include <assert.h>
 #include <string.h>
-
-enum { DIGIT = 11, BUCKETS = 1 << DIGIT };
 
 int64_t tra_project_scratch(int64_t entries) {
     return tra_min64(TRA_SIZE_MOST, tra_add_most(tra_mul_most(2 * (int64_t)sizeof(tra_entry), entries), 64));
@@ -63,45 +62,12 @@ static int64_t route_all(const tra_cell *in, const tra_route *route, tra_dtype t
     return n;
 }
 
-/* One pass over a digit of the key at that place of the entries; stable. */
-static void pass(const tra_entry *from, tra_entry *to, int64_t n, size_t key, int shift) {
-    int64_t at[BUCKETS] = {0}, sum = 0;
-#define DIGIT_OF(e) ((size_t)(*(const uint64_t *)((const char *)&(e) + key) >> shift) & (BUCKETS - 1))
-    for (int64_t i = 0; i < n; i++) at[DIGIT_OF(from[i])]++;
-    for (int d = 0; d < BUCKETS; d++) {
-        int64_t here = at[d];
-        at[d] = sum;
-        sum += here;
-    }
-    for (int64_t i = 0; i < n; i++) to[at[DIGIT_OF(from[i])]++] = from[i];
-#undef DIGIT_OF
-}
-
-/* By insertion: of few entries. */
-static void sort_few(tra_entry *e, int64_t n) {
-    for (int64_t i = 1; i < n; i++) {
-        tra_entry x = e[i];
-        int64_t j = i;
-        for (; j > 0 && (e[j - 1].row > x.row || (e[j - 1].row == x.row && e[j - 1].column > x.column)); j--)
-            e[j] = e[j - 1];
-        e[j] = x;
-    }
-}
-
 static tra_entry *sort(tra_entry *e, tra_entry *other, int64_t n, const disorder *o) {
     if (o->sorted) return e;
-    if (n < 64) return sort_few(e, n), e;
-    for (int k = o->column_sorted ? 1 : 0; k < 2; k++) { /* columns in order as they come stay so in each row */
-        uint64_t bits = k == 0 ? o->column : o->row;
-        for (int shift = 0; shift < 64 && bits >> shift; shift += DIGIT) {
-            if (!((bits >> shift) & (BUCKETS - 1))) continue;
-            pass(e, other, n, k == 0 ? offsetof(tra_entry, column) : offsetof(tra_entry, row), shift);
-            tra_entry *swap = e;
-            e = other;
-            other = swap;
-        }
-    }
-    return e;
+    const size_t size = sizeof *e;
+    tra_entry *v = e; /* columns in order as they come stay so in each row */
+    if (!o->column_sorted) v = tra_radix_sort_bits(e, other, n, size, offsetof(tra_entry, column), o->column);
+    return tra_radix_sort_bits(v, v == e ? other : e, n, size, offsetof(tra_entry, row), o->row);
 }
 
 tra_entry *tra_sort_entries(tra_entry *e, tra_entry *other, int64_t n) {

@@ -1,5 +1,6 @@
 /* test_coordinates.c - readers of coordinate files on hand-made files, and blocks made of their entries. */
 #include "../../formats/entries.h"
+#include "../../lib/base/radix.h"
 #include "../../lib/relation/rows.h"
 #include "formats_util.h"
 
@@ -226,11 +227,31 @@ TEST(items_are_sorted_by_place) {
     static tra_item a[N], b[N];
     for (uint64_t places = 1; places; places = places << 9 | 77) {
         for (int i = 0; i < N; i++) a[i] = (tra_item){random64() % places, {.whole = i}};
-        tra_item *s = tra_items_sort(a, b, N, places);
+        tra_item *s = tra_radix_sort(a, b, N, sizeof *a, offsetof(tra_item, place));
         for (int i = 1; i < N; i++)
             CHECK(s[i - 1].place < s[i].place ||
                   (s[i - 1].place == s[i].place && s[i - 1].value.whole < s[i].value.whole));
         if (places >> 54) break;
+    }
+}
+
+/* By two keys, few and many; digits that all have are left out, and what is in order stays where it is. */
+TEST(items_are_sorted_by_several_keys) {
+    enum { N = 3000 };
+    typedef struct item {
+        uint64_t high, low, i;
+    } item;
+    static item v[N], other[N];
+    for (int n = 0; n <= N; n = n < 70 ? n + 1 : n * 3) {
+        for (uint64_t i = 0; i < (uint64_t)n; i++)
+            v[i] = (item){(random64() % 7) << 40 | 5, random64() % (1 + (uint64_t)n / 3), i};
+        item *low = tra_radix_sort(v, other, n, sizeof *v, offsetof(item, low));
+        item *s = tra_radix_sort(low, low == v ? other : v, n, sizeof *v, offsetof(item, high));
+        for (int i = 1; i < n; i++) {
+            const item *a = &s[i - 1], *b = &s[i];
+            CHECK(a->high != b->high ? a->high < b->high : a->low != b->low ? a->low < b->low : a->i < b->i);
+        }
+        CHECK(tra_radix_sort(s, s == v ? other : v, n, sizeof *v, offsetof(item, high)) == s);
     }
 }
 
