@@ -99,7 +99,8 @@ static tra_status sort_part(void *ctx, int worker, int64_t part, tra_err *e) {
     (void)worker;
     (void)e;
     int64_t from = s->n * part / s->o.workers, to = s->n * (part + 1) / s->o.workers;
-    tra_item *sorted = tra_radix_sort(s->items + from, s->other + from, to - from, sizeof(tra_item), offsetof(tra_item, place));
+    tra_item *sorted =
+        tra_radix_sort(s->items + from, s->other + from, to - from, sizeof(tra_item), offsetof(tra_item, place));
     if (sorted != s->items + from) memcpy(s->items + from, sorted, (size_t)(to - from) * sizeof *sorted);
     for (int64_t i = from, next; i < to; i = next) {
         uint64_t range = s->items[i].place >> s->shift;

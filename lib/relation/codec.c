@@ -243,7 +243,8 @@ static bool whole_block(uint32_t mark, size_t len, size_t m) {
 /* Encodes the planes of a shuffled chunk as a frame whose blocks are only entropy-coded, without a search for
  * repetitions, or stored raw where that saves less than a quarter. No block has bytes of two planes or depends on
  * another block. Plain frames of the library are smaller by 2 to 7 % and decode at a third to a half of the speed,
- * whatever the level (1 to -20): 8 MB of uniform f64 at 6.3 GB/s on one core, not 10.4; of normal ones at 5.9, not 20. */
+ * whatever the level (1 to -20): 8 MB of uniform f64 at 6.3 GB/s on one core, not 10.4; of normal ones at 5.9, not
+ * 20. */
 static bool encode_entropy(ZSTD_CCtx *c, const char *planes, size_t n, size_t size, sink *o) {
     const uint32_t magic = ZSTD_MAGICNUMBER, total = (uint32_t)n;
     const char has[] = {(char)0x80, 7 << 3}; /* frame header: content size in 4 bytes; a window of BLOCK */

@@ -139,8 +139,7 @@ tra_status tra_checkpoint_take_over(tra_checkpoint *k, const tra_op *op, bool as
     if (!tra_journal_resumed(k ? k->journal : NULL)) return TRA_OK;
     tra_log *log = tra_log_exists(k->journal, op->id) ? log_of(k, op) : NULL;
     filling x = {k, op, log, part};
-    if (log)
-        s = tra_saved_take(&(tra_taking){log, &x, slot_of, fill}, k->site->engine, part->n, 0, &v[1], e);
+    if (log) s = tra_saved_take(&(tra_taking){log, &x, slot_of, fill}, k->site->engine, part->n, 0, &v[1], e);
     v[0] = count_present(part);
     v[2] = part->n;
     s = tra_comm_agree(&k->site->comm, s, e);

@@ -401,7 +401,7 @@ TEST(a_block_that_cannot_be_read_ahead_is_the_failure_of_the_stage) {
         part->block[i] = tra_block_of_file(r, i, BYTES, BYTES);
     }
     CHECK_OK(tra_engine_begin_stage(g, 0, 0, 0, 0, &e), e);
-    CHECK_OK(read_all(r, &e), e);        /* its chunks are looked up now */
+    CHECK_OK(read_all(r, &e), e); /* its chunks are looked up now */
     leave_page_cache(at("ahead.h5"));
     if (tra_rel_can_read_direct(r, 1)) { /* else the file system has no direct reads, and nothing is read ahead */
         reading = FAILS;
