@@ -3,6 +3,7 @@
 #include "made.h"
 
 #include "../lib/relation/columns.h"
+#include "../plans/explain/explain.h"
 #include "../plans/tra/load.h"
 
 #include <string.h>
@@ -61,20 +62,10 @@ static void columns_json(const tra_type *t, tra_json *j) {
 
 static void relation_json(const tra_named *r, const tra_einsum *s, tra_json *j) {
     const tra_type *t = &r->node->type;
-    const tra_catalog *c = t->cat;
-    tra_json_begin(j, NULL, '{');
-    tra_json_str(j, "name", r->name);
-    tra_json_int(j, "keys", c->frontier.n);
-    tra_json_int(j, "rank", c->bound.n);
-    tra_json_ints(j, "frontier", c->frontier.n, c->frontier.v);
-    tra_json_ints(j, "bound", c->bound.n, c->bound.v);
+    tra_explain_relation(r, j);
     if (t->columns) columns_json(t, j);
     tra_json_bool(j, "bounded", t->bounded);
-    tra_json_int(j, "tuples", c->n);
-    tra_json_int(j, "holes", tra_catalog_holes(c));
-    tra_json_int(j, "floats", tra_catalog_elements(c));
-    tra_type_json(t, j);
-    tra_json_str(j, "storage", r->stored.name);
+    tra_json_int(j, "holes", tra_catalog_holes(t->cat));
     tra_dims shape;
     if (tra_type_is_tensor(t, NULL)) {
         tra_type_shape(t, &shape);

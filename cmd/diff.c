@@ -34,10 +34,13 @@ static number number_of(const strip *s, int64_t i) {
     return s->whole ? (number){.whole = true, .i = s->i[i]} : (number){.f = s->f[i]};
 }
 
-static double float_of(const number *x) { return x->whole ? (double)x->i : x->f; }
+number tra_diff_number(tra_dtype t, const void *data, int64_t i) {
+    if (tra_dtype_is_float(t)) return (number){.f = tra_element_real(t, data, i)};
+    return (number){.whole = true, .i = tra_element_whole(t, data, i)};
+}
 
-/* 0 only where they are equal; infinite where one of them is NaN. */
-static double difference(number x, number y) {
+double tra_diff_difference(number x, number y, double *size) {
+    *size = fabs(y.whole ? (double)y.i : y.f);
     if (x.whole && y.whole)
         return x.i < y.i ? (double)((uint64_t)y.i - (uint64_t)x.i) : (double)((uint64_t)x.i - (uint64_t)y.i);
     if (!x.whole && !y.whole) {
@@ -49,12 +52,14 @@ static double difference(number x, number y) {
     return d == d ? (double)d : INFINITY;
 }
 
+bool tra_diff_within(double difference, double size, double rtol, double atol) {
+    return difference < INFINITY && difference <= (rtol > 0 ? atol + rtol * size : atol);
+}
+
 bool tra_diff_element(comparison *c, int64_t index, number x, number y) {
-    double d = difference(x, y);
+    double size, d = tra_diff_difference(x, y, &size);
     if (d == 0) return false;
-    double size = fabs(float_of(&y)), allowed = c->tol_rel > 0 ? c->tol_abs + c->tol_rel * size : c->tol_abs;
-    /* An infinity is within a tolerance of nothing but itself. */
-    c->different += d == INFINITY || !(d <= allowed);
+    c->different += !tra_diff_within(d, size, c->tol_rel, c->tol_abs);
     double rel = size > 0 && size < INFINITY ? d / size : INFINITY;
     if (rel > c->max_rel) c->max_rel = rel;
     if (d < c->max_abs || (d == c->max_abs && index >= c->index)) return false;

@@ -32,11 +32,6 @@ typedef struct stream {
     int64_t at, got;
 } stream;
 
-static number number_of(tra_dtype t, const void *v) {
-    if (tra_dtype_is_float(t)) return (number){.f = tra_element_real(t, v, 0)};
-    return (number){.whole = true, .i = tra_element_whole(t, v, 0)};
-}
-
 static number zero_of(tra_dtype t) { return (number){.whole = !tra_dtype_is_float(t)}; }
 
 static bool is_zero(number x) { return x.whole ? x.i == 0 : x.f == 0; }
@@ -60,7 +55,7 @@ static void next_of_rows(stream *s) {
     if (s->end) return;
     s->index = s->begin + (int64_t)s->rows.column[s->k];
     s->bytes = s->rows.value + (size_t)s->k++ * s->rows.size;
-    s->value = number_of(s->dtype, s->bytes);
+    s->value = tra_diff_number(s->dtype, s->bytes, 0);
 }
 
 /* Moves to the next element of the array that is not 0. */
@@ -73,7 +68,7 @@ static void next_of_array(stream *s) {
         if (column == 0) s->begin = row_begins(s, s->k / width);
         s->index = s->begin + column;
         s->bytes = (const char *)s->cell.array.data + (size_t)s->k++ * tra_dtype_size(s->dtype);
-        s->value = number_of(s->dtype, s->bytes);
+        s->value = tra_diff_number(s->dtype, s->bytes, 0);
         if (!is_zero(s->value)) return;
     }
 }
@@ -106,7 +101,7 @@ static tra_status next_of_band(stream *s, tra_err *e) {
     s->end = s->got == 0;
     if (s->end) return TRA_OK;
     s->index = (int64_t)s->batch[s->at].place;
-    s->value = number_of(s->dtype, &s->batch[s->at++].value);
+    s->value = tra_diff_number(s->dtype, &s->batch[s->at++].value, 0);
     return TRA_OK;
 }
 

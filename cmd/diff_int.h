@@ -23,6 +23,13 @@ typedef struct comparison {
     number a, b;             /* the values there */
 } comparison;
 
+/* Element i of data, as it is. */
+number tra_diff_number(tra_dtype t, const void *data, int64_t i);
+/* 0 only where they are equal; infinite where one of them is NaN. *size: of y. */
+double tra_diff_difference(number x, number y, double *size);
+/* Is a difference from a value of this size within the tolerances? An infinity is within none. */
+bool tra_diff_within(double difference, double size, double rtol, double atol);
+
 /* Compares the elements x of A and y of B at this index; whether this is now the largest difference. */
 bool tra_diff_element(comparison *c, int64_t index, number x, number y);
 

@@ -1,8 +1,8 @@
 /* diff_tables.c - tra diff of two tables: rows in order, columns by name. */
+#include "diff_int.h"
 #include "tables.h"
 
 #include "../formats/formats.h"
-#include "common.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,12 +24,6 @@ typedef struct column_diff {
 
 static bool is_null(const tra_vector *v, int64_t i) { return v->state && v->state[i]; }
 
-static double number_at(const tra_column *c, const tra_vector *v, int64_t i, int64_t *whole) {
-    tra_dtype t = tra_coltype_held(c->type);
-    *whole = tra_element_whole(t, v->values, i);
-    return tra_element_real(t, v->values, i);
-}
-
 static bool strings_equal(const tra_column *a, const tra_vector *va, const tra_column *b, const tra_vector *vb,
                           int64_t i) {
     int64_t na, nb;
@@ -38,21 +32,12 @@ static bool strings_equal(const tra_column *a, const tra_vector *va, const tra_c
     return na == nb && memcmp(x, y, (size_t)na) == 0;
 }
 
-/* NaN equals NaN; integers are compared exactly. */
 static bool numbers_equal(const tra_column *a, const tra_vector *va, const tra_column *b, const tra_vector *vb,
                           int64_t i, const tra_table_tolerance *t, double *difference) {
-    int64_t wa, wb;
-    double x = number_at(a, va, i, &wa), y = number_at(b, vb, i, &wb);
-    *difference = 0;
-    if (!tra_coltype_is_float(a->type) && !tra_coltype_is_float(b->type)) {
-        if (wa == wb) return true;
-        *difference = fabs((double)wa - (double)wb);
-    } else {
-        if (x == y || (x != x && y != y)) return true;
-        *difference = fabs(x - y);
-    }
-    if (*difference != *difference) *difference = INFINITY;
-    return *difference < INFINITY && *difference <= t->atol + t->rtol * fabs(y);
+    double size;
+    *difference = tra_diff_difference(tra_diff_number(tra_coltype_held(a->type), va->values, i),
+                                      tra_diff_number(tra_coltype_held(b->type), vb->values, i), &size);
+    return *difference == 0 || tra_diff_within(*difference, size, t->rtol, t->atol);
 }
 
 static void show(const tra_column *c, const tra_vector *v, int64_t i, char to[TRA_SHOWN]) {

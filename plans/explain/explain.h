@@ -123,6 +123,9 @@ void tra_explain_svg(const tra_job *job, const tra_profile *measured, tra_str *o
 /* What a run did over time, as Trace Event JSON: sites are processes, their threads are threads, operators and what the
  * threads did are complete events, memory, disk and network are counters. measured->timeline.buckets is not 0. */
 void tra_explain_trace(const tra_job *job, const tra_profile *measured, tra_str *out);
+/* What is known of a relation that the program names, as the JSON of explain and check have it: begins an object, which
+ * the caller ends. */
+void tra_explain_relation(const tra_named *r, tra_json *j);
 /* tra cost: a line of names, then a line for each alternative, with tabs between columns; or explain's JSON of all
  * plans, without operators. */
 void tra_explain_cost(const tra_job *job, tra_str *out);

@@ -169,7 +169,7 @@ static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool 
     tra_json_end(j, '}');
 }
 
-static void relation(tra_json *j, const tra_named *r) {
+void tra_explain_relation(const tra_named *r, tra_json *j) {
     const tra_catalog *c = r->node->type.cat;
     tra_json_begin(j, NULL, '{');
     tra_json_str(j, "name", r->name);
@@ -181,7 +181,6 @@ static void relation(tra_json *j, const tra_named *r) {
     tra_json_int(j, "floats", tra_catalog_elements(c));
     tra_type_json(&r->node->type, j);
     tra_json_str(j, "storage", r->stored.name);
-    tra_json_end(j, '}');
 }
 
 static void derivation(tra_json *j, const tra_job *job) {
@@ -277,7 +276,10 @@ static void render(const tra_job *job, int k, bool operators, const tra_profile 
     if (o && o->rules) derivation(&j, job);
     if (o && (o->kernels || o->code)) tra_json_kernels(&j, job->plan, o->code, o->composed);
     tra_json_begin(&j, "relations", '[');
-    for (int i = 0; i < g->nnames; i++) relation(&j, &g->names[i]);
+    for (int i = 0; i < g->nnames; i++) {
+        tra_explain_relation(&g->names[i], &j);
+        tra_json_end(&j, '}');
+    }
     tra_json_end(&j, ']');
     if (o && o->nstorages) tra_json_storages(&j, o->nstorages, o->storages);
     if (o && o->optimizers) tra_json_optimizers(&j, job, o->nmeasurements, o->measurements);

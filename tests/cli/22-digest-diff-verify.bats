@@ -438,3 +438,19 @@ with h5py.File("h.h5", "w") as f:
         [ $want = 0 ] || is "$(tra diff $x.h5 $y.h5)" echo "$output" # the place too
     done
 }
+
+@test "whole numbers of tables are compared exactly, also with floats" {
+    printf 'x,n\n9007199254740993,1\n3,2\n' >ti.csv
+    printf 'x,n\n9007199254740992.0,1\n3.0,2\n' >tf.csv
+    tra import -q --table ti.csv -o ti.h5
+    tra import -q --table tf.csv -o tf.h5
+    for pair in 'ti tf' 'tf ti'; do
+        # shellcheck disable=SC2086
+        set -- $pair
+        status 1 tra diff "$1.h5" "$2.h5"
+        has "column x: 1 value differs, in row 0"
+        status 0 tra diff --atol 1 "$1.h5" "$2.h5"
+        status 0 tra diff --rtol 1e-15 "$1.h5" "$2.h5"
+    done
+    status 0 tra diff ti.h5 ti.h5
+}

@@ -261,7 +261,8 @@ static void check_conditions(bench *b, const tra_plans *plans) {
     for (int k = 0; k < plans->n; k++) {
         if (plans->v[k]->least_memory >> 60) failed(b, "search", "no ceiling is enough for a plan that is offered");
         const char *no = NULL;
-        for (int i = 0; i < plans->choices[k].n && !no; i++) no = choice_refused(plans->memo, &plans->choices[k].v[i], why);
+        for (int i = 0; i < plans->choices[k].n && !no; i++)
+            no = choice_refused(plans->memo, &plans->choices[k].v[i], why);
         if (no) failed(b, "a choice that no rule allows", no);
     }
 }
