@@ -369,19 +369,7 @@ static void emit_sum(gen *g, const tra_calc *x, gen_chain *to) {
         emit_range(g, x, to);
         return;
     }
-    bool calls = !to->temp && g->s->result == TRA_CODEGEN_CALLS; /* the caller sees the sign of a 0 */
-    const char *plain = to->probing || calls ? NULL : gen_plain_if(g, x);
-    if (plain) {
-        gen_open(g, "if (%s)", plain);
-        g->plain = true;
-        gen_sum(g, x, emit_body, to);
-        g->plain = false;
-        g->indent--;
-        gen_line(g, "} else {");
-        g->indent++;
-    }
     gen_sum(g, x, emit_body, to);
-    if (plain) gen_close(g);
 }
 
 static void emit_dict(gen *g, const tra_calc *x, gen_chain *to) {

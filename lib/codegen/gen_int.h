@@ -102,8 +102,6 @@ typedef struct gen {
     } * sites;      /* errors, by number */
     unsigned parts; /* GEN_ARITHMETIC ... that are needed */
     bool counting;
-    bool plain; /* products are written as plain ones, without the rule that a 0 of sparse type makes them 0; infinities
-                   are checked afterwards */
     const char *sums; /* the array to which contributions to the current row are added directly, its columns being
                          marked already; NULL: put_ takes them */
     int ntemps;
@@ -158,9 +156,6 @@ const char *gen_as_real(gen *g, const gen_value *v);
 gen_value gen_operate(gen *g, const tra_calc *x, tra_calc_kind op, bool real, gen_value a, bool sl, gen_value b,
                       bool sr);
 gen_value gen_negative(gen *g, const tra_calc *x, gen_value v);
-/* For a sum whose body is {keys -> a factor that varies * one that does not}: the C condition under which plain
- * products have the right value; NULL: the sum has another form. */
-const char *gen_plain_if(gen *g, const tra_calc *x);
 /* For a contribution x to a result by entries, of value *v: the C test in front of it that leaves out a 0, which adds
  * nothing and is no entry. "" where few values are 0: where x has no sum, whose terms may not meet, and no condition.
  */

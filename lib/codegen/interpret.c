@@ -68,7 +68,7 @@ static tra_status take(void *ctx, const tra_calc_entry *x, tra_err *e) {
     return TRA_OK;
 }
 
-static tra_status fill(filling *f, tra_err *e) {
+static tra_status fill_within(filling *f, tra_err *e) {
     const tra_codegen_spec *s = f->s;
     if (s->result == TRA_CODEGEN_CALLS)
         return tra_calc_run(s->plan, s->n, f->c->scope, INT64_MAX, f->c->sink, f->c->ctx, e);
@@ -80,6 +80,14 @@ static tra_status fill(filling *f, tra_err *e) {
     }
     if (s->result == TRA_CODEGEN_ROWS) return tra_calc_run_summed(s->plan, s->n, f->c->scope, steps, take, f, e);
     return tra_calc_run(s->plan, s->n, f->c->scope, steps, take, f, e);
+}
+
+/* Within the caller's limit of what dictionaries take, which is the thread's. */
+static tra_status fill(filling *f, tra_err *e) {
+    if (f->c->most) tra_calc_limit(f->c->most);
+    tra_status s = fill_within(f, e);
+    tra_calc_limit(INT64_MAX);
+    return s;
 }
 
 tra_status gen_interpret(const tra_codegen_spec *s, const tra_codegen_call *c, tra_err *e) {

@@ -74,12 +74,12 @@ static tra_status make(tra_codegen *g, const tra_codegen_spec *s, bool compile, 
     tra_codegen_kernel *k = tra_new(g->arena, tra_codegen_kernel);
     k->spec = s;
     tra_status status = TRA_OK;
-    if (g->mode != TRA_CODEGEN_OFF) {
-        status = tra_codegen_source(s, &source, e);
+    tra_err none = {0};
+    if (g->mode != TRA_CODEGEN_OFF && !s->interpreted && tra_codegen_source(s, &source, &none) == TRA_OK) {
         gen_look(g);
-        if (status == TRA_OK && g->why) {
+        if (g->why) {
             status = cannot(g, e, "%s", g->why);
-        } else if (status == TRA_OK) {
+        } else {
             k->key = gen_key_of(g, tra_str_get(&source));
             const tra_codegen_kernel *same = find(g, &k->key);
             if (same)

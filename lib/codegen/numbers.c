@@ -68,7 +68,7 @@ gen_value gen_operate(gen *g, const tra_calc *x, tra_calc_kind op, bool real, ge
          right = sr && op == TRA_CALC_MUL;
     gen_value v = {.real = real};
     /* a product of integers is 0 anyway if one is 0, and does not overflow */
-    if (op == TRA_CALC_MUL && (!real || g->plain)) left = right = false;
+    if (op == TRA_CALC_MUL && !real) left = right = false;
     if (left) a = gen_hold(g, a, "a");
     if (right) b = gen_hold(g, b, "b");
     const char *guard = left && right ? gen_text(g, "%s == 0 || %s == 0", a.text, b.text)
@@ -219,63 +219,6 @@ static void add_turn(gen *g, const tra_calc *body, void *ctx) {
     }
 }
 
-/* ---- products without the rule of values ----------------------------------------------------------------------- */
-
-/* By the rule of values, a factor of sparse type that is 0 makes a product 0, even if the other is NaN or infinite. For
- * finite numbers a plain product is 0 too; its sign may differ, but a sum that began with 0 does not show that. So sums
- * are first computed with plain products, which are faster, and again by the rule if the result is not finite. */
-
-static bool has_product(const tra_calc *x) {
-    if (x->kind == TRA_CALC_MUL && x->type.real) return true;
-    for (int i = 0; i < x->nkids; i++)
-        if (has_product(x->kids[i])) return true;
-    return false;
-}
-
-/* Is it made of numbers by sums and products alone, so that anything not finite in it makes its value not finite? */
-static bool shows_all(const tra_calc *x, bool *any) {
-    switch ((int)x->kind) {
-    case TRA_CALC_NUMBER:
-    case TRA_CALC_NAME:
-    case TRA_CALC_APPLY: return x->type.depth == 0 && !has_product(x);
-    case TRA_CALC_MUL: *any = *any || x->kids[0]->type.sparse || x->kids[1]->type.sparse; break;
-    case TRA_CALC_ADD:
-    case TRA_CALC_SUB:
-    case TRA_CALC_NEG: break;
-    default: return false;
-    }
-    for (int i = 0; i < x->nkids; i++)
-        if (!x->type.real || !shows_all(x->kids[i], any)) return false;
-    return true;
-}
-
-/* Are reals multiplied only in the body? */
-static bool loops_plainly(const tra_calc *x) {
-    for (int i = 0; i + 1 < x->nkids; i++)
-        if (has_product(x->kids[i])) return false;
-    return true;
-}
-
-const char *gen_plain_if(gen *g, const tra_calc *x) {
-    const tra_calc *body = x->kids[x->nkids - 1];
-    const tra_calc *v = body->kind == TRA_CALC_DICT ? body->kids[body->nkids - 1] : body;
-    if (g->plain || x->kind != TRA_CALC_SUM || body == v || v->kind != TRA_CALC_MUL || !v->type.real) return NULL;
-    if (!loops_plainly(x) || !loops_plainly(body)) return NULL;
-    int first = -1; /* the first level that the sum binds */
-    for (int b = 0; b < x->nbinders; b++)
-        if (x->binders[b].level >= 0 && !x->binders[b].again && (first < 0 || x->binders[b].level < first))
-            first = x->binders[b].level;
-    for (int i = 0; i < 2; i++) {
-        const tra_calc *w = v->kids[i], *f = v->kids[1 - i];
-        bool constant = w->kind == TRA_CALC_NAME && w->level >= 0 && w->level < first && w->type.real;
-        if (!constant || !f->type.sparse || (f->kind != TRA_CALC_NAME && f->kind != TRA_CALC_APPLY) || has_product(f))
-            continue;
-        const char *text = gen_number(g, w).text;
-        return gen_text(g, "isfinite(%s) && %s != 0", text, text);
-    }
-    return NULL;
-}
-
 static bool may_vanish(const tra_calc *x) {
     bool may = x->kind == TRA_CALC_SUM || x->kind == TRA_CALC_MERGE || x->kind == TRA_CALC_IF;
     for (int i = 0; i < x->nkids && !may; i++) may = may_vanish(x->kids[i]);
@@ -290,19 +233,8 @@ const char *gen_unless_zero(gen *g, const tra_calc *x, bool real, const char **v
 
 static gen_value sum(gen *g, const tra_calc *x) {
     sum_to to = {x, gen_name(g, "sum")};
-    bool any = false;
-    bool plain = x->kind == TRA_CALC_SUM && x->type.real && shows_all(x->kids[x->nkids - 1], &any) && any;
-    plain = plain && !g->plain && loops_plainly(x);
     gen_line(g, "%s %s = 0;", x->type.real ? "double" : "int64_t", to.name);
-    if (plain) {
-        g->plain = true;
-        gen_sum(g, x, add_turn, &to);
-        g->plain = false;
-        gen_open(g, "if (!isfinite(%s))", to.name);
-        gen_line(g, "%s = 0; /* once more, where factors that are 0 make products 0 */", to.name);
-    }
     gen_sum(g, x, add_turn, &to);
-    if (plain) gen_close(g);
     return (gen_value){.real = x->type.real, .text = to.name, .bits = 63};
 }
 

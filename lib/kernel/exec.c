@@ -5,7 +5,13 @@
 #include <math.h>
 #include <string.h>
 
-atomic_bool tra_cancel;
+_Thread_local tra_kernel_run *tra_kernel_here;
+
+tra_kernel_run *tra_kernel_enter(tra_kernel_run *run) {
+    tra_kernel_run *before = tra_kernel_here;
+    tra_kernel_here = run;
+    return before;
+}
 
 /* ---- maps of one step --------------------------------------------------------------------------------------- */
 

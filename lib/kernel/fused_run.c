@@ -3,136 +3,8 @@
 #include "program_int.h"
 #include "share.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A plan that was prepared for one way in which its operands and its result are held. */
-typedef struct made {
-    const tra_calc_program *p;
-    int held;     /* TRA_FUSED_ bits */
-    bool as_rows; /* its result */
-    tra_arena *arena;
-    tra_codegen_spec spec;
-    const tra_codegen_kernel *kernel;
-    struct made *next;
-} made;
-
-static made *all; /* made before workers begin, forgotten when they have ended */
-
-static int held_by(const tra_layout *a, const tra_layout *b) {
-    return (a ? TRA_FUSED_FIRST : 0) | (b ? TRA_FUSED_LAST : 0);
-}
-
-/* ---- what code is made of --------------------------------------------------------------------------------------- */
-
-static const tra_calc *tree(tra_arena *a, const tra_fused_plan *x, const char *text) {
-    tra_calc_error err;
-    const tra_calc *t = tra_calc_parse(text, (int)strlen(text), a, &err);
-    bool ok = t && tra_calc_check(t, x->n, x->scope, a, &err);
-    assert(ok);
-    (void)ok;
-    return t;
-}
-
-static const char *name_of(const tra_fused_plan *x, tra_fused_part part, int of) {
-    for (int i = 0; i < x->n; i++)
-        if (x->source[i].part == part && x->source[i].of == of) return x->scope[i].name;
-    return "0";
-}
-
-/* The name of a label's extent. Labels that have the same extent in each array share one. */
-static const char *extent_of(const tra_calc_program *p, const tra_fused_plan *x, int label) {
-    return name_of(x, TRA_FUSED_EXTENT, p->label[label].same);
-}
-
-static const char *elements_of(tra_arena *a, const tra_calc_program *p, const tra_fused_plan *x, int o) {
-    const tra_program_operand *op = &p->operand[o];
-    const char *s = "1";
-    for (int d = 0; d < op->block.n; d++) s = tra_arena_printf(a, "%s * %s", s, extent_of(p, x, op->label[d]));
-    return s;
-}
-
-static tra_element element_in(const tra_calc_program *p, int o) {
-    tra_dtype t = p->operand[o].dtype;
-    if (p->noperands == 2 || o == p->noperands - 1) return tra_element_of(t);
-    return tra_dtype_is_float(t) ? TRA_ELEMENT_F64 : TRA_ELEMENT_I64;
-}
-
-static void describe_name(tra_arena *a, const tra_calc_program *p, const tra_fused_plan *x, int held, int i,
-                          tra_codegen_name *h) {
-    const tra_fused_name *s = &x->source[i];
-    const tra_program_operand *o = s->part == TRA_FUSED_EXTENT ? NULL : &p->operand[s->of];
-    const char *rows = name_of(x, TRA_FUSED_ROWS, s->of), *entries = name_of(x, TRA_FUSED_ENTRIES, s->of);
-    *h = (tra_codegen_name){.component = true, .kind = TRA_COMPONENT_ARRAY, .value = TRA_ELEMENT_I64};
-    switch (s->part) {
-    case TRA_FUSED_EXTENT:
-    case TRA_FUSED_ROWS:
-    case TRA_FUSED_ENTRIES: *h = (tra_codegen_name){.natural = true}; return;
-    case TRA_FUSED_COORDINATE:
-        h->size = tree(a, x, rows);
-        h->below = tree(a, x, extent_of(p, x, o->label[s->dim]));
-        return;
-    case TRA_FUSED_BEGIN:
-        if (x->numbered >> s->of & 1) rows = extent_of(p, x, o->label[0]);
-        h->size = tree(a, x, tra_arena_printf(a, "%s + 1", rows));
-        return;
-    case TRA_FUSED_COLUMN:
-        h->value = TRA_ELEMENT_U32;
-        h->size = tree(a, x, entries);
-        h->below = tree(a, x, extent_of(p, x, o->label[o->block.n - 1]));
-        return;
-    case TRA_FUSED_VALUE:
-        h->value = element_in(p, s->of);
-        h->size = tree(a, x, tra_fused_has_rows(p, s->of, held) ? entries : elements_of(a, p, x, s->of));
-        return;
-    }
-}
-
-static made *describe(const tra_kernel *k, int held, bool as_rows) {
-    const tra_calc_program *p = k->program;
-    const tra_fused_plan *x = &p->fused->plan[held];
-    tra_arena *arena = tra_arena_new();
-    made *m = tra_new(arena, made);
-    tra_codegen_name *how = tra_news(arena, tra_codegen_name, x->n + 1);
-    for (int i = 0; i < x->n; i++) describe_name(arena, p, x, held, i, &how[i]);
-    *m = (made){.p = p, .held = held, .as_rows = as_rows, .arena = arena};
-    m->spec = (tra_codegen_spec){.plan = x->tree,
-                                 .n = x->n,
-                                 .scope = x->scope,
-                                 .how = how,
-                                 .result = as_rows      ? TRA_CODEGEN_ROWS
-                                           : p->shape.n ? TRA_CODEGEN_DENSE
-                                                        : TRA_CODEGEN_SCALAR,
-                                 .type = tra_element_of(p->dtype)};
-    for (int d = 0; d < p->shape.n; d++) m->spec.extent[d] = tree(arena, x, extent_of(p, x, p->key[p->out[d]].label));
-    return m;
-}
-
-tra_status tra_fused_source(const tra_kernel *k, const tra_type *a, const tra_type *b, const tra_layout *out,
-                            tra_str *plan, tra_str *c, tra_err *e) {
-    made *m = describe(k, held_by(a->layout, b->layout), out != NULL);
-    tra_calc_print(m->spec.plan, plan);
-    tra_status s = tra_codegen_source(&m->spec, c, e);
-    tra_arena_free(m->arena);
-    return s;
-}
-
-tra_status tra_fused_compile(tra_codegen *g, const tra_kernel *k, const tra_type *a, const tra_type *b,
-                             const tra_layout *out, bool compile, tra_err *e) {
-    made *m = describe(k, held_by(a->layout, b->layout), out != NULL);
-    m->next = all;
-    all = m;
-    return tra_codegen_make(g, &m->spec, compile, &m->kernel, e);
-}
-
-void tra_fused_forget(void) {
-    while (all) {
-        made *next = all->next;
-        tra_arena_free(all->arena);
-        all = next;
-    }
-}
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
@@ -225,15 +97,8 @@ static void bring(call *c, const tra_fused_plan *x, int i) {
     case TRA_FUSED_COORDINATE: d->value = (tra_elements){TRA_ELEMENT_I64, h->rows.nrows, h->coordinate[s->dim]}; return;
     case TRA_FUSED_BEGIN: d->value = (tra_elements){TRA_ELEMENT_I64, h->rows.nrows + 1, h->rows.begin}; return;
     case TRA_FUSED_COLUMN: d->value = (tra_elements){TRA_ELEMENT_U32, h->rows.n, h->rows.column}; return;
-    case TRA_FUSED_VALUE: d->value = (tra_elements){element_in(p, s->of), h->n, h->value}; return;
+    case TRA_FUSED_VALUE: d->value = (tra_elements){tra_fused_element(p, s->of), h->n, h->value}; return;
     }
-}
-
-static const made *made_for(const tra_kernel *k, const tra_cell *a, const tra_cell *b, bool as_rows) {
-    int held = held_by(a->layout, b->layout);
-    for (const made *m = all; m; m = m->next)
-        if (m->p == k->program && m->held == held && m->as_rows == as_rows) return m;
-    return NULL;
 }
 
 /* Bytes that a kernel needs to make a result row by row, as tra_codegen_scratch says it. */
@@ -266,7 +131,7 @@ int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims
     tra_fused_loop loop;
     if (k->cls == TRA_K_PACK) return 0;
     if (!tra_program_runs(k, a->layout, b->layout, out)) return TRA_SIZE_MOST;
-    const tra_fused_plan *x = &k->program->fused->plan[held_by(a->layout, b->layout)];
+    const tra_fused_plan *x = &k->program->fused->plan[tra_program_held(a->layout, b->layout)];
     if (x->masked) return tra_fused_masked_scratch(k, x, a, ext_a, b, ext_b, out);
     int64_t bytes = tra_add_most(x->workspace, out ? accumulators(k, ext_a, ext_b) : 0);
     bytes = tra_max64(bytes, tra_fused_interpreted(k, x, ext_a, ext_b, out != NULL));
@@ -286,7 +151,7 @@ int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims
 
 /* A call, cut in pieces of the rows of one operand; or one piece, of all of it. */
 typedef struct job {
-    const made *m;
+    const tra_made *m;
     const tra_fused_plan *x;
     const call *c;
     tra_cell *out;
@@ -337,10 +202,9 @@ static tra_status run_one(job *j, int piece, char *scratch, bool count) {
     call c;
     tra_err *e = &j->err[piece];
     narrow(j, piece, &c);
-    tra_codegen_call to = {.scope = c.scope, .stop = &tra_cancel, .most = j->most, .exact = j->exact};
-    to.memory = to.most ? scratch + j->memory : NULL;
+    tra_codegen_call to = {.scope = c.scope, .stop = tra_kernel_stop(), .most = j->limit ? j->limit : j->most, .exact = j->exact};
+    to.memory = j->most ? scratch + j->memory : NULL;
     tra_status s;
-    if (j->limit) tra_calc_limit(j->limit);
     if (count) {
         int64_t *counted = j->out->counted_of[piece];
         s = tra_codegen_count(j->m->kernel, &to, &counted[0], &counted[1], e);
@@ -355,7 +219,6 @@ static tra_status run_one(job *j, int piece, char *scratch, bool count) {
         to.out = cleared(j, &c, piece);
         s = tra_codegen_run(j->m->kernel, &to, e);
     }
-    if (j->limit) tra_calc_limit(INT64_MAX);
     if (j->limit && s == TRA_RESOURCE) {
         *e = (tra_err){0};
         s = tra_fail(e, TRA_RESOURCE,
@@ -445,10 +308,10 @@ static tra_status make_dense(job *j, char *scratch, tra_err *e) {
 
 static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count, bool add,
                       char *scratch, tra_err *e) {
-    const tra_fused_masked *masked = k->program->fused->plan[held_by(a->layout, b->layout)].masked;
+    const tra_fused_masked *masked = k->program->fused->plan[tra_program_held(a->layout, b->layout)].masked;
     if (masked) return tra_fused_masked_run(k, masked, a, b, out, count, add, scratch), TRA_OK;
-    const made *m = made_for(k, a, b, out->layout != NULL);
-    if (!m) return tra_fail(e, TRA_INTERNAL, "a fused statement was not made for operands that are held so");
+    const tra_made *m = tra_program_made(k, a, b, out->layout != NULL, e);
+    if (!m) return TRA_INTERNAL;
     const tra_fused_plan *x = &k->program->fused->plan[m->held];
     call c = {.k = k, .a = a, .b = b};
     char *own = scratch;
@@ -461,7 +324,7 @@ static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b,
     j.most = x->workspace + (out->layout ? accumulators(k, &a->array.ext, &b->array.ext) : 0);
     j.memory = (own - scratch + 63) / 64 * 64;
     int64_t reserved = tra_fused_interpreted(k, x, &a->array.ext, &b->array.ext, out->layout != NULL);
-    if (!tra_codegen_compiled(m->kernel)) j.limit = tra_max64(1, tra_add_most(reserved, tra_program_granted()) / 2);
+    if (!tra_codegen_compiled(m->kernel)) j.limit = tra_max64(1, tra_add_most(reserved, tra_kernel_granted()) / 2);
     if (loop_of(k, x, &j.loop)) cut(&j, c.operand[j.loop.operand].n);
     if (j.n > 1 && !j.loop.disjoint) {
         j.sums = scratch + (j.memory + j.most + 63) / 64 * 64;

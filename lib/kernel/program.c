@@ -22,7 +22,7 @@ const tra_kernel *tra_kernel_program(tra_arena *a, const tra_calc_program *p) {
     return make(a, p, TRA_K_PROGRAM, p->noperands - 1);
 }
 
-bool tra_program_is_fused(const tra_kernel *k) { return k->cls == TRA_K_PROGRAM && k->program->fused; }
+bool tra_kernel_is_fused(const tra_kernel *k) { return k->cls == TRA_K_PROGRAM && k->program->fused; }
 bool tra_kernel_is_program(const tra_kernel *k) { return k->cls == TRA_K_PACK || k->cls == TRA_K_PROGRAM; }
 
 /* ---- where an operand is -------------------------------------------------------------------------------------- */

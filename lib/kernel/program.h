@@ -115,21 +115,20 @@ typedef struct tra_calc_program {
 const tra_kernel *tra_kernel_pack(tra_arena *a, const tra_calc_program *p, int n);
 const tra_kernel *tra_kernel_program(tra_arena *a, const tra_calc_program *p);
 bool tra_kernel_is_program(const tra_kernel *k);
+bool tra_kernel_is_fused(const tra_kernel *k); /* the last one of a fused statement */
 
 /* Does the program build dictionaries? Kernels count room for what these are expected to have, up to a limit, as
- * scratch. tra_program_grant gives each thread so many bytes more (0 at first), of what the ceiling leaves. To be
- * called while no thread runs kernels. */
+ * scratch; a run grants more (tra_kernel_run). */
 bool tra_program_builds(const tra_kernel *k);
-void tra_program_grant(int64_t bytes);
 
-/* Can the program be compiled? One with @unique is interpreted, which sees whether keys come twice. */
+/* Is it one that runs a kernel of lib/codegen, compiled or interpreted? A product under a mask does not. Can that be
+ * compiled? One with @unique is interpreted, which sees whether keys come twice. */
+bool tra_program_calls(const tra_kernel *k);
 bool tra_program_compiles(const tra_kernel *k);
-/* Compiles it for operands that are held as those of these types, and results as `out`, for as long as g: from now on
- * it runs so, where it can be compiled. compile: as in tra_codegen_make. While no thread runs kernels. */
-TRA_MUSTUSE tra_status tra_program_compile(tra_codegen *g, const tra_kernel *k, const tra_type *a, const tra_type *b,
-                                           const tra_layout *out, bool compile, tra_err *e);
-/* Is it a fused statement? With --codegen off too it is made as compiled ones are, for the interpreter. */
-bool tra_program_is_fused(const tra_kernel *k);
+/* Makes that kernel for a run, for operands that are held as those of these types, and results as `out`; it lives as
+ * long as g. compile: as in tra_codegen_make. While no thread of the run runs kernels. */
+TRA_MUSTUSE tra_status tra_program_make(tra_kernel_run *run, tra_codegen *g, const tra_kernel *k, const tra_type *a,
+                                        const tra_type *b, const tra_layout *out, bool compile, tra_err *e);
 /* How many times the operations that a fused statement is expected to do it does at most: where all elements are there,
  * each is multiplied and added in one loop over all labels. */
 double tra_fused_most(const tra_kernel *k);
@@ -140,7 +139,7 @@ bool tra_program_runs(const tra_kernel *k, const tra_layout *a, const tra_layout
 bool tra_fused_has_rows(const tra_calc_program *p, int o, int held);
 /* Are there operands of sparse type among those that are packed? */
 bool tra_fused_packs_rows(const tra_calc_program *p);
-void tra_program_forget(void); /* all of them, before g is closed */
+void tra_program_forget(tra_kernel_run *run); /* all of them, before g is closed */
 /* The program as it is run, and its C. */
 TRA_MUSTUSE tra_status tra_program_source(const tra_kernel *k, const tra_type *a, const tra_type *b,
                                           const tra_layout *out, tra_str *plan, tra_str *c, tra_err *e);

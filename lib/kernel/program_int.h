@@ -57,11 +57,6 @@ int64_t tra_fused_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b
 /* Adds the statement to sum, or, with `first`, sets sum to it; sum has the statement's type and extents. */
 void tra_fused_add(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_array *sum, bool first,
                    char *scratch);
-tra_status tra_fused_compile(tra_codegen *g, const tra_kernel *k, const tra_type *a, const tra_type *b,
-                             const tra_layout *out, bool compile, tra_err *e);
-tra_status tra_fused_source(const tra_kernel *k, const tra_type *a, const tra_type *b, const tra_layout *out,
-                            tra_str *plan, tra_str *c, tra_err *e);
-void tra_fused_forget(void);
 /* Does the interpreter build dictionaries for the statement (tra_program_builds)? tra_fused_interpreted: bytes that
  * are set aside for them, those of the plan and a result by entries; enough for small ones. Compiled code needs none.
  */
@@ -74,9 +69,6 @@ int64_t tra_fused_masked_scratch(const tra_kernel *k, const tra_fused_plan *plan
                                  const tra_layout *out);
 void tra_fused_masked_run(const tra_kernel *k, const tra_fused_masked *x, const tra_cell *a, const tra_cell *b,
                           tra_cell *out, bool count, bool add, char *scratch);
-/* What tra_program_grant gave. */
-int64_t tra_program_granted(void);
-
 /* A statement whose plan is one loop over the rows of an operand, and reads no other rows of that operand, is computed
  * in pieces of these rows (share.h, fused_pieces.c). Compiled code and the interpreter have the same pieces. */
 enum { TRA_FUSED_STEPS = 4 }; /* of share.h, that an entry takes about */
@@ -86,7 +78,20 @@ typedef struct tra_fused_loop {
 } tra_fused_loop;
 bool tra_fused_loop_of(const tra_fused_plan *x, tra_fused_loop *l);
 
-/* The compiled program for such operands; NULL: it is interpreted. */
-const tra_codegen_kernel *tra_program_compiled(const tra_kernel *k, const tra_cell *a, const tra_cell *b);
+/* A program that a run has made for one way in which its operands and its result are held. */
+struct tra_made {
+    const tra_calc_program *p;
+    int held;     /* TRA_FUSED_ bits */
+    bool as_rows; /* the result of a fused statement */
+    tra_arena *arena;
+    tra_codegen_spec spec;
+    const tra_codegen_kernel *kernel;
+    tra_made *next;
+};
+int tra_program_held(const tra_layout *a, const tra_layout *b); /* TRA_FUSED_ bits */
+/* The one for these arrays, of this thread's run; NULL, and TRA_INTERNAL: there is none. */
+const tra_made *tra_program_made(const tra_kernel *k, const tra_cell *a, const tra_cell *b, bool as_rows, tra_err *e);
+/* The type of the values of operand o of a fused statement where its plan reads them. */
+tra_element tra_fused_element(const tra_calc_program *p, int o);
 
 #endif

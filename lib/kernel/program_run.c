@@ -23,7 +23,7 @@ enum { TABLE = 1 << 17 }; /* contributions that wait at once */
 
 typedef struct run {
     const tra_calc_program *p;
-    const tra_codegen_kernel *compiled; /* NULL: it is interpreted */
+    const tra_codegen_kernel *kernel;
     const tra_codegen_operand *held;    /* by name of the scope */
     tra_cell *out;
     int64_t origin[TRA_MAXDIM]; /* of the result's block */
@@ -131,11 +131,6 @@ static int64_t dictionaries_of(const tra_calc_program *p) {
     return tra_max64(LEAST, (int64_t)fmin(EACH * p->expected, MOST));
 }
 
-static int64_t granted; /* to each thread beyond that */
-
-void tra_program_grant(int64_t bytes) { granted = bytes; }
-int64_t tra_program_granted(void) { return granted; }
-
 static bool builds(const tra_calc *x) {
     bool makes = x->kind == TRA_CALC_LET || x->kind == TRA_CALC_SLICE || x->notes & TRA_CALC_UNIQUE;
     for (int i = 0; i < x->nkids && !makes; i++) {
@@ -160,13 +155,10 @@ bool tra_program_builds(const tra_kernel *k) {
 
 /* All contributions of the program to a block of its result, in their order. */
 static tra_status run_program(run *x, const tra_calc_free *scope, tra_err *e) {
-    int64_t most = (dictionaries_of(x->p) + granted) / 2; /* a doubling may come before it stops */
-    tra_codegen_call c = {.scope = scope, .operand = x->held, .sink = put, .ctx = x, .most = most, .stop = &tra_cancel};
-    if (x->compiled) return tra_codegen_run(x->compiled, &c, e);
-    tra_calc_limit(most);
-    tra_status s = tra_calc_run(x->p->value, x->p->nscope, scope, INT64_MAX, put, x, e);
-    tra_calc_limit(INT64_MAX);
-    return s;
+    int64_t most = (dictionaries_of(x->p) + tra_kernel_granted()) / 2; /* a doubling may come before it stops */
+    tra_codegen_call c = {.scope = scope, .operand = x->held, .sink = put, .ctx = x, .most = most};
+    c.stop = tra_kernel_stop();
+    return tra_codegen_run(x->kernel, &c, e);
 }
 
 /* ---- results -------------------------------------------------------------------------------------------------- */
@@ -272,7 +264,9 @@ static tra_status run_pair(const tra_kernel *k, const tra_cell *a, const tra_cel
     tra_codegen_operand held[p->nscope + 1];
     TRA_TRY(tra_operand_origins(k, a, b, origin, e));
     memset(held, 0, sizeof held);
-    x.compiled = tra_program_compiled(k, a, b);
+    const tra_made *m = tra_program_made(k, a, b, false, e);
+    if (!m) return TRA_INTERNAL;
+    x.kernel = m->kernel;
     x.held = held;
     for (int i = 0; i < p->nscope; i++) {
         scope[i] = p->scope[i];

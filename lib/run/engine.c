@@ -12,6 +12,9 @@ void tra_engine_set_zero_divisions(tra_engine *g, tra_zero_divisions *zero_divis
 }
 
 bool tra_engine_starved(const tra_engine *g) { return g->starved; }
+
+tra_kernel_run *tra_engine_kernels(tra_engine *g) { return &g->kernels; }
+
 int tra_engine_threads(const tra_engine *g) { return g->threads; }
 
 void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx) {
@@ -23,7 +26,7 @@ void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx) {
 static void set_failed(tra_engine *g, bool failed, int64_t at) {
     g->failed = failed;
     g->failed_at = at;
-    atomic_store(&tra_cancel, failed && at == 0); /* kernels that run may stop early */
+    atomic_store(&g->kernels.stop, failed && at == 0); /* kernels that run may stop early */
 }
 
 void tra_engine_fail(tra_engine *g, const tra_unit *by, tra_err *e) {
@@ -215,6 +218,7 @@ tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e) {
     g->tid = tra_calloc((size_t)threads, sizeof *g->tid);
     g->workers = tra_calloc((size_t)threads, sizeof *g->workers);
     tra_pool_set_busy(pool, busy, meanwhile, g);
+    g->before = tra_kernel_enter(&g->kernels);
     g->producer.may_work = has_room_to_work();
     for (int i = 0; i < threads; i++) {
         g->workers[i] = (tra_worker){.id = i, .engine = g};
@@ -256,6 +260,8 @@ void tra_engine_free(tra_engine *g) {
         pthread_cond_destroy(&g->workers[i].wake);
     }
     for (int i = 0; i < g->background.threads; i++) pthread_join(g->background.tid[i], NULL);
+    (void)tra_kernel_enter(g->before);
+    tra_program_forget(&g->kernels);
     free_worker_memory(g);
     free(g->tid);
     free(g->workers);

@@ -143,6 +143,8 @@ TRA_MUSTUSE tra_status tra_engine_take_block(tra_worker *w, int64_t bytes, tra_b
  * dropped. Where inputs are at fault, that is the first unit in the order of the queue, whichever failed first: those
  * before it are run to their end. */
 TRA_MUSTUSE tra_status tra_engine_drain(tra_engine *g, tra_err *e);
+/* The run of which all threads of the engine are, and the one that made it until it frees it. */
+tra_kernel_run *tra_engine_kernels(tra_engine *g);
 /* Kernels that the main thread runs are shared with the workers from when this begins until it ends. */
 void tra_engine_share(tra_engine *g, bool begins);
 /* Reads one tuple on the calling thread and pins it; unpin it with tra_engine_release. For exchanges, which compute

@@ -69,6 +69,7 @@ static void read_ahead(tra_engine *g, tra_unit *u, tra_unit_input *in) {
 
 static void *run_background(void *arg) {
     tra_engine *g = arg;
+    (void)tra_kernel_enter(&g->kernels);
     pthread_mutex_lock(&g->lock);
     for (;;) {
         tra_unit *u;

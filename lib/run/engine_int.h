@@ -7,6 +7,7 @@
 #include "zero_divisions.h"
 
 #include "../base/crew.h"
+#include "../kernel/program.h"
 #include "../kernel/share.h"
 
 #include <stdatomic.h>
@@ -47,6 +48,7 @@ struct tra_engine {
     tra_block *kept_block;
     pthread_mutex_t kept_lock;
     tra_shared_work *shared; /* of which pieces may be left */
+    tra_kernel_run kernels, *before; /* the run that its threads are of; that the producer was of before */
     bool stop;               /* the threads are to end */
     bool starved;            /* a task had no memory, and all others waited for memory too */
     atomic_bool failed;      /* the stage has failed; the pool asks without the lock */

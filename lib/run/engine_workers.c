@@ -211,6 +211,7 @@ void *tra_engine_run_worker(void *arg) {
     tra_engine *g = w->engine;
     sharer mine = {{share}, g};
     tra_share_by(&mine.base);
+    (void)tra_kernel_enter(&g->kernels);
     pthread_mutex_lock(&g->lock);
     for (;;) {
         int task;

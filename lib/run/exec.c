@@ -341,15 +341,13 @@ tra_status tra_exec_range(tra_execution *x, int loop, int from, int to, tra_err 
     return TRA_OK;
 }
 
-/* Grants each thread memory for the dictionaries that programs of the calculus build: together half of what the ceiling
- * leaves when the plan has all that it can use. Returns the bytes of one thread. */
-static int64_t grant_dictionaries(const tra_plan *p, const tra_exec_options *o) {
+/* Bytes that each thread is granted for the dictionaries that programs of the calculus build: together half of what the
+ * ceiling leaves when the plan has all that it can use. */
+static int64_t granted_dictionaries(const tra_plan *p, const tra_exec_options *o) {
     bool builds = false;
     for (int i = 0; i < p->nops; i++)
         builds = builds || (p->ops[i].what.join && tra_program_builds(p->ops[i].what.join));
-    int64_t each = builds ? tra_max64(0, o->memory - p->cost.peak_memory) / 2 / tra_max64(o->threads, 1) : 0;
-    tra_program_grant(each);
-    return each;
+    return builds ? tra_max64(0, o->memory - p->cost.peak_memory) / 2 / tra_max64(o->threads, 1) : 0;
 }
 
 /* Large pages spare faults. They are not for results that take gigabytes and are computed long, since there getting
@@ -419,13 +417,15 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     x.site.zero_divisions = &x.zero_divisions;
     x.site.comm = *comm;
     x.site.plan = plan;
-    int64_t budget = o->memory - tra_memory_base(plan, o->threads) - grant_dictionaries(plan, o) * o->threads;
+    int64_t granted = granted_dictionaries(plan, o);
+    int64_t budget = o->memory - tra_memory_base(plan, o->threads) - granted * o->threads;
     tra_status s = TRA_OK;
     if (budget < TRA_LEAST_BUDGET)
         s = tra_fail(e, TRA_RESOURCE, "a memory ceiling of %s leaves nothing for blocks",
                      tra_human(o->memory, (char[32]){0}));
     x.site.pool = tra_pool_new(tra_max64(budget, TRA_LEAST_BUDGET), o->scratch);
     if (s == TRA_OK && !(x.site.engine = tra_engine_new(x.site.pool, o->threads, e))) s = TRA_RESOURCE;
+    if (x.site.engine) tra_engine_kernels(x.site.engine)->granted = granted;
     if (wants_large_pages(plan, o->threads, budget)) tra_pool_large_pages(x.site.pool);
     s = tra_comm_agree(comm, s, e);
     if (x.site.engine) tra_engine_set_zero_divisions(x.site.engine, &x.zero_divisions);
@@ -440,7 +440,8 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (s == TRA_OK && o->transport == TRA_TRANSPORT_FILES && comm->size > 1)
         s = tra_exchange_dir_make(&x.site.exchange_dir, comm, o->scratch, e);
     double compiles = tra_now();
-    if (s == TRA_OK) s = tra_compiled_begin(plan, comm, o->codegen, &x.codegen, e);
+    if (s == TRA_OK)
+        s = tra_compiled_begin(plan, comm, o->codegen, tra_engine_kernels(x.site.engine), &x.codegen, e);
     double opens = tra_now();
     tra_record_op(o->record, tra_phase_op(TRA_PHASE_OPEN), t0, compiles);
     tra_record_op(o->record, tra_phase_op(TRA_PHASE_COMPILE), compiles, opens);
@@ -471,7 +472,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (s == TRA_RESOURCE) tra_comm_max(comm, &starved, 1);
     report->starved = starved;
     tra_engine_free(x.site.engine);
-    tra_compiled_end(x.codegen);
+    tra_codegen_close(x.codegen);
     tra_pool_free(x.site.pool);
     tra_zero_divisions_free(&x.zero_divisions);
     tra_arena_free(x.arena);

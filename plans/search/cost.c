@@ -156,7 +156,7 @@ static bool bounds_fit(const step *s) {
 /* Are the entries of operands made dense, since the kernel has no way to compute by them? */
 static bool is_by_dense(const step *s) {
     const tra_layout *l = tra_is_held(s->l) ? s->l->layout : s->r && tra_is_held(s->r) ? s->r->layout : NULL;
-    if (!l || s->use == TRA_USE_AGG || tra_program_is_fused(s->k) || tra_kernel_is_program(s->k)) return false;
+    if (!l || s->use == TRA_USE_AGG || tra_kernel_is_program(s->k)) return false;
     return l->kernels->by_dense && l->kernels->by_dense(s->k, s->use, s->l, s->r);
 }
 
@@ -191,7 +191,7 @@ static tra_filled held_at_most(const tra_type *t, int64_t ordinal) {
 /* No more than this share of a dense kernel's operations is done for tuples tl and tr: what is done where both have
  * entries is done where one has, and what is done where either has, not more often than both have together. */
 static double most_share(const step *s, int64_t tl, int64_t tr) {
-    if (tra_program_is_fused(s->k)) return tra_fused_most(s->k);
+    if (tra_kernel_is_fused(s->k)) return tra_fused_most(s->k);
     if (tra_kernel_rest(s->k)) return 1;
     if (s->use != TRA_USE_JOIN || !s->l->layout || !s->r->layout || !bounds_fit(s)) {
         step one = *s;
@@ -268,7 +268,7 @@ static void count_tuple(count *c, int64_t t, const tra_dims *key, double alike, 
     int n = place ? tra_place_holders(c->p, c->out, t, key, c->holders) : 0;
     for (int i = 0; i < n; i++) c->sites[c->holders[i]] += work;
     c->total += (place ? n : 1) * work;
-    bool bounded = c->s.known || tra_program_is_fused(c->s.k);
+    bool bounded = c->s.known || tra_kernel_is_fused(c->s.k);
     c->dense += (place ? n : 1) * (bounded ? dense * most_share(&c->s, tl, tr) : dense);
 }
 
