@@ -75,8 +75,8 @@ void tra_codegen_close(tra_codegen *g); /* its kernels end too; NULL is allowed 
 bool tra_codegen_has_compiler(void);
 
 /* Makes a kernel, which lives as long as g. compile: if it is not in the cache it is compiled; without it (on a host
- * where another rank compiles) it is then interpreted. Equal kernels share an object. Thread-safe. What no
- * code can be written for (tra_codegen_source) is interpreted. The spec and its trees must live as long as the kernel. */
+ * where another rank compiles) it is then interpreted, as is what has no code (tra_codegen_source). Equal
+ * kernels share an object. Thread-safe. The spec and its trees must live as long as the kernel. */
 typedef struct tra_codegen_kernel tra_codegen_kernel;
 TRA_MUSTUSE tra_status tra_codegen_make(tra_codegen *g, const tra_codegen_spec *s, bool compile,
                                         const tra_codegen_kernel **out, tra_err *e);
@@ -127,7 +127,7 @@ typedef struct tra_codegen_call {
     void *ctx;
     tra_codegen_rows *rows; /* ROWS */
     void *memory;           /* for dictionaries and accumulators: `most` bytes aligned to 64; NULL: from malloc */
-    int64_t most;           /* the most bytes that these may take; 0, where memory is NULL or it is interpreted: any */
+    int64_t most;           /* the most bytes that these may take; 0: any, where memory is NULL or it is interpreted */
     bool exact;             /* for tra_codegen_count */
     const atomic_bool
         *stop; /* looked at now and then: when true the kernel ends early and the result is useless; NULL: none */

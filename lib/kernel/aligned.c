@@ -231,22 +231,28 @@ static void reduce_strip(const runner *r, plane *p, const int64_t *off, int64_t 
         tra_store(out->data, out->dtype, off[C] + i * p->row.s[C], p->column.s[C], acc[i], r->t, n);
 }
 
-/* Reduces plane by plane; false, and nothing is done, where no two loops make a plane. */
-static bool reduce_planes(const runner *r, const tra_nest *kept, const tra_nest *reduced, const tra_array *out) {
+/* The longest two loops as a plane; false: no two make one, or the sum is rather added up along itself. */
+static bool plane_of(const tra_nest *kept, const tra_nest *reduced, plane *p, int *loop) {
     enum { FEWROWS = 4, FEWCOLUMNS = 16, MANYCOLUMNS = 64 };
     int64_t longest = 0;
-    int loop[2] = {longest_in(kept, A), longest_in(kept, B)};
-    if (loop[A] < 0 || loop[B] < 0) return false;
+    for (int o = 0; o < 2; o++)
+        if ((loop[o] = longest_in(kept, o)) < 0) return false;
+    p->o = kept->v[loop[A]].n > kept->v[loop[B]].n ? A : B;
+    p->column = kept->v[loop[p->o]], p->row = kept->v[loop[1 - p->o]];
+    for (int i = 0; i < reduced->n; i++) longest = tra_max64(longest, reduced->v[i].n);
+    return p->row.n >= FEWROWS && p->column.n >= FEWCOLUMNS && (p->column.n >= MANYCOLUMNS || longest <= p->column.n);
+}
+
+/* Reduces plane by plane. */
+static void reduce_planes(const runner *r, const tra_nest *kept, const tra_nest *reduced, const tra_array *out) {
     runner own = *r;
+    plane p = {.sum = *reduced};
+    int loop[2];
+    if (!plane_of(kept, reduced, &p, loop)) return;
     if (r->code.type == TRA_F32 && (r->k->fold == TRA_S_MAX || r->k->fold == TRA_S_MIN)) { /* exact in these as well */
         own.t = TRA_F32;
         own.strip = tra_strip_fold(TRA_F32, r->k->fold, false);
     }
-    plane p = {.o = kept->v[loop[A]].n > kept->v[loop[B]].n ? A : B, .sum = *reduced};
-    p.column = kept->v[loop[p.o]], p.row = kept->v[loop[1 - p.o]];
-    for (int i = 0; i < reduced->n; i++) longest = tra_max64(longest, reduced->v[i].n);
-    if (p.row.n < FEWROWS || p.column.n < FEWCOLUMNS) return false;
-    if (p.column.n < MANYCOLUMNS && longest > p.column.n) return false; /* rather along the sum */
     tra_nest outer = {.n = 0};
     for (int i = 0; i < kept->n; i++)
         if (i != loop[A] && i != loop[B]) outer.v[outer.n++] = kept->v[i];
@@ -259,7 +265,28 @@ static bool reduce_planes(const runner *r, const tra_nest *kept, const tra_nest 
                 reduce_strip(&own, &p, from, tra_min64(ROWS, p.row.n - i), tra_min64(TRA_STRIP, p.column.n - j), out);
             }
     } while (!tra_cancelled() && tra_nest_next(&outer, off));
-    return true;
+}
+
+static tra_impl way_of(const tra_kernel *k, const tra_array *const *arg, const tra_nest *kept, const tra_nest *reduced,
+                      bool kills) {
+    plane p;
+    int loop[2];
+    if (reduced->n == 0) return TRA_IMPL_STRIPS;
+    if (tra_fold_places(k->fold)) return TRA_IMPL_PLACES;
+    if (k->nin == 2 && !kills && tra_tiles_take(k->code, k->fold, arg, kept, reduced)) return TRA_IMPL_TILES;
+    return k->nin == 2 && plane_of(kept, reduced, &p, loop) ? TRA_IMPL_PLANES : TRA_IMPL_FOLDED;
+}
+
+tra_impl tra_aligned_way(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out,
+                        const bool *sparse) {
+    const tra_array *arg[2] = {a, b};
+    tra_nest kept, reduced;
+    bool kills = false;
+    uint8_t *kill = tra_malloc((size_t)k->code->n);
+    make_loops(k, arg, out, &kept, &reduced);
+    tra_code_sparse(k->code, sparse, kill, &kills);
+    free(kill);
+    return way_of(k, arg, &kept, &reduced, kills);
 }
 
 void tra_aligned_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out,
@@ -292,12 +319,12 @@ void tra_aligned_run(const tra_kernel *k, const tra_array *a, const tra_array *b
     r.t = tra_dtype_rows[r.code.type].sum;
     bool kills = false, folds = tra_code_sparse(k->code, sparse, kill, &kills);
     if (kills) r.code.kill = kill;
-    if (tra_fold_places(k->fold)) {
-        reduce_places(&r, &kept, reduced.v[0], out);
-    } else {
-        r.strip = tra_strip_fold(r.t, k->fold, folds);
-        bool tiles = !kills && k->nin == 2 && tra_tiles_run(k->code, k->fold, arg, out, &kept, &reduced);
-        if (!tiles && !(k->nin == 2 && reduce_planes(&r, &kept, &reduced, out))) reduce(&r, &kept, &reduced, out);
+    if (!tra_fold_places(k->fold)) r.strip = tra_strip_fold(r.t, k->fold, folds);
+    switch ((int)way_of(k, arg, &kept, &reduced, kills)) {
+    case TRA_IMPL_PLACES: reduce_places(&r, &kept, reduced.v[0], out); break;
+    case TRA_IMPL_TILES: tra_tiles_run(k->code, k->fold, arg, out, &kept, &reduced); break;
+    case TRA_IMPL_PLANES: reduce_planes(&r, &kept, &reduced, out); break;
+    default: reduce(&r, &kept, &reduced, out);
     }
     free(kill);
     free(v);

@@ -15,18 +15,54 @@ static const tra_cell *plain(const tra_cell *c, tra_cell *buf) {
 
 static const tra_layout *kept(const tra_layout *l) { return l == &tra_counted ? NULL : l; }
 
+/* Who runs a kernel on cells of these layouts: lib/table, programs, the kernels of a layout, which is *l, or those of
+ * dense arrays. */
+typedef enum room { TABLE, PROGRAM, LAYOUT, DENSE } room;
+static room room_of(const tra_kernel *k, const tra_layout *a, const tra_layout *b, const tra_layout *out,
+                    const tra_layout **l) {
+    *l = kept(out) ? kept(out) : kept(a) ? kept(a) : kept(b);
+    if (k->rows) return TABLE;
+    return tra_kernel_is_program(k) ? PROGRAM : *l ? LAYOUT : DENSE;
+}
+
+const char *tra_impl_text(tra_impl w) {
+    static const char *const texts[] = {
+#define X(name, text) text,
+        TRA_IMPLS(X)
+#undef X
+    };
+    return texts[w];
+}
+
+int tra_choose(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out, bool accumulates,
+               tra_impl ways[TRA_MOST_IMPLS]) {
+    const tra_layout *l;
+    tra_cell x, y;
+    const bool sparse[2] = {a->sparse, b && b->sparse};
+    switch (room_of(k, a->layout, b ? b->layout : NULL, out->layout, &l)) {
+    case TABLE: ways[0] = TRA_IMPL_TABLE; return 1;
+    case PROGRAM: ways[0] = tra_program_way(k, a->layout, b->layout); return 1;
+    case LAYOUT: ways[0] = l->kernels->choose(k, plain(a, &x), plain(b, &y), out, accumulates); return 1;
+    case DENSE: break;
+    }
+    return tra_choose_dense(k, &a->array, b ? &b->array : NULL, sparse, ways);
+}
+
 int64_t tra_cell_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
                          const tra_type *b, const tra_dims *ext_b, const tra_layout *out) {
-    if (tra_kernel_is_program(k)) {
-        tra_dims ext;
+    const tra_layout *l;
+    tra_dims ext;
+    switch (room_of(k, a->layout, b ? b->layout : NULL, out, &l)) {
+    case TABLE: return k->rows->ops->scratch(k->rows->data, ext_a, ext_b);
+    case PROGRAM:
         if (k->program->fused) return tra_fused_scratch(k, a, ext_a, b, ext_b, kept(out));
         tra_program_shape(k, ext_a, ext_b, &ext, NULL);
         return tra_program_scratch(k, &ext, kept(out));
+    case LAYOUT:
+        if (l->kernels->scratch) return l->kernels->scratch(k, use, a, ext_a, b, ext_b, kept(out));
+        break;
+    case DENSE: break;
     }
-    if (k->rows) return k->rows->ops->scratch(k->rows->data, ext_a, ext_b);
-    out = kept(out);
-    const tra_layout *l = out ? out : kept(a->layout) ? a->layout : b ? kept(b->layout) : NULL;
-    if (l && l->kernels->scratch) return l->kernels->scratch(k, use, a, ext_a, b, ext_b, out);
     return (int64_t)tra_kernel_scratch(k, use, a->dtype, b ? b->dtype : a->dtype, ext_a, ext_b);
 }
 
@@ -39,7 +75,7 @@ int64_t tra_cell_keep(const tra_kernel *k, const tra_dims *ext_b, bool *own) {
 
 /* ---- results that say their extents themselves ------------------------------------------------------------------- */
 
-static int64_t room_of(tra_cell *out, const tra_dims *ext) { return tra_counted_room(out->array.dtype, ext); }
+static int64_t bytes_of(tra_cell *out, const tra_dims *ext) { return tra_counted_room(out->array.dtype, ext); }
 
 /* Lays out the block, and shows it as a dense array. */
 static tra_cell begin(tra_cell *out, const tra_dims *ext) {
@@ -96,12 +132,14 @@ int64_t tra_cell_map_bytes(const tra_kernel *k, const tra_cell *in, tra_cell *ou
     if (k->rows) return k->rows->ops->bytes(k->rows->data, in, NULL, out, scratch);
     if (kept(out->layout)) return out->layout->kernels->map_bytes(k, plain(in, &x), out, scratch);
     tra_dims ext = map_ext(k, in);
-    return room_of(out, &ext);
+    return bytes_of(out, &ext);
 }
 
 void tra_cell_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch) {
     tra_cell x, dense;
-    if (k->rows) {
+    const tra_layout *l;
+    room r = room_of(k, in->layout, NULL, out->layout, &l);
+    if (r == TABLE) {
         k->rows->ops->run(k->rows->data, in, NULL, out, scratch);
         return;
     }
@@ -111,8 +149,7 @@ void tra_cell_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *
         out = &dense;
     }
     in = plain(in, &x);
-    const tra_layout *l = out->layout ? out->layout : in->layout;
-    if (l)
+    if (r == LAYOUT)
         l->kernels->map(k, in, out, scratch);
     else
         tra_map_sparse(k, &in->array, in->sparse, &out->array, scratch);
@@ -125,7 +162,7 @@ int64_t tra_cell_join_bytes(const tra_kernel *k, const tra_cell *a, const tra_ce
     if (tra_kernel_is_program(k)) return tra_program_join(k, a, b, out, true, scratch);
     if (kept(out->layout)) return out->layout->kernels->join_bytes(k, plain(a, &x), plain(b, &y), out, scratch);
     tra_dims ext = join_ext(k, a, b);
-    return room_of(out, &ext);
+    return bytes_of(out, &ext);
 }
 
 bool tra_cell_join_by_panels(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out) {
@@ -137,12 +174,13 @@ bool tra_cell_join_by_panels(const tra_kernel *k, const tra_cell *a, const tra_c
 
 void tra_cell_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     tra_cell x, y, dense;
-    if (k->rows) {
-        k->rows->ops->run(k->rows->data, a, b, out, scratch);
-        return;
-    }
-    if (tra_kernel_is_program(k)) {
-        (void)tra_program_join(k, a, b, out, false, scratch);
+    const tra_layout *l;
+    room r = room_of(k, a->layout, b->layout, out->layout, &l);
+    if (r == TABLE || r == PROGRAM) {
+        if (r == TABLE)
+            k->rows->ops->run(k->rows->data, a, b, out, scratch);
+        else
+            (void)tra_program_join(k, a, b, out, false, scratch);
         return;
     }
     if (out->layout == &tra_counted) {
@@ -152,8 +190,7 @@ void tra_cell_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tr
     }
     if (tra_kernel_failure()) return;
     a = plain(a, &x), b = plain(b, &y);
-    const tra_layout *l = out->layout ? out->layout : a->layout ? a->layout : b->layout;
-    if (l)
+    if (r == LAYOUT)
         l->kernels->join(k, a, b, out, scratch);
     else
         tra_join_sparse(k, &a->array, &b->array, (const bool[2]){a->sparse, b->sparse}, &out->array, scratch);
@@ -193,7 +230,7 @@ int64_t tra_cell_merge_bytes(const tra_kernel *agg, const tra_cell *state, const
     assert(out->layout);
     if (kept(out->layout)) return out->layout->kernels->merge_bytes(agg, state, plain(term, &x), out);
     tra_dims ext = both_ext(state, term);
-    return room_of(out, &ext);
+    return bytes_of(out, &ext);
 }
 
 int64_t tra_cell_sum_room(const tra_kernel *join, const tra_kernel *agg, const tra_cell *a, const tra_cell *b, int n,
@@ -225,7 +262,7 @@ int64_t tra_cell_finish_bytes(const tra_kernel *agg, tra_dtype in, const tra_cel
     assert(out->layout);
     if (kept(out->layout)) return out->layout->kernels->finish_bytes(agg, in, state, out, scratch);
     tra_dims ext = finish_ext(agg, state);
-    return room_of(out, &ext);
+    return bytes_of(out, &ext);
 }
 
 void tra_cell_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch) {

@@ -215,37 +215,44 @@ static void run_careful(const problem *p, const tra_array *a, const tra_array *b
     tra_product_slow(&kept, &p->loops[K], a, b, sparse, out, p->at, p->add);
 }
 
-static void one_tile(const product *x, int tile) {
+/* The problem of a tile, of which the result may fill a part: room is all of it. first_of: rows and columns before it.
+ * True: the result does not fill it. */
+static bool problem_of(const product *x, int tile, problem *p, tra_nest *room, int64_t *first_of) {
     const labels *ls = &x->ls;
     const cuts *cut = &x->cut;
     int64_t pm = cut->pieces[M], pn = cut->pieces[N];
-    problem p; /* not initialised as a whole: it is large */
-    p.data[A] = x->a->data, p.data[B] = x->b->data, p.out = x->out->data;
-    memcpy(p.dtype, x->p.dtype, sizeof p.dtype);
-    p.ints = x->p.ints, p.wide = x->p.wide, p.t = x->p.t;
-    p.add = x->add;
-    tra_nest room; /* the tile, of which the result may fill a part */
-    room.n = 0;
+    p->data[A] = x->a->data, p->data[B] = x->b->data, p->out = x->out->data;
+    memcpy(p->dtype, x->p.dtype, sizeof p->dtype);
+    p->ints = x->p.ints, p->wide = x->p.wide, p->t = x->p.t;
+    p->add = x->add;
+    room->n = 0;
     bool small = false;
-    for (int c = 0; c < CLASSES; c++) p.loops[c].n = 0;
-    p.at[A] = p.at[B] = p.at[C] = 0;
+    for (int c = 0; c < CLASSES; c++) p->loops[c].n = 0;
+    p->at[A] = p->at[B] = p->at[C] = 0;
     int64_t piece[CLASSES] = {[M] = tile / pn % pm, [N] = tile % pn, [BATCH] = tile / (pn * pm)};
-    int64_t first_of[CLASSES] = {0}; /* rows and columns before the tile */
     for (int i = 0; i < ls->n; i++) {
         tra_loop l = ls->v[i].loop;
         int c = class_of(&ls->v[i]);
         int64_t from = 0, to = ls->v[i].room;
         if (i == cut->label[c]) {
             piece_of(&ls->v[i], piece[c], cut->pieces[c], &from, &to);
-            for (int o = 0; o < 3; o++) p.at[o] += from * l.s[o];
+            for (int o = 0; o < 3; o++) p->at[o] += from * l.s[o];
             l.n = tra_max64(0, tra_min64(to, l.n) - from);
             first_of[c] = from;
         }
-        p.loops[c].v[p.loops[c].n++] = l;
+        p->loops[c].v[p->loops[c].n++] = l;
         if (l.s[C] == 0) continue;
-        tra_nest_add(&room, to - from, 0, l.s[C], 0);
+        tra_nest_add(room, to - from, 0, l.s[C], 0);
         small |= l.n < to - from;
     }
+    return small;
+}
+
+static void one_tile(const product *x, int tile) {
+    problem p; /* not initialised as a whole: it is large */
+    tra_nest room;
+    int64_t first_of[CLASSES] = {0};
+    bool small = problem_of(x, tile, &p, &room, first_of);
     if (small && !x->add) { /* the result does not fill the tile */
         contract_fill_zero(&p, &room);
         p.add = true;
@@ -263,16 +270,33 @@ static void run_piece(void *ctx, int tile, void *scratch) {
     if (!tra_cancelled()) one_tile(ctx, tile);
 }
 
+static int64_t begin(product *x, const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out) {
+    x->a = a, x->b = b, x->out = out;
+    make_labels(step, &a->ext, &b->ext, &out->ext, &x->ls);
+    make_cuts(step, &x->ls, &x->cut);
+    x->p.dtype[A] = a->dtype, x->p.dtype[B] = b->dtype, x->p.dtype[C] = out->dtype;
+    return x->cut.pieces[M] * x->cut.pieces[N] * x->cut.pieces[BATCH];
+}
+
+tra_impl tra_contract_way(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out) {
+    product x; /* not initialised as a whole: it is large */
+    problem p;
+    tra_nest room;
+    x.add = false;
+    (void)begin(&x, step, a, b, out);
+    x.p.ints = !tra_dtype_is_float(out->dtype);
+    x.p.wide = false;
+    x.p.t = out->dtype;
+    (void)problem_of(&x, 0, &p, &room, (int64_t[CLASSES]){0});
+    return contract_way(&p);
+}
+
 static void contract(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out, bool add,
                      int tile, const bool *sparse, bool triangle) {
-    product x; /* not initialised as a whole: it is large */
-    x.a = a, x.b = b, x.out = out, x.sparse = sparse;
-    x.add = add, x.triangle = triangle;
-    make_labels(step, &a->ext, &b->ext, &out->ext, &x.ls);
-    make_cuts(step, &x.ls, &x.cut);
-    int64_t tiles = x.cut.pieces[M] * x.cut.pieces[N] * x.cut.pieces[BATCH];
+    product x;
+    int64_t tiles = begin(&x, step, a, b, out);
     assert(tile < tiles);
-    x.p.dtype[A] = a->dtype, x.p.dtype[B] = b->dtype, x.p.dtype[C] = out->dtype;
+    x.sparse = sparse, x.add = add, x.triangle = triangle;
     choose_type(&x.p, &x.ls, a, b);
     x.careful = tra_product_careful(a, b, sparse);
     if (tile >= 0)

@@ -37,6 +37,8 @@ typedef struct matrix {
 
 /* Computes the tile; joins loops of the problem. */
 void contract_run_tile(problem *p);
+/* How it does that, without the data. */
+tra_impl contract_way(problem *p);
 /* As contract_run_tile, what lies in the upper triangle of the result at least: m0 and n0 are the first row and column
  * of the tile in the result. */
 void contract_run_triangle(problem *p, int64_t m0, int64_t n0);

@@ -173,6 +173,28 @@ static void weigh(const problem *p, int im, int in, int ik, choice *best) {
     if (c.score > best->score) *best = c;
 }
 
+/* Joins loops of the problem, and chooses those that go to BLAS. */
+static choice choose(problem *p) {
+    for (int c = 0; c < CLASSES; c++) tra_nest_coalesce(&p->loops[c]);
+    choice best = {0};
+    for (int m = -1; m < p->loops[M].n; m++)
+        for (int n = -1; n < p->loops[N].n; n++)
+            for (int k = 0; k < p->loops[K].n; k++) weigh(p, m, n, k, &best);
+    return best;
+}
+
+tra_impl contract_way(problem *p) {
+    choice c = choose(p);
+    if (c.score == 0) return TRA_IMPL_DOTS;
+    if (c.vector) return TRA_IMPL_VECTOR;
+    if (p->ints) return TRA_IMPL_WHOLES;
+    int64_t m = loop_at(&p->loops[M], c.at[M]).n, n = loop_at(&p->loops[N], c.at[N]).n;
+    int64_t k = loop_at(&p->loops[K], c.at[K]).n;
+    bool plain = p->t == TRA_F64 && !c.a.pack && !c.b.pack && !c.pack_out;
+    bool narrow = plain && tra_narrow_fits(c.a.trans, c.b.trans, c.swap ? n : m, c.swap ? m : n, k);
+    return narrow ? TRA_IMPL_NARROW : TRA_IMPL_BLAS;
+}
+
 tra_loop contract_take(tra_nest *nest, int i) {
     tra_loop l = loop_at(nest, i);
     if (i >= 0) memmove(&nest->v[i], &nest->v[i + 1], (size_t)(--nest->n - i) * sizeof(l));
@@ -306,11 +328,7 @@ void contract_run_tile(problem *p) {
         if (!p->add) zero_tile(p);
         return;
     }
-    for (int c = 0; c < CLASSES; c++) tra_nest_coalesce(&p->loops[c]);
-    choice best = {0};
-    for (int m = -1; m < p->loops[M].n; m++)
-        for (int n = -1; n < p->loops[N].n; n++)
-            for (int k = 0; k < p->loops[K].n; k++) weigh(p, m, n, k, &best);
+    choice best = choose(p);
     if (best.score > 0)
         run_blas(p, &best);
     else

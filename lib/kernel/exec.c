@@ -90,20 +90,39 @@ static void run_softmax(const tra_array *in, const tra_array *out) {
     }
 }
 
-/* Runs one step of a map. own: scratch for LAPACK. */
-static void run_map(const tra_kernel *step, const tra_array *in, const tra_array *out, bool sparse, void *own) {
+/* How the routine of a step's class computes it. */
+static tra_impl way_of(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out,
+                      const bool *sparse) {
     switch (step->cls) {
-    case TRA_K_LAPACK: tra_lapack_run(step, in, NULL, out, own); return;
-    case TRA_K_TOP: tra_top_run(step, in, NULL, out); return;
-    case TRA_K_SCALAR: tra_code_run(step->code, in, NULL, out, &sparse); return;
-    case TRA_K_ALIGNED: tra_aligned_run(step, in, NULL, out, &sparse); return;
-    case TRA_K_SOFTMAX: run_softmax(in, out); return;
+    case TRA_K_LAPACK: return TRA_IMPL_LAPACK;
+    case TRA_K_TOP: return TRA_IMPL_TOP;
+    case TRA_K_SCALAR: return TRA_IMPL_STRIPS;
+    case TRA_K_ALIGNED: return tra_aligned_way(step, a, b, out, sparse);
+    case TRA_K_SOFTMAX: return TRA_IMPL_SOFTMAX;
+    default: return b ? tra_contract_way(step, a, b, out) : TRA_IMPL_STRIDED;
+    }
+}
+
+/* Runs a step: of a map, or with b the first one of a join. own: scratch for LAPACK. */
+static void run_step(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out,
+                     const bool *sparse, void *own) {
+    switch (step->cls) {
+    case TRA_K_LAPACK: tra_lapack_run(step, a, b, out, own); return;
+    case TRA_K_TOP: tra_top_run(step, a, b, out); return;
+    case TRA_K_SCALAR: tra_code_run(step->code, a, b, out, sparse); return;
+    case TRA_K_ALIGNED: tra_aligned_run(step, a, b, out, sparse); return;
+    case TRA_K_SOFTMAX: run_softmax(a, out); return;
     case TRA_K_EINSUM:
     case TRA_K_TRANSPOSE:
     case TRA_K_DIAG:
     case TRA_K_ROW:
-    case TRA_K_COL: run_strided(step, in, out, sparse); return;
+    case TRA_K_COL:
     case TRA_K_OUTER:
+        if (b)
+            tra_contract(step, a, b, out, false, -1, sparse);
+        else
+            run_strided(step, a, out, *sparse);
+        return;
     case TRA_K_ROWS: /* cells.c calls what runs them */
     case TRA_K_FOLD:
     case TRA_K_INDEX:
@@ -111,7 +130,7 @@ static void run_map(const tra_kernel *step, const tra_array *in, const tra_array
     case TRA_K_PROGRAM:
     case TRA_K_THEN: break;
     }
-    assert(!"a map");
+    assert(!"a map or join");
 }
 
 /* ---- compositions ------------------------------------------------------------------------------------------- */
@@ -216,59 +235,59 @@ static void run_rest(const chain *c, tra_array cur, bool sparse, const tra_array
             next.data = out->data;
         else if (!in_place(c, i))
             next.data = cur.data == scratch ? scratch + bytes : scratch;
-        run_map(c->step[i], &cur, &next, sparse, own);
+        run_step(c->step[i], &cur, NULL, &next, &sparse, own);
         sparse = tra_step_sparse(c->step[i], TRA_USE_MAP, sparse, false);
         cur = next;
     }
     assert(cur.dtype == out->dtype && (cur.data == out->data || tra_elements_of(&out->ext) == 0));
 }
 
-void tra_map_sparse(const tra_kernel *k, const tra_array *in, bool sparse, tra_array *out, void *scratch) {
+void tra_join_sparse(const tra_kernel *k, const tra_array *a, const tra_array *b, const bool *sparse, tra_array *out,
+                     void *own) {
+    tra_kernel_use use = b ? TRA_USE_JOIN : TRA_USE_MAP;
+    const tra_dims *ext_b = b ? &b->ext : NULL;
     const tra_kernel *self = k;
     chain c;
     tra_dims ext;
     c.n = tra_steps(k, &c.step, &self);
     tra_dtype types[c.n];
     c.type = types;
-    set_types(&c, TRA_USE_MAP, in->dtype, in->dtype);
-    tra_step_shape1(c.step[0], &in->ext, &ext);
-    void *own = scratch;
-    scratch = (char *)scratch + own_scratch(k, &c, TRA_USE_MAP, &in->ext, NULL);
+    set_types(&c, use, a->dtype, b ? b->dtype : a->dtype);
+    first_shape(k, c.step[0], use, &a->ext, ext_b, &ext);
+    char *scratch = (char *)own + own_scratch(k, &c, use, &a->ext, ext_b);
     tra_array first = first_place(&c, &ext, out, scratch);
-    run_map(c.step[0], in, &first, sparse, own);
-    sparse = tra_step_sparse(c.step[0], TRA_USE_MAP, sparse, false);
-    if (c.n > 1) run_rest(&c, first, sparse, out, scratch, between(k, &c, TRA_USE_MAP, &in->ext, NULL), own);
+    run_step(c.step[0], a, b, &first, sparse, own);
+    bool next = tra_step_sparse(c.step[0], use, sparse[0], b && sparse[1]);
+    if (c.n > 1) run_rest(&c, first, next, out, scratch, between(k, &c, use, &a->ext, ext_b), own);
+}
+
+int tra_choose_dense(const tra_kernel *k, const tra_array *a, const tra_array *b, const bool *sparse,
+                     tra_impl ways[TRA_MOST_IMPLS]) {
+    tra_kernel_use use = b ? TRA_USE_JOIN : TRA_USE_MAP;
+    const tra_kernel *self = k;
+    chain c;
+    c.n = tra_steps(k, &c.step, &self);
+    tra_dtype types[c.n];
+    c.type = types;
+    set_types(&c, use, a->dtype, b ? b->dtype : a->dtype);
+    tra_array in = *a, out = {types[0], {0}, NULL};
+    bool is[2] = {sparse[0], b && sparse[1]};
+    int n = 0;
+    for (int i = 0; i < c.n && n < TRA_MOST_IMPLS; i++, b = NULL) {
+        out.dtype = types[i];
+        if (b)
+            tra_step_shape2(c.step[i], &in.ext, &b->ext, &out.ext);
+        else
+            tra_step_shape1(c.step[i], &in.ext, &out.ext);
+        ways[n++] = way_of(c.step[i], &in, b, &out, is);
+        is[0] = tra_step_sparse(c.step[i], b ? TRA_USE_JOIN : TRA_USE_MAP, is[0], is[1]);
+        in = out;
+    }
+    return n;
 }
 
 void tra_kernel_join(const tra_kernel *k, const tra_array *a, const tra_array *b, tra_array *out, void *scratch) {
     tra_join_sparse(k, a, b, (const bool[2]){false, false}, out, scratch);
-}
-
-void tra_join_sparse(const tra_kernel *k, const tra_array *a, const tra_array *b, const bool *sparse, tra_array *out,
-                     void *scratch) {
-    const tra_kernel *self = k;
-    chain c;
-    tra_dims ext;
-    c.n = tra_steps(k, &c.step, &self);
-    tra_dtype types[c.n];
-    c.type = types;
-    set_types(&c, TRA_USE_JOIN, a->dtype, b->dtype);
-    tra_step_shape2(c.step[0], &a->ext, &b->ext, &ext);
-    void *own = scratch;
-    scratch = (char *)scratch + own_scratch(k, &c, TRA_USE_JOIN, &a->ext, &b->ext);
-    tra_array first = first_place(&c, &ext, out, scratch);
-    if (c.step[0]->cls == TRA_K_LAPACK)
-        tra_lapack_run(c.step[0], a, b, &first, own);
-    else if (c.step[0]->cls == TRA_K_TOP)
-        tra_top_run(c.step[0], a, b, &first);
-    else if (c.step[0]->cls == TRA_K_SCALAR)
-        tra_code_run(c.step[0]->code, a, b, &first, sparse);
-    else if (c.step[0]->cls == TRA_K_ALIGNED)
-        tra_aligned_run(c.step[0], a, b, &first, sparse);
-    else
-        tra_contract(c.step[0], a, b, &first, false, -1, sparse);
-    bool next = tra_step_sparse(c.step[0], TRA_USE_JOIN, sparse[0], sparse[1]);
-    if (c.n > 1) run_rest(&c, first, next, out, scratch, between(k, &c, TRA_USE_JOIN, &a->ext, &b->ext), own);
 }
 
 int tra_kernel_tiles(const tra_kernel *join, const tra_dims *acc) { return tra_contract_tiles(join, acc); }

@@ -165,8 +165,9 @@ static void make_row(job *j, bool count, char *dense, char *scratch) {
     tra_rows_made(&m);
 }
 
-void tra_fused_masked_run(const tra_kernel *k, const tra_fused_masked *x, const tra_cell *a, const tra_cell *b,
-                          tra_cell *out, bool count, bool add, char *scratch) {
+void tra_fused_masked_run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
+                          bool add, char *scratch) {
+    const tra_fused_masked *x = k->program->fused->plan[tra_program_held(a->layout, b->layout)].masked;
     char *at = aligned(scratch);
     const tra_calc_program *p = k->program;
     const tra_dims *ext = &out->array.ext;

@@ -202,7 +202,8 @@ static tra_status run_one(job *j, int piece, char *scratch, bool count) {
     call c;
     tra_err *e = &j->err[piece];
     narrow(j, piece, &c);
-    tra_codegen_call to = {.scope = c.scope, .stop = tra_kernel_stop(), .most = j->limit ? j->limit : j->most, .exact = j->exact};
+    tra_codegen_call to = {.scope = c.scope, .stop = tra_kernel_stop(), .exact = j->exact};
+    to.most = j->limit ? j->limit : j->most;
     to.memory = j->most ? scratch + j->memory : NULL;
     tra_status s;
     if (count) {
@@ -308,8 +309,8 @@ static tra_status make_dense(job *j, char *scratch, tra_err *e) {
 
 static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count, bool add,
                       char *scratch, tra_err *e) {
-    const tra_fused_masked *masked = k->program->fused->plan[tra_program_held(a->layout, b->layout)].masked;
-    if (masked) return tra_fused_masked_run(k, masked, a, b, out, count, add, scratch), TRA_OK;
+    if (tra_program_way(k, a->layout, b->layout) == TRA_IMPL_MASKED)
+        return tra_fused_masked_run(k, a, b, out, count, add, scratch), TRA_OK;
     const tra_made *m = tra_program_made(k, a, b, out->layout != NULL, e);
     if (!m) return TRA_INTERNAL;
     const tra_fused_plan *x = &k->program->fused->plan[m->held];
@@ -343,7 +344,6 @@ int64_t tra_fused_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b
                        char *scratch) {
     tra_err e = {0};
     tra_dtype t = out->array.dtype;
-    if (k->cls == TRA_K_PACK) return tra_fused_pack(k, a, b, out, count);
     if (tra_kernel_failure() || run(k, a, b, out, count, false, scratch, &e) != TRA_OK) { /* dropped by the caller */
         note(&e);
         if (out->layout && !count) tra_rows_begin(out, 0, 0).begin[0] = 0;

@@ -10,7 +10,9 @@
 
 #include "../relation/cell.h"
 #include "functions.h"
+#include "kernel_run.h"
 #include "row_columns.h"
+#include "impl.h"
 
 #include <stdatomic.h>
 
@@ -414,6 +416,8 @@ typedef struct tra_cell_piece {
 typedef struct tra_layout_kernels {
     int64_t (*scratch)(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
                        const tra_type *b, const tra_dims *ext_b, const tra_layout *out);
+    tra_impl (*choose)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out,
+                       bool accumulates);
     bool (*by_dense)(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_type *b); /* no other way? */
     int64_t (*map_bytes)(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch);
     void (*map)(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch);
@@ -490,23 +494,5 @@ bool tra_blas_advice(char *buf, size_t n);
  * It chooses before main, by OPENBLAS_CORETYPE; where the user has not set that and the kernel does not fit the
  * processor, this starts the program again with the one that does. Before there are threads, locks or MPI. */
 void tra_blas_fit(char **argv);
-
-/* ---- the run ------------------------------------------------------------------------------------------------ */
-
-/* What the kernels of one run share: each of its threads says so with tra_kernel_enter. */
-typedef struct tra_made tra_made;
-typedef struct tra_kernel_run {
-    atomic_bool stop; /* while set, what may take long returns early, without its result, which is dropped */
-    int64_t granted;  /* bytes that each thread's dictionaries of programs may take beyond what is set aside for them */
-    tra_made *made;   /* the programs of its plan, ready to be called (program.h) */
-} tra_kernel_run;
-/* The run of the kernels that this thread runs from now on, NULL: none, as at first. Returns the one before. */
-tra_kernel_run *tra_kernel_enter(tra_kernel_run *run);
-extern _Thread_local tra_kernel_run *tra_kernel_here;
-static inline const atomic_bool *tra_kernel_stop(void) { return tra_kernel_here ? &tra_kernel_here->stop : NULL; }
-static inline int64_t tra_kernel_granted(void) { return tra_kernel_here ? tra_kernel_here->granted : 0; }
-static inline bool tra_cancelled(void) {
-    return tra_kernel_here && atomic_load_explicit(&tra_kernel_here->stop, memory_order_relaxed);
-}
 
 #endif

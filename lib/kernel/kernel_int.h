@@ -310,8 +310,10 @@ void tra_nest_coalesce(tra_nest *nest);
 bool tra_nest_next(tra_nest *nest, int64_t *off);
 
 /* Computes an aligned kernel of two operands by tiles that stay in registers (tiles.c): out = fold of code over
- * `reduced`, for each step of `kept`. False, and nothing is done, if there are no such tiles for this code and fold. */
-bool tra_tiles_run(const tra_code *code, tra_scalar_op fold, const tra_array *const *arg, const tra_array *out,
+ * `reduced`, for each step of `kept`. tra_tiles_take: are there such tiles for this code, fold, types and loops? */
+bool tra_tiles_take(const tra_code *code, tra_scalar_op fold, const tra_array *const *arg, const tra_nest *kept,
+                    const tra_nest *reduced);
+void tra_tiles_run(const tra_code *code, tra_scalar_op fold, const tra_array *const *arg, const tra_array *out,
                    const tra_nest *kept, const tra_nest *reduced);
 /* Are there some, on this processor? */
 bool tra_tiles_fit(const tra_code *code, tra_scalar_op fold);
@@ -320,6 +322,7 @@ enum { TRA_GRAM_MOST = 96 };
 void tra_gram(int64_t n, int64_t k, const double *a, int64_t lda, bool add, double *c, int64_t row, int64_t column);
 /* C (m x n) = A B, or its sum with C, where narrow operands make that faster than BLAS does; ta, tb: what is addressed
  * is the transpose. Else false, and nothing is done. */
+bool tra_narrow_fits(bool ta, bool tb, int64_t m, int64_t n, int64_t k);
 bool tra_narrow_product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,
                         const double *b, int64_t ldb, bool add, double *c, int64_t ldc);
 
@@ -342,6 +345,13 @@ void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b
 void tra_contract_triangle(const tra_kernel *step, const tra_array *a, const tra_array *out, bool add, int tile,
                            bool sparse);
 int tra_contract_tiles(const tra_kernel *step, const tra_dims *acc);
+/* How the first tile is computed, unless a 0 of sparse type meets NaN or infinity; how an aligned kernel is; and each
+ * step of a kernel of dense arrays (tra_choose). */
+tra_impl tra_contract_way(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out);
+tra_impl tra_aligned_way(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out,
+                        const bool *sparse);
+int tra_choose_dense(const tra_kernel *k, const tra_array *a, const tra_array *b, const bool *sparse,
+                     tra_impl ways[TRA_MOST_IMPLS]);
 /* Sets from[l] and to[l] to the range of label l of an Einstein string in a tile. */
 void tra_contract_range(const tra_kernel *step, const tra_dims *acc, int tile, int64_t *from, int64_t *to);
 /* The elements of a tile: loops with their strides in s[1], and the first in *at. */
@@ -387,9 +397,12 @@ bool tra_step_sparse(const tra_kernel *step, tra_kernel_use use, bool a, bool b)
 /* On dense arrays, of operands of which these are of sparse type: what a kernel makes of one; tra_kernel_join and
  * tra_kernel_fma; what folds an array into the state of an aggregation, and what makes its result of that
  * (tra_cell_finish). */
-void tra_map_sparse(const tra_kernel *k, const tra_array *in, bool sparse, tra_array *out, void *scratch);
 void tra_join_sparse(const tra_kernel *k, const tra_array *a, const tra_array *b, const bool *sparse, tra_array *out,
-                     void *scratch);
+                     void *scratch); /* b NULL: a map */
+static inline void tra_map_sparse(const tra_kernel *k, const tra_array *in, bool sparse, tra_array *out,
+                                  void *scratch) {
+    tra_join_sparse(k, in, NULL, (const bool[2]){sparse, false}, out, scratch);
+}
 void tra_fma_sparse(const tra_kernel *k, const tra_array *a, const tra_array *b, const bool *sparse, tra_array *acc,
                     int tile, bool first);
 void tra_fold_sparse(const tra_kernel *agg, tra_array *state, const tra_array *in, bool sparse, const tra_agg_at *at);

@@ -25,6 +25,12 @@ const tra_kernel *tra_kernel_program(tra_arena *a, const tra_calc_program *p) {
 bool tra_kernel_is_fused(const tra_kernel *k) { return k->cls == TRA_K_PROGRAM && k->program->fused; }
 bool tra_kernel_is_program(const tra_kernel *k) { return k->cls == TRA_K_PACK || k->cls == TRA_K_PROGRAM; }
 
+tra_impl tra_program_way(const tra_kernel *k, const tra_layout *a, const tra_layout *b) {
+    if (k->cls == TRA_K_PACK) return TRA_IMPL_PACK;
+    if (!k->program->fused) return TRA_IMPL_CALLS;
+    return k->program->fused->plan[tra_program_held(a, b)].masked ? TRA_IMPL_MASKED : TRA_IMPL_FUSED;
+}
+
 /* ---- where an operand is -------------------------------------------------------------------------------------- */
 
 static int64_t last_of(const tra_dims *ext) { return ext->n ? ext->v[ext->n - 1] : 1; }

@@ -19,6 +19,8 @@ int64_t tra_program_row_in(const tra_dims *ext, const tra_dims *block, int64_t r
 /* The length of a label's block, for operands of these extents. */
 int64_t tra_program_length(const tra_kernel *k, int label, const tra_dims *a, const tra_dims *b);
 
+/* How a program runs on operands of these layouts. */
+tra_impl tra_program_way(const tra_kernel *k, const tra_layout *a, const tra_layout *b);
 /* As tra_cell_join and tra_cell_join_bytes (count). */
 int64_t tra_pack_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count);
 int64_t tra_program_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
@@ -67,8 +69,8 @@ int64_t tra_fused_interpreted(const tra_kernel *k, const tra_fused_plan *x, cons
 int64_t tra_fused_masked_scratch(const tra_kernel *k, const tra_fused_plan *plan, const tra_type *a,
                                  const tra_dims *ext_a, const tra_type *b, const tra_dims *ext_b,
                                  const tra_layout *out);
-void tra_fused_masked_run(const tra_kernel *k, const tra_fused_masked *x, const tra_cell *a, const tra_cell *b,
-                          tra_cell *out, bool count, bool add, char *scratch);
+void tra_fused_masked_run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
+                          bool add, char *scratch);
 /* A statement whose plan is one loop over the rows of an operand, and reads no other rows of that operand, is computed
  * in pieces of these rows (share.h, fused_pieces.c). Compiled code and the interpreter have the same pieces. */
 enum { TRA_FUSED_STEPS = 4 }; /* of share.h, that an entry takes about */

@@ -302,8 +302,11 @@ static tra_status run_pair(const tra_kernel *k, const tra_cell *a, const tra_cel
 int64_t tra_program_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
                          void *scratch) {
     tra_err e = {0};
-    if (k->program->fused) return tra_fused_join(k, a, b, out, count, scratch);
-    if (k->cls == TRA_K_PACK) return tra_pack_join(k, a, b, out, count);
+    switch ((int)tra_program_way(k, a->layout, b->layout)) {
+    case TRA_IMPL_PACK: return (k->program->fused ? tra_fused_pack : tra_pack_join)(k, a, b, out, count);
+    case TRA_IMPL_FUSED:
+    case TRA_IMPL_MASKED: return tra_fused_join(k, a, b, out, count, scratch);
+    }
     tra_dtype t = out->array.dtype;
     if (tra_kernel_failure() || run_pair(k, a, b, out, count, scratch, &e) != TRA_OK) { /* dropped by the caller */
         const char *more = e.status == TRA_RESOURCE ? "; a higher --memory leaves more for them" : "";

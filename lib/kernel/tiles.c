@@ -190,18 +190,31 @@ static int longest_in(const tra_nest *kept, int o) {
     return best;
 }
 
-bool tra_tiles_run(const tra_code *code, tra_scalar_op fold, const tra_array *const *arg, const tra_array *out,
-                   const tra_nest *kept, const tra_nest *reduced) {
+/* Whether tiles take the loops, and those of rows and columns: at. */
+static bool plan(const tra_code *code, tra_scalar_op fold, const tra_array *const *arg, const tra_nest *kept,
+                 const tra_nest *reduced, tiling *t, int *at) {
     bool exchanged = false;
-    tiling t = {.tile = tile_of(code, fold, &exchanged), .out = out};
-    int at[2] = {longest_in(kept, 0), longest_in(kept, 1)};
-    if (!t.tile || at[0] < 0 || at[1] < 0 || !tra_dtype_is_float(arg[0]->dtype) || arg[0]->dtype != arg[1]->dtype)
-        return false;
-    t.o[0] = exchanged, t.o[1] = !exchanged;
-    if (kept->v[at[0]].n < ROWS || kept->v[at[1]].n < ROWS) return false;
-    t.n = 1;
-    for (int i = 0; i < reduced->n; i++) t.n = tra_mul_most(t.n, reduced->v[i].n);
-    if (t.n > STEPS) return false;
+    t->tile = tile_of(code, fold, &exchanged);
+    if (!t->tile || !tra_dtype_is_float(arg[0]->dtype) || arg[0]->dtype != arg[1]->dtype) return false;
+    for (int i = 0; i < 2; i++)
+        if ((at[i] = longest_in(kept, i)) < 0 || kept->v[at[i]].n < ROWS) return false;
+    t->o[0] = exchanged, t->o[1] = !exchanged;
+    t->n = 1;
+    for (int i = 0; i < reduced->n; i++) t->n = tra_mul_most(t->n, reduced->v[i].n);
+    return t->n <= STEPS;
+}
+
+bool tra_tiles_take(const tra_code *code, tra_scalar_op fold, const tra_array *const *arg, const tra_nest *kept,
+                    const tra_nest *reduced) {
+    tiling t;
+    return plan(code, fold, arg, kept, reduced, &t, (int[2]){0});
+}
+
+void tra_tiles_run(const tra_code *code, tra_scalar_op fold, const tra_array *const *arg, const tra_array *out,
+                   const tra_nest *kept, const tra_nest *reduced) {
+    tiling t = {.out = out};
+    int at[2];
+    if (!plan(code, fold, arg, kept, reduced, &t, at)) return;
     for (int side = 0; side < 2; side++) t.in[side] = arg[t.o[side]];
     t.row = kept->v[at[t.o[0]]], t.column = kept->v[at[t.o[1]]];
     tra_nest outer, sum = *reduced;
@@ -218,7 +231,6 @@ bool tra_tiles_run(const tra_code *code, tra_scalar_op fold, const tra_array *co
     do {
         run_plane(&t, off, rows, columns, band);
     } while (!tra_cancelled() && tra_nest_next(&outer, off));
-    return true;
 }
 
 /* ---- narrow products, which BLAS packs for a few operations on each element -------------------------------------- */
@@ -319,16 +331,25 @@ static void each_row(bool tb, int64_t m, int64_t n, int64_t k, const double *a, 
     }
 }
 
+/* Are the rows of A and B both steps of the sum? */
+static bool steps_together(bool ta, bool tb, int64_t m, int64_t n, int64_t k) {
+    return ta && !tb && m <= TRA_GRAM_MOST && tra_min64(m, n) <= NARROW && k >= LONG;
+}
+
+bool tra_narrow_fits(bool ta, bool tb, int64_t m, int64_t n, int64_t k) {
+    if (chosen() == tiles_base || n > TRA_GRAM_MOST) return false;
+    return steps_together(ta, tb, m, n, k) || (!ta && n <= NARROW && m >= LONG && k * in_vectors(n) <= PANEL);
+}
+
 bool tra_narrow_product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,
                         const double *b, int64_t ldb, bool add, double *c, int64_t ldc) {
-    if (chosen() == tiles_base || n > TRA_GRAM_MOST) return false;
-    if (ta && !tb && m <= TRA_GRAM_MOST && tra_min64(m, n) <= NARROW && k >= LONG) {
+    if (!tra_narrow_fits(ta, tb, m, n, k)) return false;
+    if (steps_together(ta, tb, m, n, k)) {
         double sum[(TRA_GRAM_MOST + LANES) * TRA_GRAM_MOST];
         add_rows(m, n, k, a, lda, b, ldb, false, sum);
         put_rows(m, n, sum, TRA_GRAM_MOST, add, c, ldc);
         return true;
     }
-    if (ta || n > NARROW || m < LONG || k * in_vectors(n) > PANEL) return false;
     each_row(tb, m, n, k, a, lda, b, ldb, add, c, ldc);
     return true;
 }

@@ -21,6 +21,26 @@ tra_status tra_op_source(const tra_plan *p, const tra_op *op, tra_str *plan, tra
                               e);
 }
 
+/* An array of that type, of the largest extents. */
+static tra_cell cell_of(const tra_type *t) {
+    return (tra_cell){.layout = t->layout, .sparse = t->sparse, .array = {t->dtype, t->cat->bound, NULL}};
+}
+
+int tra_op_choose(const tra_plan *p, const tra_op *op, tra_impl ways[TRA_MOST_IMPLS]) {
+    const tra_kernel *k = op->op == TRA_PLAN_MAP ? op->what.map : op->what.join;
+    bool joins = op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_JOINAGG;
+    if (!k || (!joins && op->op != TRA_PLAN_MAP)) return 0;
+    tra_cell a = cell_of(&p->ops[op->in[0]].type), b = joins ? cell_of(&p->ops[op->in[1]].type) : a;
+    tra_cell out = {.layout = joins ? held_as(op) : op->type.layout, .sparse = op->type.sparse};
+    const tra_dims *x = &a.array.ext, *y = &b.array.ext;
+    tra_err none = {0};
+    tra_status s = joins ? tra_kernel_shape2(k, x, y, x, y, &out.array.ext, NULL, &none)
+                         : tra_kernel_shape1(k, x, &out.array.ext, NULL, &none);
+    if (s != TRA_OK) return 0; /* of arrays that do not meet */
+    out.array.dtype = tra_kernel_dtype(k, joins ? TRA_USE_JOIN : TRA_USE_MAP, a.array.dtype, b.array.dtype);
+    return tra_choose(k, &a, joins ? &b : NULL, &out, op->op == TRA_PLAN_JOINAGG && tra_op_accumulates(p, op), ways);
+}
+
 static tra_status make(const tra_plan *p, tra_kernel_run *run, tra_codegen *g, bool compile, tra_err *e) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];

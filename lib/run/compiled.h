@@ -1,5 +1,5 @@
-/* compiled.h - the kernels of a plan that can be compiled, made before anything runs. Private to lib/run and to those
- * who explain plans. */
+/* compiled.h - how the kernels of a plan run; those that can be compiled, made before anything runs. Private to lib/run
+ * and to those who explain plans. */
 #ifndef TRA_COMPILED_H
 #define TRA_COMPILED_H
 
@@ -7,6 +7,8 @@
 #include "../physical/plan.h"
 #include "comm.h"
 
+/* How the operator's join or map computes arrays of the largest extents: tra_choose. 0: it has neither. */
+int tra_op_choose(const tra_plan *p, const tra_op *op, tra_impl ways[TRA_MOST_IMPLS]);
 /* Is what the operator's join computes a program of the calculus that can be compiled? */
 bool tra_op_compiles(const tra_op *op);
 /* Of one that is: the physical plan in the calculus, and its C. TRA_PROGRAM where it has none, and is interpreted. */

@@ -346,13 +346,17 @@ static void clear_out(const tra_kernel *step, tra_array *out, int tile) {
         tra_kernel_tile_zero(step, out, tile);
 }
 
+tra_impl tra_rows_contract_way(const tra_cell *a, const tra_cell *b) {
+    return a->layout && b->layout ? TRA_IMPL_PAIRS : TRA_IMPL_SPREAD;
+}
+
 void tra_rows_contract(const tra_kernel *step, const tra_cell *a, const tra_cell *b, tra_array *out, bool add, int tile,
                        void *scratch) {
     tra_contraction x;
     tra_contraction_of(&x, step, a, b, out, tile);
     if (!add && tra_elements_of(&out->ext) > 0) clear_out(step, out, tile);
     if (empty(&x)) return;
-    if (a->layout && b->layout)
+    if (tra_rows_contract_way(a, b) == TRA_IMPL_PAIRS)
         tra_contract_pairs(&x, scratch);
     else
         with_dense(&x, a->layout ? 0 : 1);

@@ -3,8 +3,16 @@
 
 #include <string.h>
 
-/* What takes a join or map: one step, with a function of one argument before (of maps) and after it, or without. */
-typedef enum way { ELEMENTS, PRODUCT, REDUCE, MERGE, TOTAL, SLOW } way;
+/* What takes a join or map: one step, with a function of one argument before (of maps) and after it, or without. Of a
+ * PRODUCT the operands tell more (choose). */
+typedef enum way {
+    ELEMENTS = TRA_IMPL_ENTRIES,
+    PRODUCT = TRA_IMPL_MATMUL,
+    REDUCE = TRA_IMPL_REDUCE,
+    MERGE = TRA_IMPL_MERGE,
+    TOTAL = TRA_IMPL_TOTAL,
+    SLOW = TRA_IMPL_SLOW
+} way;
 
 enum { LEFT = 1, RIGHT = 2 };
 
@@ -198,6 +206,16 @@ static int64_t run_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, b
     return tra_slow_map(k, in, out, count, scratch);
 }
 
+static tra_impl choose(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out,
+                      bool accumulates) {
+    if (accumulates) return tra_rows_contract_way(a, b);
+    plan p = plan_of(k, b ? TRA_USE_JOIN : TRA_USE_MAP, a->array.dtype, b ? b->array.dtype : a->array.dtype,
+                     &a->array.ext, b ? &b->array.ext : NULL, (a->layout ? LEFT : 0) | (b && b->layout ? RIGHT : 0),
+                     out->layout);
+    if (p.way != PRODUCT) return (tra_impl)p.way;
+    return out->layout ? tra_rows_product_way(p.step, &p.after, a, b, out) : tra_rows_contract_way(a, b);
+}
+
 static int64_t map_bytes(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch) {
     return run_map(k, in, out, true, scratch);
 }
@@ -315,6 +333,7 @@ static void finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, t
 
 static const tra_layout_kernels kernels = {
     .scratch = scratch_of,
+    .choose = choose,
     .by_dense = by_dense,
     .map_bytes = map_bytes,
     .map = map,

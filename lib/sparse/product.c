@@ -259,8 +259,8 @@ static bool is_plain(const double *v, int64_t n) {
     return bad == 0;
 }
 
-/* False: it is not of that kind. */
-static bool wide_of(run *w, wide *x) {
+/* Is the product of that kind, whatever the values? */
+static bool is_wide(run *w) {
     const tra_contraction *c = &w->x;
     const tra_cell *outer = c->in[w->o], *inner = c->in[1 - w->o];
     int rank = c->p.rank[w->o], last = rank ? c->p.in[w->o][rank - 1] : -1;
@@ -272,7 +272,14 @@ static bool wide_of(run *w, wide *x) {
         if (c->has[1 - w->o][c->p.out[d]] || c->p.out[d] == last) return false;
     make_nest(w);
     const tra_loop *run = &w->nest.v[0];
-    if (w->nest.n != 1 || run->s[0] != 1 || run->s[1] != 1 || run->n != w->box) return false;
+    return w->nest.n == 1 && run->s[0] == 1 && run->s[1] == 1 && run->n == w->box;
+}
+
+/* False: some value is 0 or no number, which the loops would not see. */
+static bool wide_of(run *w, wide *x) {
+    const tra_contraction *c = &w->x;
+    const tra_cell *outer = c->in[w->o], *inner = c->in[1 - w->o];
+    int last = c->p.in[w->o][c->p.rank[w->o] - 1];
     tra_rows_view all = tra_rows_of(outer);
     x->v = tra_rows_within(&all, &outer->array.ext, w->panel);
     int64_t from = x->v.begin[0], n = x->v.begin[x->v.nrows] - from;
@@ -398,24 +405,45 @@ bool tra_rows_product_by_panels(const tra_kernel *step, const tra_cell *a, const
     return out->array.ext.n > 1 && tra_prefix_in(&x, tra_outer_of(&x, (const bool[2]){a->layout, b->layout})) > 0;
 }
 
+static void begin(run *w, const tra_kernel *step, const tra_unary *after, const tra_cell *a, const tra_cell *b,
+                  tra_array *shape) {
+    tra_contraction_of(&w->x, step, a, b, shape, -1);
+    w->o = tra_outer_of(&w->x, (const bool[2]){a->layout, b->layout});
+    w->np = tra_prefix_in(&w->x, w->o);
+    w->after = after;
+    set_parts(w, &shape->ext);
+}
+
+static tra_impl way_of(run *w, const tra_dims *out, tra_matrices *m) {
+    if (is_wide(w)) return TRA_IMPL_WIDE;
+    return tra_matrices_of(&w->x, w->o, w->np, out, m) ? TRA_IMPL_MATMUL : TRA_IMPL_SUMS;
+}
+
+tra_impl tra_rows_product_way(const tra_kernel *step, const tra_unary *after, const tra_cell *a, const tra_cell *b,
+                             const tra_cell *out) {
+    run w;
+    tra_matrices m;
+    tra_array shape = {tra_strip_type(after->arg), out->array.ext, NULL};
+    w.out = (tra_cell *)(uintptr_t)out;
+    begin(&w, step, after, a, b, &shape);
+    return way_of(&w, &out->array.ext, &m);
+}
+
 int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const tra_cell *a, const tra_cell *b,
                          tra_cell *out, bool count, void *scratch) {
     run w;
     tra_array shape = {tra_strip_type(after->arg), out->array.ext, NULL};
-    tra_contraction_of(&w.x, step, a, b, &shape, -1);
-    w.o = tra_outer_of(&w.x, (const bool[2]){a->layout, b->layout});
-    w.np = tra_prefix_in(&w.x, w.o);
     w.out = out;
-    w.after = after;
-    set_parts(&w, &out->array.ext);
+    begin(&w, step, after, a, b, &shape);
     set_panel(&w, out);
     bool none = w.np > 0 && w.panel[0] == w.panel[1];
     for (int l = 0; l < w.x.p.nlabels; l++) none = none || w.x.extent[l] == 0;
     w.count = true;
-    if (!none && make_wide(&w, out, count))
-        return count ? tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]) : tra_cell_bytes(out);
     tra_matrices m;
-    if (!none && tra_matrices_of(&w.x, w.o, w.np, &out->array.ext, &m))
+    tra_impl way = none ? TRA_IMPL_SUMS : way_of(&w, &out->array.ext, &m);
+    if (way == TRA_IMPL_WIDE && make_wide(&w, out, count))
+        return count ? tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]) : tra_cell_bytes(out);
+    if (way == TRA_IMPL_MATMUL)
         return tra_matrices_sum(&m, 1, after, NULL, out, count, false,
                                 (char *)scratch + tra_round64(tra_matmul_scratch(m.box)), scratch);
     if (none) {

@@ -140,6 +140,8 @@ const tra_row_loops *tra_row_loops_of(tra_dtype t);
 
 /* ---- contractions into dense arrays (contract.c) -------------------------------------------------------------- */
 
+/* How a product into a dense array is computed (tra_choose); tra_rows_product_way: into rows. */
+tra_impl tra_rows_contract_way(const tra_cell *a, const tra_cell *b);
 /* Is the kernel, for operands of these extents, a product that tra_rows_contract takes? */
 bool tra_rows_contracts(const tra_kernel *step, const tra_dims *a, const tra_dims *b);
 /* Is it a largest or least product of two operands that are rows, which tra_rows_product takes for a result by rows? */
@@ -173,6 +175,8 @@ int64_t tra_rows_product_scratch(const tra_kernel *step, const tra_type *a, cons
  * result takes, or a bound of it. Returns these bytes. */
 int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const tra_cell *a, const tra_cell *b,
                          tra_cell *out, bool count, void *scratch);
+tra_impl tra_rows_product_way(const tra_kernel *step, const tra_unary *after, const tra_cell *a, const tra_cell *b,
+                             const tra_cell *out);
 /* Can the product be made panel by panel, a range of the result's first dimension at a time? */
 bool tra_rows_product_by_panels(const tra_kernel *step, const tra_cell *a, const tra_cell *b, const tra_cell *out);
 

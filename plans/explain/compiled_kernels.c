@@ -1,5 +1,5 @@
-/* compiled_kernels.c - explain --kernels and --code: the kernels of a plan that are compiled, as physical plans in the
- * calculus and as C. */
+/* compiled_kernels.c - explain --kernels and --code: how the kernels of a plan run, and those that are compiled, as
+ * physical plans in the calculus and as C. */
 #include "../../lib/run/compiled.h"
 #include "explain_int.h"
 
@@ -22,8 +22,47 @@ static int first_of(const tra_plan *p, const char *code) {
     }
 }
 
+/* The ways of an operator's kernel, each once in a row; false: it has none. */
+static bool ways_of(const tra_plan *p, int op, tra_str *out) {
+    tra_impl ways[TRA_MOST_IMPLS];
+    int n = tra_op_choose(p, &p->ops[op], ways);
+    for (int i = 0; i < n; i++)
+        if (i == 0 || ways[i] != ways[i - 1]) tra_str_printf(out, "%s%s", i ? "; then " : "", tra_impl_text(ways[i]));
+    if (n && p->ops[op].what.triangle) tra_str_add(out, "; one triangle");
+    return n > 0;
+}
+
+static void text_ways(const tra_plan *p, tra_str *out) {
+    bool any = false;
+    for (int i = 0; i < p->nops; i++) {
+        tra_str ways = {0};
+        if (ways_of(p, i, &ways)) {
+            tra_str_printf(out, "%s#%d %s: %s\n", any ? "" : "\nKernels of operators\n", i,
+                           tra_plan_op_text(p->ops[i].op), tra_str_get(&ways));
+            any = true;
+        }
+        tra_str_free(&ways);
+    }
+}
+
+static void json_ways(tra_json *j, const tra_plan *p) {
+    tra_json_begin(j, "implementations", '[');
+    for (int i = 0; i < p->nops; i++) {
+        tra_str ways = {0};
+        if (ways_of(p, i, &ways)) {
+            tra_json_begin(j, NULL, '{');
+            tra_json_int(j, "operator", i);
+            tra_json_str(j, "implementation", tra_str_get(&ways));
+            tra_json_end(j, '}');
+        }
+        tra_str_free(&ways);
+    }
+    tra_json_end(j, ']');
+}
+
 void tra_text_kernels(const tra_plan *p, bool code, tra_str *out) {
     bool any = false;
+    text_ways(p, out);
     for (int i = 0; i < p->nops; i++) {
         tra_str line = {0}, plan = {0}, c = {0};
         if (source_of(p, i, &plan, &c)) {
@@ -46,6 +85,7 @@ void tra_text_kernels(const tra_plan *p, bool code, tra_str *out) {
 }
 
 void tra_json_kernels(tra_json *j, const tra_plan *p, bool code, const tra_kernel_set *statements) {
+    json_ways(j, p);
     tra_json_begin(j, "kernels", '[');
     for (int i = 0; i < p->nops; i++) {
         tra_str plan = {0}, c = {0};
