@@ -130,8 +130,8 @@ void tra_dot_statements(const tra_job *job, tra_str *out);
 void tra_text_optimizers(const tra_job *job, int n, const tra_measurement *m, tra_str *out);
 void tra_json_optimizers(tra_json *j, const tra_job *job, int n, const tra_measurement *m);
 
-/* compiled_kernels.c: how the kernels of a plan run, and those that are compiled, with their C if `code`. In JSON those of `statements`,
- * unless it is NULL, follow in the same array. */
+/* compiled_kernels.c: how the kernels of a plan run, and those that are compiled, with their C if `code`. In JSON those
+ * of `statements`, unless it is NULL, follow in the same array. */
 void tra_text_kernels(const tra_plan *p, bool code, tra_str *out);
 void tra_json_kernels(tra_json *j, const tra_plan *p, bool code, const tra_kernel_set *statements);
 

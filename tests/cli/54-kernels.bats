@@ -147,3 +147,33 @@ END
     status 0 tra explain --operators --kernels p.tra
     has "a statement over more than 256 components"
 }
+
+# how LINES: the implementations of the operators of a program.
+how() {
+    printf '%s\n' "$@" 'output C' >how.tra
+    "$TRA" explain --operators --kernels --format json how.tra | "$PYTHON" -c 'import json, sys
+print(", ".join(i["implementation"] for i in json.load(sys.stdin)["implementations"]))'
+}
+
+@test "explain --kernels says which code computes the blocks of each operator, by layouts, types and extents" {
+    local a='input A : f64 [900, 800] by [900, 800]' b='input B : f64 [800, 700] by [800, 700]'
+    local s='input S : f64 [900, 800] by [900, 800] as csr nnz 4000' x='input x : f64 [800] by [800]'
+    local k='input K : f64 [900, 900] by [900, 900] as csr nnz 2000'
+    is "matrix products of BLAS" how "$a" "$b" 'C[i,j] = sum A[i,k] * B[k,j]'
+    is "matrix products of BLAS; one triangle" how "$a" 'C[i,j] = sum A[i,k] * A[j,k]'
+    is "matrix-vector products of BLAS" how "$a" "$x" 'C[i] = sum A[i,k] * x[k]'
+    is "matrix products of whole numbers" how "${a/f64/i64}" "${b/f64/i64}" 'C[i,j] = sum A[i,k] * B[k,j]'
+    is "tiles in registers" how "$a" 'C[i,j] = sum abs(A[i,k] - A[j,k])'
+    is "strips of columns, for many rows" how "$a" 'C[i,j] = sum hypot(A[i,k], A[j,k])'
+    is "strips of elements" how "$a" 'C[i,j] = exp(A[i,j])'
+    is "softmax of rows" how "$a" 'C = softmax(A)'
+    is "entries times a dense array, into a dense array" how "$s" "$x" 'C[i] = sum S[i,k] * x[k]'
+    is "entry by entry" how "$s" "$a" 'C[i,j] = S[i,j] * A[i,j]'
+    is "entries folded into a dense array" how "$s" 'C[] = sum abs(S[i,k])'
+    is "entries moved and folded" how "$s" 'C[j,i] = S[i,j]'
+    grep -q "^matrix product of entries" <<<"$(how "$k" "$s" 'C[i,j] = sum K[i,j] * S[i,k] * S[j,k]')"
+    printf 'input t : table [k: i64, v: f64] rows 500 by 500\nC = project(t, w = v + 1)\noutput C\n' >table.tra
+    status 0 tra explain --operators --kernels table.tra
+    has "Kernels of operators"
+    grep -q '^#[0-9]* transform: rows of tables$' <<<"$output"
+}
