@@ -171,7 +171,7 @@ print(", ".join(i["implementation"] for i in json.load(sys.stdin)["implementatio
     is "entry by entry" how "$s" "$a" 'C[i,j] = S[i,j] * A[i,j]'
     is "entries folded into a dense array" how "$s" 'C[] = sum abs(S[i,k])'
     is "entries moved and folded" how "$s" 'C[j,i] = S[i,j]'
-    grep -q "^matrix product of entries" <<<"$(how "$k" "$s" 'C[i,j] = sum K[i,j] * S[i,k] * S[j,k]')"
+    grep -Eq "^matrix product (of entries|under a mask)" <<<"$(how "$k" "$s" 'C[i,j] = sum K[i,j] * S[i,k] * S[j,k]')"
     printf 'input t : table [k: i64, v: f64] rows 500 by 500\nC = project(t, w = v + 1)\noutput C\n' >table.tra
     status 0 tra explain --operators --kernels table.tra
     has "Kernels of operators"
