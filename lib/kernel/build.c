@@ -280,7 +280,7 @@ bool tra_kernel_composes(const tra_kernel *first, const tra_kernel *next) {
 
 static const tra_kernel *rows_then(tra_arena *a, const tra_rows_kernel *x, const tra_rows_kernel *y) {
     tra_rows_kernel both = *y;
-    both.text = tra_arena_printf(a, "%s . %s", y->text, x->text);
+    both.text = both.label = tra_arena_printf(a, "%s . %s", y->text, x->text);
     both.counts = x->counts || y->counts;
     both.share = (x->counts ? x->share : 1) * (y->counts ? y->share : 1);
     both.flops = x->flops + (x->counts ? x->share : 1) * y->flops;

@@ -199,7 +199,7 @@ typedef struct tra_rows_ops {
 
 /* A kernel on the rows of tables, which another room runs: what typing, rules, costs and printing know of it. */
 typedef struct tra_rows_kernel {
-    const char *text; /* as the language writes it, with all that it depends on besides its operands */
+    const char *text, *label; /* for readers; and as the program writes it, NULL: it has no such operator */
     tra_kernel_use use;
     const tra_schema *columns; /* of the result; NULL: a tensor of elements of dtype */
     tra_dtype dtype;

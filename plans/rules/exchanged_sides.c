@@ -62,9 +62,8 @@ static tra_expr *join_exchanged(query *q, const taken *of, const tra_lookup *l) 
                          .flops = TRA_LOOKUP_FLOPS,
                          .ops = &tra_lookup_ops,
                          .data = l};
-    k.text = tra_lookup_text(q->a, tra_lookup_spec_of(l), &k);
     tra_node n = {.op = TRA_OP_JOIN, .in = {&of[RIGHT].x->node, all ? &all->node : NULL}, .span = q->group->node.span};
-    n.kernel = tra_kernel_of_rows(q->a, &k);
+    n.kernel = tra_rows_kernel_of(q->a, &k);
     return all ? tra_make_below(q->w, q->group, &n) : NULL;
 }
 
@@ -90,9 +89,9 @@ static void claim(query *q, tra_expr *whole, const tra_lookup *l, const tra_expr
     if (!e) return;
     k.data = tra_group_as(q->a, q->g, TRA_GROUP_PARTIAL);
     k.columns = tra_group_out(k.data);
-    k.text = tra_arena_printf(q->a, "of exchanged sides: %s", k.text);
+    k.label = tra_arena_printf(q->a, "of exchanged sides: %s", k.text);
     k.all = 0;
-    n = tra_proto_transform(tra_kernel_of_rows(q->a, &k), &e->node);
+    n = tra_proto_transform(tra_rows_kernel_of(q->a, &k), &e->node);
     if (!(e = tra_make_below(q->w, q->group, &n)) || !(e = in_one_block(q, e))) return;
     tra_keyfn *to = tra_new(q->a, tra_keyfn);
     tra_keyexpr *zero = tra_new(q->a, tra_keyexpr);
@@ -102,9 +101,9 @@ static void claim(query *q, tra_expr *whole, const tra_lookup *l, const tra_expr
     if (!(e = tra_make_below(q->w, q->group, &n))) return;
     k = *tra_kernel_rows(whole->node.kernel);
     k.data = tra_group_as(q->a, q->g, TRA_GROUP_FINAL);
-    k.text = tra_arena_printf(q->a, "after exchange: %s", k.text);
+    k.label = tra_arena_printf(q->a, "after exchange: %s", k.text);
     k.share = tra_rows_expected(&whole->node) / (double)tra_max64(1, tra_catalog_elements(whole->node.type.cat));
-    n = tra_proto_transform(tra_kernel_of_rows(q->a, &k), &e->node);
+    n = tra_proto_transform(tra_rows_kernel_of(q->a, &k), &e->node);
     tra_claim(q->w, whole, NULL, 0, &n, e, NULL);
 }
 

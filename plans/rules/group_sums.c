@@ -387,7 +387,7 @@ static bool put_beside(factoring *f, const factor_array *own) {
     memcpy(v, s->v, (size_t)s->n * sizeof *v);
     memcpy(v + s->n, f->pipe->all->v + own->first, (size_t)own->width * sizeof *v);
     *all = (tra_schema){s->n + own->width, v};
-    tra_rows_kernel k = {.text = tra_arena_printf(f->a, "with %d columns beside them", own->width),
+    tra_rows_kernel k = {.label = tra_arena_printf(f->a, "with %d columns beside them", own->width),
                          .use = TRA_USE_JOIN,
                          .columns = all,
                          .dtype = TRA_F64,
@@ -431,7 +431,7 @@ tra_expr *tra_factor_groups(factoring *f) {
     tra_expr *source = tra_memo_expr(summed(f));
     double rows = tra_rows_expected(&source->node);
     tra_expr *sums = tra_factor_pass(f, source,
-                                     &(tra_rows_kernel){.text = text,
+                                     &(tra_rows_kernel){.label = text,
                                                         .use = TRA_USE_MAP,
                                                         .dtype = s->part ? TRA_I64 : TRA_F64,
                                                         .width = s->part ? 1 : 1 + f->nsums,
@@ -446,7 +446,7 @@ tra_expr *tra_factor_groups(factoring *f) {
         all = tra_factor_below(f, (tra_node){.op = TRA_OP_TILE, .in = {&all->node}, .dim = 0, .size = SLOTS});
     if (!all) return NULL;
     return tra_factor_pass(f, all,
-                           &(tra_rows_kernel){.text = tra_arena_printf(f->a, "groups that have rows, of %s", text),
+                           &(tra_rows_kernel){.label = tra_arena_printf(f->a, "groups that have rows, of %s", text),
                                               .use = TRA_USE_MAP,
                                               .columns = s->out,
                                               .dtype = TRA_F64,

@@ -13,7 +13,7 @@ static int key_of(const factoring *f, const tra_colexpr *x) {
 tra_expr *tra_factor_below(factoring *f, tra_node n) { return tra_make_below(f->w, f->x, &n); }
 
 tra_expr *tra_factor_pass(factoring *f, const tra_expr *in, const tra_rows_kernel *k) {
-    return tra_factor_below(f, tra_proto_transform(tra_kernel_of_rows(f->a, k), &in->node));
+    return tra_factor_below(f, tra_proto_transform(tra_rows_kernel_of(f->a, k), &in->node));
 }
 
 tra_expr *tra_factor_project(factoring *f, const tra_expr *in, const tra_rowwise *r) {
@@ -36,7 +36,7 @@ tra_expr *tra_factor_beside(factoring *f, const tra_expr *rows, const tra_node *
                                           .in = {(tra_node *)&rows->node, (tra_node *)array},
                                           .joinl = first,
                                           .joinr = first,
-                                          .kernel = tra_kernel_of_rows(f->a, k),
+                                          .kernel = tra_rows_kernel_of(f->a, k),
                                           .span = f->x->node.span});
 }
 
@@ -142,13 +142,12 @@ bool tra_factor_join(factoring *f, joining *g, int number, const tra_expr *right
     s.prefix = tra_arena_printf(f->a, "%d.", number + 1);
     if (tra_lookup_new(f->a, &s, &l, &e) != TRA_OK) return REFUSE(f, "%s", e.msg), false;
     tra_rows_kernel k = *tra_kernel_rows(j->x->node.kernel);
-    k.text = tra_lookup_text(f->a, &s, &k);
     k.flops = tra_flops_of_columns(k.flops, k.columns->n - tra_lookup_out(l)->n);
     k.columns = tra_lookup_out(l);
     k.data = l;
     g->x = tra_factor_below(f, (tra_node){.op = TRA_OP_JOIN,
                                           .in = {&g->x->node, right ? (tra_node *)&right->node : j->x->node.in[1]},
-                                          .kernel = tra_kernel_of_rows(f->a, &k),
+                                          .kernel = tra_rows_kernel_of(f->a, &k),
                                           .span = f->x->node.span});
     if (g->x) take_columns(f, g, l, j, left->n, of);
     return g->x != NULL;

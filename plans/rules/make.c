@@ -140,6 +140,20 @@ tra_node tra_proto_transform(const tra_kernel *k, const tra_node *in) {
     return (tra_node){.op = TRA_OP_TRANSFORM, .in = {(tra_node *)in}, .kernel = k, .span = in->span};
 }
 
+tra_node tra_proto_rows(tra_rewriting *w, const tra_rows_kernel *op, const tra_node *l, const tra_node *r) {
+    tra_rows_kernel own = *op;
+    own.use = r ? TRA_USE_JOIN : TRA_USE_MAP;
+    tra_node n = tra_proto_transform(tra_rows_kernel_of(w->m->arena, &own), l);
+    if (r) n.op = TRA_OP_JOIN, n.in[1] = (tra_node *)r;
+    return n;
+}
+
+tra_node tra_proto_rows_by(tra_rewriting *w, const tra_rows_kernel *op, const tra_node *l, const tra_node *r) {
+    tra_node n = tra_proto_rows(w, op, l, r);
+    n.joinl = n.joinr = (tra_dims){.n = 1};
+    return n;
+}
+
 tra_node tra_proto_agg(const tra_kernel *k, const tra_dims *group, const tra_node *in) {
     return (tra_node){.op = TRA_OP_AGG, .in = {(tra_node *)in}, .kernel = k, .group = *group, .span = in->span};
 }

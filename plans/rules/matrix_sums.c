@@ -122,7 +122,7 @@ static tra_expr *make_sums(factoring *f, const joining *g) {
     tra_row_sums *s = tra_new(f->a, tra_row_sums);
     *s = (tra_row_sums){r, f->own->n[0] * f->own->n[1], u.at};
     return tra_factor_pass(f, g->x,
-                           &(tra_rows_kernel){.text = sums_text(f, r),
+                           &(tra_rows_kernel){.label = sums_text(f, r),
                                               .use = TRA_USE_MAP,
                                               .dtype = TRA_F64,
                                               .width = f->own->n[1],
@@ -277,7 +277,7 @@ static void sum_columns(factoring *f, const tra_expr *array) {
     tra_str_free(&t);
     double pairs = p->same ? nx * (nx + 1) / 2.0 : (double)nx * ny;
     tra_expr *source = tra_memo_expr(f->pipe->source);
-    tra_rows_kernel k = {.text = text,
+    tra_rows_kernel k = {.label = text,
                          .use = array ? TRA_USE_JOIN : TRA_USE_MAP,
                          .dtype = TRA_F64,
                          .width = ny,

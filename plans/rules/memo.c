@@ -1,5 +1,6 @@
 /* memo.c - expressions, groups, congruence. */
 #include "../../lib/relation/columns.h"
+#include "../tra/table_ops.h"
 #include "memo.h"
 
 #include <assert.h>
@@ -79,6 +80,12 @@ static int new_expr(tra_memo *m, const tra_node *typed, const char *text, const 
     return m->n++;
 }
 
+/* Of equal operators on rows the estimate counts that knows of fewer columns. */
+static void keep_cheaper(tra_node *old, const tra_node *n) {
+    const tra_rows_kernel *x = tra_rows_op_of(old), *y = tra_rows_op_of(n);
+    if (x && y && x->share == y->share && y->flops < x->flops) old->kernel = n->kernel;
+}
+
 int tra_memo_add(tra_memo *m, const tra_node *proto, int group, const char **why) {
     const char *unused;
     if (!why) why = &unused;
@@ -92,7 +99,8 @@ int tra_memo_add(tra_memo *m, const tra_node *proto, int group, const char **why
     const char *text = tra_node_text(m->arena, proto);
     int *at = slot(m, text, in);
     if (*at >= 0) {
-        const tra_expr *old = m->v[*at];
+        tra_expr *old = m->v[*at];
+        keep_cheaper(&old->node, proto);
         if (claimed && !tra_type_eq(&old->node.type, claimed, why)) return -1;
         if (claimed) merge(m, old->group, group);
         return old->node.id;
@@ -142,6 +150,20 @@ void tra_memo_rebuild(tra_memo *m) {
     }
 }
 
+/* ---- operators on tables ------------------------------------------------------------------------------------ */
+
+void tra_memo_add_made(tra_memo *m, tra_made made) {
+    TRA_ARENA_ROOM(m->arena, m->made, m->nmade, m->capmade);
+    m->made[m->nmade++] = made;
+}
+
+const tra_made *tra_memo_made(const tra_memo *m, const tra_expr *x) {
+    for (int i = 0; i < m->nmade; i++)
+        if (m->made[i].rule == x->rule && tra_memo_find(m, m->made[i].group) == tra_memo_find(m, x->group))
+            return &m->made[i];
+    return NULL;
+}
+
 /* ---- the program -------------------------------------------------------------------------------------------- */
 
 /* Expressions that rules may add. */
@@ -179,6 +201,11 @@ tra_memo *tra_memo_new(const tra_graph *g, tra_arena *a) {
         if (*at < 0) *at = new_expr(m, &n, text, in, -1);
         m->of_node[i] = *at;
         if (!m->v[*at]->node.name) m->v[*at]->node.name = n.name;
+    }
+    for (int i = 0; i < g->ntables; i++) {
+        const tra_table_op *op = g->tables[i];
+        int x = m->of_node[op->node->id], rows = op->rows ? m->of_node[op->rows->id] : -1;
+        if (x >= 0 && rows >= 0) tra_memo_add_made(m, (tra_made){op, m->v[x]->group, m->v[rows]->group, NULL});
     }
     free(needed);
     return m;

@@ -7,13 +7,11 @@
 #include "../../lib/table/kernels.h"
 
 const tra_rowwise *tra_rowwise_of_expr(const tra_expr *x) {
-    const tra_rows_kernel *k = x->node.op == TRA_OP_TRANSFORM ? tra_kernel_rows(x->node.kernel) : NULL;
-    return k && k->ops == &tra_rowwise_ops ? k->data : NULL;
+    return x->node.op == TRA_OP_TRANSFORM ? tra_rows_args(&x->node, &tra_rowwise_ops) : NULL;
 }
 
 const tra_lookup *tra_lookup_of_expr(const tra_expr *x) {
-    const tra_rows_kernel *k = x->node.op == TRA_OP_JOIN ? tra_kernel_rows(x->node.kernel) : NULL;
-    return k && k->ops == &tra_lookup_ops && x->node.joinl.n == 0 ? k->data : NULL;
+    return x->node.op == TRA_OP_JOIN && x->node.joinl.n == 0 ? tra_rows_args(&x->node, &tra_lookup_ops) : NULL;
 }
 
 const char *tra_lookup_refused(const tra_lookup *l) {
@@ -54,8 +52,8 @@ typedef struct chain {
 
 /* Is it a pass that asks for row()? Such a pass is a join, with the numbers of the first rows of blocks. */
 static bool numbers_rows(const tra_expr *x) {
-    const tra_rows_kernel *k = x->node.op == TRA_OP_JOIN ? tra_kernel_rows(x->node.kernel) : NULL;
-    return k && k->ops == &tra_rowwise_ops && !tra_rowwise_is_matrix(k->data, NULL);
+    const tra_rowwise *r = x->node.op == TRA_OP_JOIN ? tra_rows_args(&x->node, &tra_rowwise_ops) : NULL;
+    return r && !tra_rowwise_is_matrix(r, NULL);
 }
 
 /* The expression of a group that is an operator of a pipeline; the one with the fewest columns, if there are several.
@@ -227,16 +225,10 @@ double tra_flops_of_columns(double flops, int fewer) {
 }
 
 const tra_kernel *tra_pass_kernel(tra_rewriting *w, const tra_rows_kernel *k, const tra_rowwise *r) {
-    tra_arena *a = w->m->arena;
     tra_rows_kernel made = *k;
-    tra_str text = {0};
-    tra_rowwise_print(r, &text);
-    made.text = tra_arena_strndup(a, tra_str_get(&text), text.n);
-    tra_str_free(&text);
+    made.label = NULL, made.ops = &tra_rowwise_ops, made.data = r;
     made.columns = tra_rowwise_is_matrix(r, NULL) ? NULL : tra_rowwise_out(r);
-    made.ops = &tra_rowwise_ops;
-    made.data = r;
-    return tra_kernel_of_rows(a, &made);
+    return tra_rows_kernel_of(w->m->arena, &made);
 }
 
 void tra_add_steps(tra_rowwise *to, int n, const tra_rowwise_step *v) {
@@ -274,26 +266,4 @@ const tra_colexpr *const *tra_first_predicates(tra_arena *a, const tra_rowwise *
         for (int i = 0; i < steps && step[i].selects; i++) *n = add_parts(step[i].x[0], *n, v);
     }
     return v;
-}
-
-static const char *const hows[] = {
-#define X(name, text) text,
-    TRA_LOOKUPS(X)
-#undef X
-};
-
-const char *tra_lookup_text(tra_arena *a, const tra_lookup_spec *s, const tra_rows_kernel *k) {
-    tra_str t = {0};
-    tra_str_add(&t, "join(");
-    for (int i = 0; i < s->nkeys; i++)
-        tra_str_printf(&t, "%s%s == %s", i ? " && " : "", s->left->v[s->lkey[i]].name, s->right->v[s->rkey[i]].name);
-    tra_str_printf(&t, "%show = %s%s%s", s->nkeys ? ", " : "", hows[s->how], s->unique ? ", expect = \"m:1\"" : "",
-                   s->nulls_match ? ", nulls = match" : "");
-    if (s->prefix) tra_str_printf(&t, ", prefix = \"%s\"", s->prefix);
-    if (k->each) tra_str_printf(&t, ", up to %" PRId64 " each", k->each);
-    if (k->most) tra_str_printf(&t, ", up to %" PRId64, k->most);
-    tra_str_add(&t, ")");
-    const char *text = tra_arena_strndup(a, tra_str_get(&t), t.n);
-    tra_str_free(&t);
-    return text;
 }

@@ -64,9 +64,6 @@ double tra_flops_of_columns(double flops, int fewer);
 const tra_kernel *tra_pass_kernel(tra_rewriting *w, const tra_rows_kernel *k, const tra_rowwise *r);
 /* Appends steps to a pass. */
 void tra_add_steps(tra_rowwise *to, int n, const tra_rowwise_step *v);
-/* The text by which the memo tells apart joins that rules make: everything but the operands that their columns and
- * bounds follow from. k: the kernel that the join is to have. */
-const char *tra_lookup_text(tra_arena *a, const tra_lookup_spec *s, const tra_rows_kernel *k);
 /* May computing a value of the expression fail? */
 bool tra_may_fail(const tra_colexpr *x);
 /* The predicates that come first in a pass, of what && joins each by itself; r: NULL has none. *n: how many. */

@@ -209,9 +209,9 @@ static void skip_blocks(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     }
     tra_expr *some = some_blocks(w, x, y, of);
     if (!some) return;
-    tra_rows_kernel k = *tra_kernel_rows(x->node.kernel);
+    tra_rows_kernel k = *tra_rows_op_of(&x->node);
     k.share = rows > 0 ? fmin(1, k.share * all / rows) : 0;
-    tra_node t = tra_proto_transform(tra_kernel_of_rows(w->m->arena, &k), &some->node);
+    tra_node t = tra_proto_rows(w, &k, &some->node, NULL);
     tra_claim(w, x, y, 0, &t, some, NULL);
 }
 

@@ -4,21 +4,19 @@
 #include "pipeline.h"
 
 static void group_operand(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
-    const tra_rows_kernel *k = x->node.kernel ? tra_kernel_rows(x->node.kernel) : NULL;
-    if (!y || side != 0 || !k || k->ops != &tra_group_ops) return;
-    tra_group_pass stage = tra_group_pass_of(k->data);
+    const tra_group *g = tra_rows_args(&x->node, &tra_group_ops);
+    if (!y || side != 0 || !g) return;
+    tra_group_pass stage = tra_group_pass_of(g);
     if (stage != TRA_GROUP_PARTIAL && stage != TRA_GROUP_WHOLE) return;
     const tra_rowwise *r = tra_rowwise_of_expr(y);
     if (y->node.op == TRA_OP_JOIN) tra_refuse(w, x, "the rows are a join's, or of a pass that asks for their numbers");
     if (!r || tra_rowwise_is_matrix(r, NULL)) return;
-    const tra_rows_kernel *pass = tra_kernel_rows(y->node.kernel);
+    const tra_rows_kernel *k = tra_rows_op_of(&x->node), *pass = tra_rows_op_of(&y->node);
     tra_rows_kernel made = *k;
-    made.text = tra_arena_printf(w->m->arena, "%s of %s", k->text, pass->text);
+    made.label = NULL, made.ops = &tra_group_of_pass_ops, made.data = tra_group_of_pass_new(w->m->arena, r, g);
     made.flops = pass->flops + pass->share * k->flops;
     made.share *= k->most == INT64_MAX ? pass->share : 1;
-    made.ops = &tra_group_of_pass_ops;
-    made.data = tra_group_of_pass_new(w->m->arena, r, k->data);
-    tra_node n = tra_proto_transform(tra_kernel_of_rows(w->m->arena, &made), y->node.in[0]);
+    tra_node n = tra_proto_rows(w, &made, y->node.in[0], NULL);
     n.span = x->node.span;
     tra_claim(w, x, y, 0, &n, NULL, NULL);
 }

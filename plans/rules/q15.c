@@ -32,7 +32,7 @@ static bool find_rows_of_keys(selecting *p, int group, int n, int *column, const
     for (; gathers(y) || tra_rowwise_of_expr(y); y = first_of(p->w->m, y->in[0]))
         if (!gathers(y) && !follow_columns(tra_rowwise_of_expr(y), n, column)) return false;
     p->y = (tra_expr *)y;
-    if (!data_of(y, &tra_group_ops) || !tra_find_rows(p) || (*why = tra_groups_refused(p))) return false;
+    if (!tra_find_rows(p) || !p->g || (*why = tra_groups_refused(p))) return false;
     for (int k = 0; k < n; k++) {
         if ((column[k] = p->at[column[k]]) < 0) *why = "a key of the join is an aggregate";
         if (*why) return false;
@@ -51,9 +51,9 @@ static tra_expr *left_keys(selecting *p, const tra_lookup_spec *s) {
         x[k] = tra_colexpr_column(a, s->left, s->lkey[k]);
     }
     tra_rowwise_project(r, s->nkeys, names, x);
-    tra_rows_kernel k = {
-        .use = TRA_USE_MAP, .dtype = TRA_F64, .rows = TRA_ROWS_SAME, .share = 1, .flops = TRA_COLUMN_FLOPS * s->nkeys};
-    tra_node n = tra_proto_transform(tra_pass_kernel(p->w, &k, r), p->x->node.in[0]);
+    tra_rows_kernel k = tra_rows_op(&tra_rowwise_ops, r, tra_rowwise_out(r));
+    k.flops = TRA_COLUMN_FLOPS * s->nkeys;
+    tra_node n = tra_proto_rows(p->w, &k, p->x->node.in[0], NULL);
     tra_expr *keys = tra_make_below(p->w, p->x, &n);
     n = (tra_node){.op = TRA_OP_CONCAT, .in = {keys ? &keys->node : NULL}, .span = p->x->node.span};
     return keys ? tra_make_below(p->w, p->x, &n) : NULL;
@@ -76,17 +76,10 @@ static tra_expr *rows_with_keys(selecting *p, const tra_lookup_spec *join, const
         values = fmin(all, values * tra_values_expected(of, tra_colexpr_column(a, s.left, column[k]), all));
     }
     if (tra_lookup_new(a, &s, &l, NULL) != TRA_OK) return NULL;
-    tra_rows_kernel k = *rows_kernel(p->x);
-    k.columns = tra_lookup_out(l);
-    k.rows = TRA_ROWS_SAME;
-    k.most = k.each = k.all = 0;
-    k.counts = true;
+    tra_rows_kernel k = tra_rows_op(&tra_lookup_ops, l, tra_lookup_out(l));
+    k.counts = true, k.flops = tra_rows_op_of(&p->x->node)->flops;
     k.share = fmin(1, tra_rows_expected(p->x->node.in[0]) / fmax(1, values));
-    k.meets = k.divides = false;
-    k.data = l;
-    k.text = tra_lookup_text(a, &s, &k);
-    tra_node t = {.op = TRA_OP_JOIN, .in = {(tra_node *)&rows->node, &keys->node}, .span = p->x->node.span};
-    t.kernel = tra_kernel_of_rows(a, &k);
+    tra_node t = tra_proto_rows(p->w, &k, &rows->node, &keys->node);
     return tra_make_below(p->w, p->x, &t);
 }
 
@@ -96,14 +89,14 @@ static double share_there(const tra_node *n) {
 
 /* The kernel of the join, of which as many rows are expected as before: those that are left out meet nothing. */
 static const tra_kernel *of_as_many(selecting *p, const tra_node *right) {
-    tra_rows_kernel k = *rows_kernel(p->x);
+    tra_rows_kernel k = *tra_rows_op_of(&p->x->node);
     double had = share_there(p->x->node.in[1]), has = fmax(1e-12, share_there(right));
     double left = share_there(p->x->node.in[0]);
     if (k.meets || k.rows == TRA_ROWS_PRODUCT || k.rows == TRA_ROWS_OUTER)
         k.share *= had / has;
     else if (k.rows == TRA_ROWS_PAIRS)
         k.share *= fmin(left, had) / fmin(left, has);
-    return tra_kernel_of_rows(p->w->m->arena, &k);
+    return tra_rows_kernel_of(p->w->m->arena, &k);
 }
 
 static void keys_before(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {

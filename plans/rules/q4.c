@@ -7,116 +7,28 @@
 #include <math.h>
 
 #include "../../lib/relation/table_file.h"
-#include "../../lib/table/group.h"
 #include "../../lib/table/kernels.h"
-#include "../../lib/table/parts.h"
 #include "q4.h"
 
 /* ---- where the rows are ------------------------------------------------------------------------------------------ */
 
-/* The group below the operators that put blocks together. */
-static int below_gathering(const tra_memo *m, int group) {
-    while (gathers(first_of(m, group))) group = first_of(m, group)->in[0];
-    return group;
-}
-
-static int *counting(selecting *p, int n, int keys) {
-    int *at = tra_news(p->w->m->arena, int, n + 1);
-    for (int i = 0; i < n; i++) at[i] = i < keys ? i : -1;
-    return at;
-}
-
-/* The group below the operators that divide rows into parts and sort these. at: numbers of n columns, which become
- * their numbers in that group. */
-static int below_parts(const tra_memo *m, int group, int n, int *at) {
-    for (const tra_expr *x; (x = first_of(m, group))->in[0] >= 0; group = x->in[0]) {
-        const tra_arrange *a = data_of(x, &tra_arrange_ops);
-        if ((a && (a->keep != TRA_ARRANGE_ALL || a->matching)) || (!a && !data_of(x, &tra_slice_ops) && !gathers(x)))
-            break;
-        for (int i = 0; a && i < n; i++) at[i] = at[i] < 0 ? -1 : a->from[at[i]];
-    }
-    return group;
-}
-
-/* If the group takes values at a place of each group of rows in parts (ranks), the group below these; else itself. */
-static int below_ranks(selecting *p, int group, int keys) {
-    const tra_memo *m = p->w->m;
-    const tra_expr *x = first_of(m, group);
-    int *at = counting(p, keys, keys);
-    if (!data_of(x, &tra_group_ranks_ops)) return group;
-    int rows = below_parts(m, x->in[0], keys, at);
-    for (int k = 0; k < keys; k++)
-        if (at[k] != k) return group;
-    return rows;
-}
-
-/* Finds the rows that groups are made of, whether in one pass or from states of blocks. */
-static bool find_rows_of_group(selecting *p) {
-    const tra_memo *m = p->w->m;
-    int keys = tra_group_keys(p->g), group = p->y->in[0];
-    p->at = counting(p, tra_group_out(p->g)->n, keys);
-    p->one = true;
-    if (tra_group_pass_of(p->g) == TRA_GROUP_WHOLE) {
-        p->from = below_gathering(m, group);
-        return true;
-    }
-    if (tra_group_pass_of(p->g) != TRA_GROUP_FINAL) return false;
-    for (const tra_expr *x = first_of(m, group);; x = first_of(m, x->in[0])) {
-        const tra_group *g = data_of(x, &tra_group_ops);
-        if (x->in[0] < 0) return false;
-        if (!g) continue;
-        p->from = below_ranks(p, x->in[0], keys);
-        return tra_group_pass_of(g) == TRA_GROUP_PARTIAL && tra_group_keys(g) == keys;
-    }
-}
-
-static bool find_rows_of_sort(selecting *p, const tra_sort *s) {
-    if (!s->distinct && (s->from != 0 || s->count != INT64_MAX)) return false; /* a limit */
-    int *at = counting(p, s->in->n, s->distinct ? 0 : s->in->n);
-    for (int i = 0; s->distinct && i < s->n; i++) at[s->column[i]] = s->column[i];
-    p->at = at;
-    p->one = s->distinct;
-    p->from = below_gathering(p->w->m, p->y->in[0]);
-    return true;
-}
-
-/* An order in parts: rows are sorted in runs, and numbered, cut into slices, and sorted once more. */
-static bool find_rows_of_parts(selecting *p, const tra_arrange *last) {
-    int *at = counting(p, last->out->n, last->out->n);
-    if (last->keep != TRA_ARRANGE_ALL || last->matching) return false;
-    for (int i = 0; i < last->out->n; i++) at[i] = last->from[i];
-    p->from = below_parts(p->w->m, p->y->in[0], last->out->n, at);
-    p->at = at;
-    return !data_of(first_of(p->w->m, p->from), &tra_arrange_ops);
-}
-
-/* Distinct rows in parts: the numbers of the first ones, as they were found in parts, are put beside the rows. */
-static bool find_rows_of_places(selecting *p) {
-    const tra_memo *m = p->w->m;
-    const tra_placing *placing = data_of(p->y, &tra_place_ops);
-    int rows = tra_memo_find(m, p->y->in[0]);
-    if (!placing || placing->how != TRA_PLACE_SEMI || placing->matched) return false;
-    for (const tra_expr *x = first_of(m, p->y->in[1]); x->in[0] >= 0; x = first_of(m, x->in[0])) {
-        const tra_arrange *a = data_of(x, &tra_arrange_ops);
-        if (tra_memo_find(m, x->in[0]) == rows && a && a->keep == TRA_ARRANGE_FIRST) {
-            int *at = counting(p, a->in->n, 0);
-            for (int i = 0; i < a->n; i++) at[a->column[i]] = a->column[i];
-            p->at = at;
-            p->one = true;
-            p->from = rows;
-            return true;
-        }
-        if (!a && !data_of(x, &tra_slice_ops) && !data_of(x, &tra_number_slice_ops) && !gathers(x)) return false;
-    }
-    return false;
-}
-
 bool tra_find_rows(selecting *p) {
-    const tra_sort *s = data_of(p->y, &tra_sort_ops);
-    const tra_arrange *a = data_of(p->y, &tra_arrange_ops);
-    p->g = data_of(p->y, &tra_group_ops);
-    if (p->y->node.op == TRA_OP_JOIN) return find_rows_of_places(p);
-    return p->g ? find_rows_of_group(p) : s ? find_rows_of_sort(p, s) : a && find_rows_of_parts(p, a);
+    const tra_memo *m = p->w->m;
+    const tra_made *made = tra_memo_made(m, p->y);
+    const tra_schema *out = p->y->node.type.columns;
+    bool order = made && made->op->op == TRA_TABLE_ORDER, distinct = made && made->op->op == TRA_TABLE_DISTINCT;
+    p->g = made && made->op->op == TRA_TABLE_GROUP ? made->op : NULL;
+    if (!order && !distinct && !p->g) return false;
+    p->from = made->rows;
+    p->one = !order;
+    int *at = tra_news(m->arena, int, out->n + 1);
+    for (int i = 0; i < out->n; i++) at[i] = order ? i : -1;
+    for (int k = 0; k < made->op->nterms && !order; k++) {
+        int i = tra_schema_find(out, made->op->term[k].name);
+        if (i >= 0) at[i] = tra_schema_find(first_of(m, p->from)->node.type.columns, made->op->term[k].name);
+    }
+    p->at = at;
+    return true;
 }
 
 /* ---- conditions -------------------------------------------------------------------------------------------------- */
@@ -148,14 +60,15 @@ static bool sum_may_fail(const tra_column *c, double rows) {
 }
 
 const char *tra_groups_refused(const selecting *p) {
-    const tra_schema *in = tra_group_in(p->g);
-    double rows = (double)tra_catalog_elements(first_of(p->w->m, p->from)->node.type.cat);
-    if (tra_group_keys(p->g) == 0) return "without keys there is a row whatever is selected";
+    const tra_expr *from = first_of(p->w->m, p->from);
+    const tra_schema *in = from->node.type.columns;
+    double rows = (double)tra_catalog_elements(from->node.type.cat);
+    if (p->g->nterms == 0) return "without keys there is a row whatever is selected";
     for (int i = 0; i < in->n; i++)
         if (in->v[i].fails) return "a key, or what is aggregated, may not be computed: an error in any group";
-    const tra_group_column *c;
-    for (int i = 0, n = tra_group_columns(p->g, &c); i < n; i++, c++) {
-        if (c->f == TRA_AGGREGATE_SUM && sum_may_fail(&in->v[c->column], rows))
+    for (int i = 0; i < p->g->naggs; i++) {
+        const tra_group_column *c = &p->g->aggregated[i];
+        if (c->f == TRA_AGGREGATE_SUM && sum_may_fail(&p->g->rows->type.columns->v[c->column], rows))
             return "a sum may not fit i64, which is an error in any group";
     }
     return NULL;
@@ -208,7 +121,7 @@ static void push_steps(selecting *p, int n, const tra_rowwise_step *v, const tra
 
 static tra_expr *selected_rows(selecting *p) {
     const tra_expr *rows = first_of(p->w->m, p->from);
-    tra_rows_kernel k = *rows_kernel(p->x);
+    tra_rows_kernel k = *tra_rows_op_of(&p->x->node);
     k.counts = true;
     k.flops = 2 * p->pushed + TRA_COLUMN_FLOPS * rows->node.type.columns->n;
     tra_node n = tra_proto_transform(tra_pass_kernel(p->w, &k, p->rows), &rows->node);
@@ -242,6 +155,8 @@ static void claim(selecting *p) {
     tra_expr *in = tra_over_selected(p, p->y->in[0]), *all;
     tra_expr *other = in && p->y->in[1] >= 0 ? tra_over_selected(p, p->y->in[1]) : NULL;
     if (!in || (p->y->in[1] >= 0 && !other)) return;
+    bool changed = tra_memo_find(p->w->m, in->group) != tra_memo_find(p->w->m, p->y->in[0]);
+    if (!changed && !(other && tra_memo_find(p->w->m, other->group) != tra_memo_find(p->w->m, p->y->in[1]))) return;
     n.in[0] = &in->node;
     n.in[1] = other ? &other->node : NULL;
     n.name = NULL;
@@ -250,7 +165,7 @@ static void claim(selecting *p) {
         return;
     }
     if (!(all = tra_make_below(p->w, p->x, &n))) return;
-    tra_rows_kernel k = *rows_kernel(p->x);
+    tra_rows_kernel k = *tra_rows_op_of(&p->x->node);
     k.share = 1;
     n = tra_proto_transform(tra_pass_kernel(p->w, &k, p->rest), &all->node);
     tra_claim(p->w, p->x, p->y, 0, &n, all, NULL);
@@ -290,6 +205,8 @@ const tra_rule tra_rule_q_4 = {
         {.program = "P = select(group(trip, [k], n = count(), x = sum(x)), k > 2)\n" SUM_OF("n, x"),
          .makes = "select((i64(k) > 2))"},
         {.program = "P = select(group(shop, [k], m = median(v)), k > 2 && m > 0)\n" SUM_OF("k"),
+         .makes = "select((i64(k) > 2))"},
+        {.program = "P = select(group(shop, [k], m = median(v), v = sum(v)), k > 2)\n" SUM_OF("m, v"),
          .makes = "select((i64(k) > 2))"},
         {.program = "P = select(order(trip, [x]), k > 2)\n" SUM_OF("x"), .makes = "sort"},
         {.program = "P = select(distinct(shop, [k]), k > 2)\n" SUM_OF("v"), .makes = "distinct"},

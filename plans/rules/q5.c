@@ -14,9 +14,7 @@ typedef struct slicing {
     tra_expr *x; /* the slice */
 } slicing;
 
-static bool is_slice(const tra_expr *x) {
-    return x->node.op == TRA_OP_REPART && x->node.origin.n > 0 && !x->node.turn;
-}
+static bool is_slice(const tra_expr *x) { return x->node.op == TRA_OP_REPART && x->node.origin.n > 0 && !x->node.turn; }
 
 /* Does the slice lie inside the tensor? What is beyond is 0 in a slice, but need not be 0 in a product of slices, if
  * the other factor is not finite. */
@@ -148,8 +146,9 @@ const tra_rule tra_rule_q_5 = {
          .one_way = true},
         {.program = "N = transform(A, relu)\nZ = slice(N, [1:3, 2:5])\nW = transform(slice(A, [1:3, 2:5]), relu)\n",
          .one_way = true},
-        {.program = PRODUCT "P = select(entries(M), i0 >= 2 && i1 < 3)\n" SUM_OF("value"), .makes = "of rows 2 to 4"},
-        {.program = PRODUCT "P = select(entries(M), i0 == 4)\n" SUM_OF("value"), .makes = "from 4, 0"},
+        {.program = PRODUCT "P = select(entries(M), i0 >= 2 && i1 < 3)\n" SUM_OF("value"),
+         .makes = "rows from 2 to before 5"},
+        {.program = PRODUCT "P = select(entries(M), i0 == 4)\n" SUM_OF("value"), .makes = "from [4,0]"},
         {.program = PRODUCT "P = select(entries(M), i0 != 2 && value > 0 && i0 + i1 > 3)\n" SUM_OF("value"),
          .refused = "neither the first nor the last",
          .tables = true},

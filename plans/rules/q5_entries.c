@@ -149,23 +149,15 @@ static tra_expr *selected(narrowing *f) {
     tra_border *border = tra_new(f->a, tra_border);
     *border = *f->border;
     for (int d = 1; d < f->shape.n; d++) border->origin[d] += f->from.v[d];
-    tra_rows_kernel k = *tra_kernel_rows(f->y->node.kernel);
-    tra_str text = {0};
-    tra_str_printf(&text, "%s from", k.text);
-    for (int d = 0; d < f->shape.n; d++) tra_str_printf(&text, "%s %" PRId64, d ? "," : "", f->from.v[d]);
-    k.text = tra_arena_strndup(f->a, tra_str_get(&text), text.n);
-    tra_str_free(&text);
+    tra_rows_kernel k = *tra_rows_op_of(&f->y->node);
+    k.label = NULL;
     k.data = border;
-    tra_expr *rows = below(f, (tra_node){.op = TRA_OP_JOIN,
-                                         .in = {&slice->node, &positions->node},
-                                         .joinl = {.n = 1},
-                                         .joinr = {.n = 1},
-                                         .kernel = tra_kernel_of_rows(f->a, &k)});
+    tra_expr *rows = below(f, tra_proto_rows_by(f->w, &k, &slice->node, &positions->node));
     if (!rows) return NULL;
     double all = (double)tra_type_entries(&f->y->node.type).expected;
-    k = *tra_kernel_rows(f->x->node.kernel);
+    k = *tra_rows_op_of(&f->x->node);
     k.share = fmin(1, k.share * all / fmax(1, (double)tra_type_entries(&rows->node.type).expected));
-    return below(f, tra_proto_transform(tra_kernel_of_rows(f->a, &k), &rows->node));
+    return below(f, tra_proto_rows(f->w, &k, &rows->node, NULL));
 }
 
 /* Those rows at the keys of the blocks of all. */
@@ -182,25 +174,14 @@ static void claim(narrowing *f, const tra_expr *rows) {
     for (int d = 1; d < f->shape.n; d++) across = tra_mul_most(across, f->shape.v[d]);
     tra_union_part *p = tra_new(f->a, tra_union_part);
     *p = (tra_union_part){rows->node.type.columns, first * block, f->from.v[0] + f->size.v[0]};
-    tra_rows_kernel part = {.text = tra_arena_printf(f->a, "of rows %" PRId64 " to %" PRId64, p->from, p->to - 1),
-                            .use = TRA_USE_JOIN,
-                            .columns = p->in,
-                            .dtype = TRA_F64,
-                            .rows = TRA_ROWS_PRODUCT,
-                            .each = across,
-                            .most = tra_kernel_rows(f->y->node.kernel)->most,
-                            .counts = true,
-                            .share = 1,
-                            .flops = 1,
-                            .ops = &tra_union_part_ops,
-                            .data = p};
+    tra_rows_kernel part = tra_rows_op(&tra_union_part_ops, p, p->in);
+    part.rows = TRA_ROWS_PRODUCT, part.each = across, part.counts = true, part.flops = 1;
+    part.most = tra_rows_op_of(&f->y->node)->most;
     double all = (double)tra_catalog_elements(f->x->node.type.cat);
     part.share = all > 0 ? (double)tra_type_entries(&rows->node.type).expected / all : 1;
-    tra_expr *made = below(f, (tra_node){.op = TRA_OP_JOIN,
-                                         .in = {&at->node, (tra_node *)&rows->node},
-                                         .joinl = {.n = 1, .v = {1}},
-                                         .joinr = {.n = 1},
-                                         .kernel = tra_kernel_of_rows(f->a, &part)});
+    tra_node join = tra_proto_rows_by(f->w, &part, &at->node, &rows->node);
+    join.joinl.v[0] = 1;
+    tra_expr *made = below(f, join);
     if (!made) return;
     tra_keyfn *back = tra_new(f->a, tra_keyfn);
     *back = (tra_keyfn){.arity = 2, .n = 1, .names = {"k", "i"}, .expr = {key(f, TRA_KEY_VAR, NULL, NULL, 0)}};

@@ -169,23 +169,10 @@ static tra_expr *gathered(const gathering *f, const tra_expr *in, int d) {
     }
     tra_gather *g = tra_new(f->a, tra_gather);
     *g = (tra_gather){d, f->block};
-    int64_t width = shape.n == 2 ? shape.v[1 - d] : 1;
-    tra_rows_kernel k = {
-        .text =
-            tra_arena_printf(f->a, "%s at these positions, of blocks of %" PRId64, d ? "columns" : "rows", f->block),
-        .use = TRA_USE_JOIN,
-        .dtype = in->node.type.dtype,
-        .width = width,
-        .rows = TRA_ROWS_SAME,
-        .share = 1,
-        .flops = 1, /* for each element that is taken, since these are the share of all that rows are */
-        .ops = &tra_gather_ops,
-        .data = g};
-    tra_expr *made = tra_gather_below(f, (tra_node){.op = TRA_OP_JOIN,
-                                                    .in = {&f->positions->node, (tra_node *)&in->node},
-                                                    .joinl = {.n = 1},
-                                                    .joinr = {.n = 1},
-                                                    .kernel = tra_kernel_of_rows(f->a, &k)});
+    tra_rows_kernel k = tra_rows_op(&tra_gather_ops, g, NULL);
+    k.dtype = in->node.type.dtype, k.width = shape.n == 2 ? shape.v[1 - d] : 1;
+    k.flops = 1; /* for each element that is taken, since these are the share of all that rows are */
+    tra_expr *made = tra_gather_below(f, tra_proto_rows_by(f->w, &k, &f->positions->node, &in->node));
     const tra_kernel *first;
     if (!made || shape.n == 2) return made;
     if (tra_kernel_einsum(f->a, "ab->a", &first, NULL) != TRA_OK) return NULL;

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../../lib/table/kernels.h"
 #include "../../lib/table/parts.h"
 #include "../tra/table_estimates.h"
 #include "q5.h"
@@ -19,7 +20,7 @@
 
 /* The rows of a tensor, with their positions; of a product, maybe further down. */
 static bool open_rows(gathering *f, tra_rewriting *w, const tra_expr *x, const tra_expr *y) {
-    const tra_rows_kernel *k = y->node.op == TRA_OP_JOIN ? tra_kernel_rows(y->node.kernel) : NULL;
+    const tra_rows_kernel *k = y->node.op == TRA_OP_JOIN ? tra_rows_op_of(&y->node) : NULL;
     if (!k || (k->ops != &tra_entries_ops && k->ops != &tra_unmatrix_ops) || y->node.in[1]->op != TRA_OP_INPUT ||
         y->in[0] == y->in[1])
         return false;
@@ -44,20 +45,9 @@ static tra_expr *all_positions(const gathering *f) {
     v[1] = (tra_column){.name = strcmp(v[0].name, "position") == 0 ? "at" : "position", .type = TRA_COL_I64};
     *s = (tra_schema){2, v};
     *b = (tra_border){.rank = 1, .label = {f->border->label[0]}, .out = s};
-    tra_rows_kernel k = *tra_kernel_rows(f->y->node.kernel);
-    k.text = tra_arena_printf(f->a, "positions of rows of %s", k.text);
-    k.columns = s;
-    k.rows = TRA_ROWS_ELEMENTS;
-    k.most = INT64_MAX;
-    k.counts = false;
-    k.share = 1;
-    k.ops = &tra_entries_ops;
-    k.data = b;
-    return tra_gather_below(f, (tra_node){.op = TRA_OP_JOIN,
-                                          .in = {(tra_node *)f->index, (tra_node *)f->index},
-                                          .joinl = {.n = 1},
-                                          .joinr = {.n = 1},
-                                          .kernel = tra_kernel_of_rows(f->a, &k)});
+    tra_rows_kernel k = tra_rows_op(&tra_entries_ops, b, s);
+    k.rows = TRA_ROWS_ELEMENTS, k.most = INT64_MAX, k.flops = tra_rows_op_of(&f->y->node)->flops;
+    return tra_gather_below(f, tra_proto_rows_by(f->w, &k, f->index, f->index));
 }
 
 /* The rows of the tensor that stand at positions which are left. */
@@ -66,9 +56,9 @@ static tra_expr *rows_left(gathering *f, const tra_expr *positions) {
     const tra_colexpr *at = tra_colexpr_column(f->a, positions->node.type.columns, 1);
     const char *name = "position";
     if (tra_rowwise_matrix(r, 1, &name, &at, TRA_I64, NULL, NULL) != TRA_OK) return NULL;
-    tra_rows_kernel k = {
-        .use = TRA_USE_MAP, .dtype = TRA_I64, .width = 1, .rows = TRA_ROWS_SAME, .share = 1, .flops = 1};
-    f->positions = tra_gather_below(f, tra_proto_transform(tra_pass_kernel(f->w, &k, r), &positions->node));
+    tra_rows_kernel k = tra_rows_op(&tra_rowwise_ops, r, NULL);
+    k.dtype = TRA_I64, k.width = 1, k.flops = 1;
+    f->positions = tra_gather_below(f, tra_proto_rows(f->w, &k, &positions->node, NULL));
     tra_expr *rows = f->positions ? tra_gather_left(f, tensor_of(f)) : NULL;
     if (!rows) return NULL;
     return tra_gather_below(f, (tra_node){.op = TRA_OP_JOIN,
@@ -97,20 +87,9 @@ static tra_expr *matched(const gathering *f, int nkeys, const int *lkey, const i
     if (tra_lookup_new(f->a, &s, &l, NULL) != TRA_OK) return NULL;
     double rows = (double)tra_catalog_elements(with->node.type.cat),
            n = (double)tra_catalog_elements(f->index->type.cat);
-    tra_rows_kernel k = {.use = TRA_USE_JOIN,
-                         .columns = tra_lookup_out(l),
-                         .dtype = TRA_F64,
-                         .rows = TRA_ROWS_SAME,
-                         .counts = true,
-                         .share = fmin(1, rows / fmax(1, n)),
-                         .meets = true,
-                         .flops = 20,
-                         .ops = &tra_lookup_ops,
-                         .data = l};
-    k.text = tra_lookup_text(f->a, &s, &k);
-    return tra_gather_below(f, (tra_node){.op = TRA_OP_JOIN,
-                                          .in = {(tra_node *)&all->node, (tra_node *)&with->node},
-                                          .kernel = tra_kernel_of_rows(f->a, &k)});
+    tra_rows_kernel k = tra_rows_op(&tra_lookup_ops, l, tra_lookup_out(l));
+    k.counts = k.meets = true, k.share = fmin(1, rows / fmax(1, n)), k.flops = 20;
+    return tra_gather_below(f, tra_proto_rows(f->w, &k, &all->node, &with->node));
 }
 
 /* Positions whose rows have a partner on the right. */
@@ -142,12 +121,12 @@ static const char *join_refused(const tra_lookup_spec *s, int side) {
 static tra_node join_of(const gathering *f, const tra_expr *lookup, int side, const tra_expr *rows,
                         const tra_expr *positions) {
     tra_node n = lookup->node;
-    tra_rows_kernel k = *tra_kernel_rows(n.kernel);
+    tra_rows_kernel k = *tra_rows_op_of(&lookup->node);
     double share = tra_rows_expected(&positions->node) / (double)tra_max64(1, tra_catalog_elements(f->index->type.cat));
     if (share > 0) k.share = fmin(1, k.share / share);
     n.name = NULL;
     n.in[side] = (tra_node *)&rows->node;
-    n.kernel = tra_kernel_of_rows(f->a, &k);
+    n.kernel = tra_rows_kernel_of(f->a, &k);
     return n;
 }
 
@@ -197,9 +176,8 @@ static void gather_right(tra_rewriting *w, tra_expr *x, tra_expr *y) {
 
 /* Of a right table in several blocks both tables are sorted, and joined by ranges of keys. */
 static void refuse_sorted(tra_rewriting *w, tra_expr *x, tra_expr *y) {
-    const tra_rows_kernel *k = x->node.op == TRA_OP_JOIN ? tra_kernel_rows(x->node.kernel) : NULL;
-    const tra_memo_group *g =
-        k && k->ops == &tra_arrange_ops && tra_rowwise_of_expr(y) ? &w->m->group[tra_memo_find(w->m, y->in[0])] : NULL;
+    bool sorts = x->node.op == TRA_OP_JOIN && tra_rows_args(&x->node, &tra_arrange_ops) && tra_rowwise_of_expr(y);
+    const tra_memo_group *g = sorts ? &w->m->group[tra_memo_find(w->m, y->in[0])] : NULL;
     gathering f;
     for (int i = 0; g && i < g->n; i++) {
         if (!open_rows(&f, w, x, w->m->v[g->expr[i]]) || !tra_gather_has_product(&f, tensor_of(&f))) continue;
@@ -216,12 +194,8 @@ static void refuse_sorted(tra_rewriting *w, tra_expr *x, tra_expr *y) {
 static tra_expr *selected_by(const gathering *f, int n, const tra_colexpr *const *part, const tra_schema *all,
                              const tra_colexpr *const *by, const tra_node *in, double share) {
     tra_rowwise *r = tra_rowwise_new(f->a, in->type.columns);
-    tra_rows_kernel k = {.use = TRA_USE_MAP,
-                         .dtype = TRA_F64,
-                         .rows = TRA_ROWS_SAME,
-                         .counts = true,
-                         .share = 1,
-                         .flops = TRA_COLUMN_FLOPS * in->type.columns->n};
+    tra_rows_kernel k = tra_rows_op(&tra_rowwise_ops, r, in->type.columns);
+    k.counts = true, k.flops = TRA_COLUMN_FLOPS * in->type.columns->n;
     for (int i = 0; i < n; i++) {
         bool *used = tra_news(f->a, bool, all->n + 1), some = false, own = true;
         if (tra_may_fail(part[i])) {
@@ -272,11 +246,10 @@ static void gather_selected(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     tra_node join = join_of(&f, y, 0, rows, positions);
     tra_expr *made = tra_make_below(w, x, &join);
     if (!made) return;
-    tra_node pass = tra_over(x, &made->node);
-    tra_rows_kernel k = *tra_kernel_rows(x->node.kernel);
+    tra_rows_kernel k = *tra_rows_op_of(&x->node);
     double kept = tra_rows_expected(&right->node) / fmax(1, tra_rows_expected(y->node.in[1]));
     if (kept > 0) k.share = fmin(1, k.share / kept);
-    pass.kernel = tra_kernel_of_rows(f.a, &k);
+    tra_node pass = tra_proto_rows(w, &k, &made->node, NULL);
     tra_claim(w, x, y, 0, &pass, made, NULL);
 }
 
@@ -294,10 +267,9 @@ void tra_select_scattered_labels(tra_rewriting *w, tra_expr *x, tra_expr *y, dou
     tra_expr *positions = selected_by(&f, n, part, f.border->out, by, &all->node, share);
     tra_expr *rows = positions ? rows_left(&f, positions) : NULL;
     if (!rows) return;
-    tra_rows_kernel k = *tra_kernel_rows(x->node.kernel);
+    tra_rows_kernel k = *tra_rows_op_of(&x->node);
     if (share > 0) k.share = fmin(1, k.share / share);
-    tra_node pass = tra_over(x, &rows->node);
-    pass.kernel = tra_kernel_of_rows(f.a, &k);
+    tra_node pass = tra_proto_rows(w, &k, &rows->node, NULL);
     tra_claim(w, x, y, 0, &pass, rows, NULL);
 }
 

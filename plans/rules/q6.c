@@ -28,10 +28,8 @@ typedef struct narrowing {
 static const tra_schema *columns_of(const tra_expr *x) { return x->node.type.columns; }
 static table *table_of(const narrowing *u, int group) { return &u->group[tra_memo_find(u->m, group)]; }
 
-static const tra_rowwise *rowwise_of(const tra_expr *x) {
-    const tra_rows_kernel *k = x->node.kernel ? tra_kernel_rows(x->node.kernel) : NULL;
-    return k && k->ops == &tra_rowwise_ops ? k->data : NULL;
-}
+static const tra_rowwise *rowwise_of(const tra_expr *x) { return tra_rows_args(&x->node, &tra_rowwise_ops); }
+static bool is_join(const tra_expr *x) { return tra_rows_args(&x->node, &tra_lookup_ops); }
 
 static void set_all(bool *need, int n) {
     for (int i = 0; i < n; i++) need[i] = true;
@@ -66,7 +64,7 @@ static bool **live_of(const narrowing *u, const tra_rowwise *r, const bool *need
 
 /* Which columns of its operands the kernel of x reads, and which it repeats; false: it may read all. */
 static bool reads_of(const narrowing *u, const tra_expr *x, tra_rows_reads *r) {
-    const tra_rows_kernel *k = x->node.kernel ? tra_kernel_rows(x->node.kernel) : NULL;
+    const tra_rows_kernel *k = tra_rows_op_of(&x->node);
     const tra_schema *out = columns_of(x), *in[2] = {NULL, NULL};
     for (int i = 0; i < 2 && x->in[i] >= 0; i++) in[i] = x->node.in[i]->type.columns;
     int n = out ? out->n : 0, left = in[0] ? in[0]->n : 0;
@@ -232,14 +230,11 @@ static bool narrow_pass(narrowing *u, const tra_expr *x, const tra_rowwise *r, t
     bool fewer = drops; /* it makes fewer columns; else it is the same pass over another table */
     for (int i = 0; i < steps; i++)
         for (int c = 0; !v[i].selects && c < v[i].n; c++) fewer |= !live[i + 1][c];
-    tra_str text = {0};
-    tra_rowwise_print(made, &text);
-    if (fewer) k.text = tra_arena_strndup(u->a, tra_str_get(&text), text.n);
-    tra_str_free(&text);
+    if (fewer) k.label = NULL;
     k.columns = matrix ? NULL : tra_rowwise_out(made);
     k.data = made;
     k.flops = tra_flops_of_columns(k.flops, tra_rowwise_in(r)->n - in->n);
-    n->kernel = tra_kernel_of_rows(u->a, &k);
+    n->kernel = tra_rows_kernel_of(u->a, &k);
     return true;
 }
 
@@ -255,21 +250,6 @@ static const tra_lookup *drop_of_join(const narrowing *u, const tra_expr *x, con
         at[i] = need[i] ? kept++ : -1;
     }
     return tra_lookup_keeping(u->a, l, keep);
-}
-
-/* The memo tells kernels apart by their texts. */
-static const char *text_with(const narrowing *u, const char *text, const tra_schema *out) {
-    tra_str t = {0};
-    tra_str_printf(&t, "%s of ", text);
-    for (int i = 0; i < out->n; i++) tra_str_printf(&t, "%s%s", i ? ", " : "", out->v[i].name);
-    text = tra_arena_strndup(u->a, tra_str_get(&t), t.n);
-    tra_str_free(&t);
-    return text;
-}
-
-static bool is_join(const tra_expr *x) {
-    const tra_rows_kernel *k = x->node.kernel ? tra_kernel_rows(x->node.kernel) : NULL;
-    return k && k->ops == &tra_lookup_ops;
 }
 
 /* The kernel over the twins of its operands; its result has those columns that it repeats of these. */
@@ -297,12 +277,11 @@ static bool narrow_kernel(narrowing *u, const tra_expr *x, const tra_rows_reads 
     if (!k.ops->over || !(k.data = k.ops->over(u->a, k.data, &f))) return false;
     if (is_join(x)) {
         k.data = drop_of_join(u, x, k.data, at);
-        if (tra_lookup_out(k.data)->n < made) k.text = text_with(u, k.text, tra_lookup_out(k.data));
         out = (tra_schema *)tra_lookup_out(k.data);
     }
     k.columns = out;
     k.flops = tra_flops_of_columns(k.flops, s ? s->n - made : 0);
-    n->kernel = tra_kernel_of_rows(u->a, &k);
+    n->kernel = tra_rows_kernel_of(u->a, &k);
     return true;
 }
 
@@ -368,6 +347,14 @@ void tra_narrow_tables(tra_rewriting *w) {
     u.group = tra_news(m->arena, table, m->ngroups + 1);
     find_needs(&u);
     for (int i = 0; i < u.n; i++) add_twin(&u, m->v[i]);
+    for (int i = 0, n = m->nmade; i < n; i++) {
+        tra_made twin = m->made[i];
+        const tra_expr *made = table_of(&u, twin.group)->twin, *rows = table_of(&u, twin.rows)->twin;
+        twin.rule = w->rule;
+        if (made) twin.group = made->group;
+        if (rows) twin.rows = rows->group;
+        if (made || rows) tra_memo_add_made(m, twin);
+    }
 }
 
 const tra_rule tra_rule_q_6 = {
@@ -378,6 +365,6 @@ const tra_rule tra_rule_q_6 = {
         {.program = "P = join(trip, shop, k == k)\nX = matrix(P, [x, v])\nZ[a,b] = sum X[n,a] * X[n,b]\n",
          .makes = "join(trip"},
         {.program = "O = order(trip, [x])\nX = matrix(O, [x])\nZ[a,b] = sum X[n,a] * X[n,b]\n",
-         .refused = "splitters([x, row], 4) may read all columns",
+         .refused = "splitters([x, row], 5 parts) may read all columns",
          .tables = true},
     }};

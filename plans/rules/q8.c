@@ -75,13 +75,12 @@ static int column_of(const exchanging *p, int i) {
 
 static tra_expr *join_node(exchanging *p, const tra_expr *like, const tra_lookup *l, const tra_node *left) {
     tra_rows_kernel k = *tra_kernel_rows(like->node.kernel);
-    k.text = tra_lookup_text(p->w->m->arena, tra_lookup_spec_of(l), &k);
     k.columns = tra_lookup_out(l);
     k.data = l;
     tra_node n = {.op = TRA_OP_JOIN, .span = p->x->node.span};
     n.in[0] = (tra_node *)left;
     n.in[1] = like->node.in[1];
-    n.kernel = tra_kernel_of_rows(p->w->m->arena, &k);
+    n.kernel = tra_rows_kernel_of(p->w->m->arena, &k);
     return tra_make_below(p->w, p->x, &n);
 }
 

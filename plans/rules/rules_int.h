@@ -76,6 +76,10 @@ static inline tra_node *node_of(const tra_expr *x) { return (tra_node *)&x->node
 /* x's operator over another input, `in`. */
 tra_node tra_over(const tra_expr *x, const tra_node *in);
 tra_node tra_proto_transform(const tra_kernel *k, const tra_node *in);
+/* An operator on rows: of l alone, or with r NULL not, of both: all pairs of blocks, or those of equal keys, of which
+ * each has one. */
+tra_node tra_proto_rows(tra_rewriting *w, const tra_rows_kernel *op, const tra_node *l, const tra_node *r);
+tra_node tra_proto_rows_by(tra_rewriting *w, const tra_rows_kernel *op, const tra_node *l, const tra_node *r);
 tra_node tra_proto_agg(const tra_kernel *k, const tra_dims *group, const tra_node *in);
 const char *tra_kernel_name(tra_rewriting *w, const tra_kernel *k);
 

@@ -217,7 +217,7 @@ static void multiply(query *q) {
     f.made->l = lookup;
     f.made->out = tra_group_out(tra_group_as(q->a, q->g, TRA_GROUP_PARTIAL));
     const tra_rows_kernel *was = tra_kernel_rows(q->group->node.kernel);
-    tra_rows_kernel k = {.text = product_text(&f),
+    tra_rows_kernel k = {.label = product_text(&f),
                          .use = TRA_USE_JOIN,
                          .columns = f.made->out,
                          .dtype = TRA_F64,
@@ -232,7 +232,7 @@ static void multiply(query *q) {
                          .data = f.made};
     tra_node n = {.op = TRA_OP_JOIN,
                   .in = {&l->node, &r->node},
-                  .kernel = tra_kernel_of_rows(q->a, &k),
+                  .kernel = tra_rows_kernel_of(q->a, &k),
                   .span = q->group->node.span};
     if (partial) {
         tra_claim(q->w, q->group, q->join, 0, &n, l, r);
@@ -241,9 +241,9 @@ static void multiply(query *q) {
     tra_expr *sums = tra_make_below(q->w, q->group, &n);
     if (!sums) return;
     k = *was;
-    k.text = tra_arena_printf(q->a, "final %s", was->text);
+    k.label = tra_arena_printf(q->a, "final %s", was->text);
     k.data = tra_group_as(q->a, q->g, TRA_GROUP_FINAL);
-    n = tra_proto_transform(tra_kernel_of_rows(q->a, &k), &sums->node);
+    n = tra_proto_transform(tra_rows_kernel_of(q->a, &k), &sums->node);
     tra_claim(q->w, q->group, q->join, 0, &n, sums, NULL);
 }
 

@@ -87,7 +87,7 @@ static const tra_node *make_columns(query *q, side *x, int own) {
 static const tra_node *group_node(query *q, const side *x, const tra_node *in, const char *what, tra_group_pass pass,
                                   double rows) {
     tra_rows_kernel k = kernel_of(q->group);
-    k.text = tra_arena_printf(q->a, "%s the join, by %d keys: %s", what, x->nkeys, k.text);
+    k.label = tra_arena_printf(q->a, "%s the join, by %d keys: %s", what, x->nkeys, k.text);
     k.columns = x->columns;
     k.rows = TRA_ROWS_MOST;
     k.most = INT64_MAX;            /* as many as there are rows, so that all bounds stay */
@@ -101,7 +101,7 @@ static const tra_node *group_node(query *q, const side *x, const tra_node *in, c
     k.share = tra_share_of_groups(x->facts, x->nkeys, x->key, rows);
     k.flops = 20.0 * (1 + (x->counted < 0 ? x->nkeys + q->naggregates : x->columns->n));
     k.data = pass == TRA_GROUP_PARTIAL ? x->first : tra_group_as(q->a, x->first, pass);
-    return below(q, tra_proto_transform(tra_kernel_of_rows(q->a, &k), in));
+    return below(q, tra_proto_transform(tra_rows_kernel_of(q->a, &k), in));
 }
 
 /* The groups of each block of a table: states of the aggregates that are of it, and, if both tables become groups, how
@@ -176,14 +176,14 @@ static const tra_node *slice_groups(query *q, const tra_lookup *l, const tra_nod
     v[s->n] = old->out->v[old->out->n - 1];
     *out = (tra_schema){s->n + 1, v};
     *b = (tra_pairs_before){l, s, q->of[RIGHT].columns, out, old->most};
-    k.text = tra_arena_printf(q->a, "groups: %s", k.text);
+    k.label = tra_arena_printf(q->a, "groups: %s", k.text);
     k.columns = out, k.data = b;
-    const tra_node *n = over(q, q->before, tra_kernel_of_rows(q->a, &k), left, right);
+    const tra_node *n = over(q, q->before, tra_rows_kernel_of(q->a, &k), left, right);
     tra_number_slicing *cut = tra_new(q->a, tra_number_slicing);
     k = *tra_kernel_rows(q->slices->kernel);
     *cut = (tra_number_slicing){out, s->n, ((const tra_number_slicing *)k.data)->rows};
     k.columns = out, k.data = cut;
-    n = over(q, q->slices, tra_kernel_of_rows(q->a, &k), n, q->slices->in[1]);
+    n = over(q, q->slices, tra_rows_kernel_of(q->a, &k), n, q->slices->in[1]);
     n = over(q, q->rekey, NULL, n, NULL);
     tra_rowwise *r = tra_rowwise_new(q->a, out);
     const char **names = tra_news(q->a, const char *, s->n + 1);
@@ -212,7 +212,6 @@ static const tra_node *make_join(query *q, const tra_node *left, const tra_node 
     if (both && q->before && !(left = slice_groups(q, *l, left, right))) return NULL;
     if (y->nkeys > q->s->nkeys) pairs = fmin(had, pairs * fmax(1, had / fmax(1, tra_rows_expected(x->rows))));
     if (both) k.share = fmin(1, k.share * pairs / fmax(1, had * fewer * less));
-    k.text = tra_lookup_text(q->a, tra_lookup_spec_of(*l), &k);
     k.columns = tra_lookup_out(*l);
     k.data = *l;
     if (both && y->nkeys == q->s->nkeys && q->group->node.type.cat->bound.v[0] <= left->type.cat->bound.v[0]) {
@@ -220,7 +219,7 @@ static const tra_node *make_join(query *q, const tra_node *left, const tra_node 
         k.most = k.each = k.all = 0;
         k.share = fmin(1, pairs / fmax(1, tra_rows_expected(left)));
     }
-    return over(q, old, tra_kernel_of_rows(q->a, &k), left, right);
+    return over(q, old, tra_rows_kernel_of(q->a, &k), left, right);
 }
 
 /* The column of the join of groups that is column `column` of one side; -1: it has none. */
@@ -293,12 +292,12 @@ static const tra_node *states_of_pairs(query *q, const tra_lookup *l, const tra_
                                 .times = q->nkeys + place_of(q, l, 1 - d, q->of[1 - d].counted)};
         tra_str_printf(&text, " %s %d x %d", tra_aggregate_text(q->aggregate[i].f), v[i].from, v[i].times);
     }
-    k.text = tra_arena_strndup(q->a, tra_str_get(&text), text.n);
+    k.label = tra_arena_strndup(q->a, tra_str_get(&text), text.n);
     tra_str_free(&text);
     k.columns = x->out;
     k.ops = &tra_pair_states_ops;
     k.data = x;
-    return below(q, tra_proto_transform(tra_kernel_of_rows(q->a, &k), pairs));
+    return below(q, tra_proto_transform(tra_rows_kernel_of(q->a, &k), pairs));
 }
 
 /* ---- the ways ---------------------------------------------------------------------------------------------------- */
@@ -324,11 +323,11 @@ static void sum_before(query q, bool both) {
     if (!n) return;
     bool partial = tra_group_pass_of(q.g) == TRA_GROUP_PARTIAL;
     tra_rows_kernel k = kernel_of(q.group);
-    k.text = tra_arena_printf(q.a, "after the join%s: %s", both ? " of groups" : "", k.text);
+    k.label = tra_arena_printf(q.a, "after the join%s: %s", both ? " of groups" : "", k.text);
     k.data = tra_group_as(q.a, q.g, partial ? TRA_GROUP_MERGE : TRA_GROUP_FINAL);
     double had = (double)tra_type_entries(&q.group->node.type).expected;
     k.share = fmin(1, had / fmax(1, (double)tra_catalog_elements(q.group->node.type.cat)));
-    tra_node made = tra_proto_transform(tra_kernel_of_rows(q.a, &k), n);
+    tra_node made = tra_proto_transform(tra_rows_kernel_of(q.a, &k), n);
     tra_claim(q.w, q.group, q.pass, 0, &made, tra_memo_expr(n), NULL);
 }
 

@@ -94,7 +94,7 @@ static tra_expr *weigh(weighing *u, const tra_expr *rows, const tra_rowwise *r, 
     for (int i = 0; i < n; i++) tra_str_printf(&text, "%s%d", i ? ", " : " by ", at[i]);
     tra_str_printf(&text, ", %s%d: ", out ? "beside " : "added to ", nkept);
     tra_rowwise_print(r, &text);
-    tra_rows_kernel k = {.text = tra_arena_strndup(f->a, tra_str_get(&text), text.n),
+    tra_rows_kernel k = {.label = tra_arena_strndup(f->a, tra_str_get(&text), text.n),
                          .use = TRA_USE_JOIN,
                          .columns = out,
                          .dtype = TRA_F64,

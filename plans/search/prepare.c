@@ -228,7 +228,9 @@ static bool types_alike(const tra_type *a, const tra_type *b) {
 }
 
 static bool is_alike(const tra_expr *x, const tra_expr *y) {
+    const tra_rows_kernel *k = tra_rows_op_of(&x->node), *l = tra_rows_op_of(&y->node);
     if (x->node.op != y->node.op || (x->node.op != TRA_OP_INPUT && strcmp(x->text, y->text) != 0)) return false;
+    if (k && l && k->flops != l->flops) return false;
     for (int i = 0; i < 2 && x->node.in[i]; i++)
         if (!types_alike(&x->node.in[i]->type, &y->node.in[i]->type)) return false;
     return types_alike(&x->node.type, &y->node.type);

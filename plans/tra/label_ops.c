@@ -179,19 +179,12 @@ tra_node *tra_table_taken(tra_table_builder *w, const tra_take *t, int64_t n) {
     int64_t block = tra_max64(1, tra_min64(n, w->in->type.cat->bound.v[t->dim]));
     tra_node *at = tra_positions(b, w->call->span, n, block);
     if (!x || !at) return NULL;
-    tra_rows_kernel k = {.text = take_text(b, tra_table_op_text(w->op.op), t, n),
-                         .use = TRA_USE_JOIN,
-                         .dtype = w->in->type.dtype,
-                         .width = t->dim,
-                         .rows = TRA_ROWS_TAKEN,
-                         .each = most,
-                         .sparse = w->in->type.sparse && (missing == 0 || t->fill == 0),
-                         .share = 1,
-                         .flops = 2,
-                         .ops = &tra_take_ops,
-                         .data = t};
+    tra_rows_kernel k = tra_rows_op(&tra_take_ops, t, NULL);
+    k.label = take_text(b, tra_table_op_text(w->op.op), t, n);
+    k.use = TRA_USE_JOIN, k.dtype = w->in->type.dtype, k.width = t->dim, k.rows = TRA_ROWS_TAKEN, k.each = most;
+    k.sparse = w->in->type.sparse && (missing == 0 || t->fill == 0), k.flops = 2;
     tra_node *made = tra_build_made(b, TRA_OP_JOIN, w->call->span,
-                                    &(tra_node){.in = {x, at}, .kernel = tra_kernel_of_rows(b->arena, &k)});
+                                    &(tra_node){.in = {x, at}, .kernel = tra_rows_kernel_of(b->arena, &k)});
     for (int d = 0; d <= shape.n; d++) names[d] = tra_arena_printf(b->arena, "k%d", d);
     for (int d = 0; d < shape.n; d++) key[d] = tra_table_key_var(b, d == t->dim ? shape.n : d);
     made = tra_table_rekey(b, w->call->span, made, shape.n + 1, names, shape.n, key);

@@ -57,46 +57,30 @@ static tra_node *project_with_room(tra_table_builder *w, int64_t rows) {
     const tra_colexpr **x;
     tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
     tra_table_split_terms(w, &names, &x);
-    tra_str text = {0};
     tra_rowwise_project(r, w->op.nterms, names, x);
-    tra_rowwise_print(r, &text);
-    tra_str_printf(&text, ", room for %" PRId64 " rows", rows);
-    tra_node *n = tra_table_kernel(
-        w, w->in, NULL, 0, 0,
-        &(tra_rows_kernel){.text = tra_table_text(w->b->arena, &text),
-                           .use = TRA_USE_MAP,
-                           .columns = tra_rowwise_out(r),
-                           .dtype = TRA_F64,
-                           .rows = TRA_ROWS_EITHER,
-                           .most = rows,
-                           .counts = true,
-                           .share = 1,
-                           .ops = &tra_rowwise_ops,
-                           .data = r});
+    tra_rows_kernel op = tra_rows_op(&tra_rowwise_ops, r, tra_rowwise_out(r));
+    op.rows = TRA_ROWS_EITHER, op.most = rows, op.counts = true;
+    tra_node *n = tra_table_kernel(w, w->in, NULL, 0, 0, &op);
     return tra_table_record(w, n);
 }
 
 tra_node *tra_state_widen(tra_build *b, tra_node *n, const tra_type *of, tra_span span) {
     const tra_schema *state = of ? of->columns : NULL;
     tra_arena *a = b->arena;
-    tra_ast *call = tra_new(a, tra_ast), *truth = tra_new(a, tra_ast), *null = tra_new(a, tra_ast);
-    *call = (tra_ast){.kind = TRA_AST_CALL, .span = span, .name_span = span, .text = "project"};
-    *truth = (tra_ast){.kind = TRA_AST_NAME, .span = span, .text = "true"};
-    *null = (tra_ast){.kind = TRA_AST_NAME, .span = span, .text = "null"};
+    tra_ast *call = tra_table_ast(a, TRA_AST_CALL, "project", span, 0, NULL);
+    tra_ast *truth = tra_table_ast(a, TRA_AST_NAME, "true", span, 0, NULL);
+    tra_ast *null = tra_table_ast(a, TRA_AST_NAME, "null", span, 0, NULL);
     tra_table_builder w = {.b = b, .call = call, .in = n, .op.op = TRA_TABLE_PROJECT};
     bool all = true, recodes = false;
     for (int i = 0; i < n->type.columns->n; i++) {
         const tra_column *c = &n->type.columns->v[i];
-        tra_ast *value = tra_table_name_ast(a, c->name, span), *named = tra_new(a, tra_ast);
-        tra_ast *kids[] = {truth, value, null};
+        tra_ast *value = tra_table_name_ast(a, c->name, span);
         if (!tra_column_has_states(c)) {
             all = false;
-            value = tra_new(a, tra_ast);
-            *value = (tra_ast){.kind = TRA_AST_CALL, .span = span, .name_span = span, .text = "if", .nkids = 3};
-            value->kids = memcpy(tra_news(a, tra_ast *, 3), kids, sizeof kids);
+            value = tra_table_ast(a, TRA_AST_CALL, "if", span, 3, (tra_ast *[]){truth, value, null});
         }
-        *named = (tra_ast){.kind = TRA_AST_NAMED, .span = span, .text = c->name, .quoted = true, .nkids = 1};
-        named->kids = memcpy(tra_news(a, tra_ast *, 1), &value, sizeof value);
+        tra_ast *named = tra_table_ast(a, TRA_AST_NAMED, c->name, span, 1, &value);
+        named->quoted = true;
         if (!tra_table_add_term(&w, named)) return NULL;
         const tra_column *to = state && i < state->n ? &state->v[i] : c;
         if (!is_coded_otherwise(c, to) || string_beyond(a, c->dict, to->dict)) continue;
@@ -148,7 +132,8 @@ static const char *table_difference(tra_build *b, const tra_type *state, const t
     }
     if (s->n != n->n) return tra_arena_printf(b->arena, "the state has %d columns, its next value %d", s->n, n->n);
     if (!tra_dims_eq(&state->cat->frontier, &next->cat->frontier))
-        return tra_arena_printf(b->arena, "its next value has rows in %" PRId64 " blocks, the state in %" PRId64
+        return tra_arena_printf(b->arena,
+                                "its next value has rows in %" PRId64 " blocks, the state in %" PRId64
                                 "; limit(T, N) gives a bound",
                                 next->cat->n, state->cat->n);
     if (next->cat->bound.v[0] > state->cat->bound.v[0])

@@ -217,7 +217,12 @@ static void add_scalar(const tra_scalar *s, tra_str *out) {
 static void add_kernel(const tra_kernel *k, tra_str *out) {
     for (; k; k = tra_kernel_rest(k)) {
         tra_kernel_desc d = tra_kernel_describe(tra_kernel_first(k));
-        tra_str_printf(out, " %s %.17g", d.rows ? d.rows->text : d.name ? d.name : "-", d.arg);
+        tra_str_add(out, " ");
+        if (d.rows) {
+            tra_rows_identity(d.rows, out);
+            continue;
+        }
+        tra_str_printf(out, "%s %.17g", d.name ? d.name : "-", d.arg);
         if (d.einsum) tra_str_printf(out, " %s %s", d.einsum, tra_scalar_text(d.fold));
         if (d.scalar) add_scalar(d.scalar, out);
     }

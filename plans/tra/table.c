@@ -277,13 +277,9 @@ static tra_node *build_project(tra_table_builder *w) {
 static tra_node *count_rows(tra_table_builder *w) {
     tra_err e = {0};
     tra_dtype t = w->op.dtype;
-    tra_node sum = {.in = {tra_table_kernel(w, w->in, NULL, 0, 0,
-                                            &(tra_rows_kernel){.text = t == TRA_I64 ? "rows" : "rows.f32",
-                                                               .use = TRA_USE_MAP,
-                                                               .dtype = t,
-                                                               .rows = TRA_ROWS_NONE,
-                                                               .share = 1,
-                                                               .ops = &tra_rows_count_ops})}};
+    tra_rows_kernel op = tra_rows_op(&tra_rows_count_ops, NULL, NULL);
+    op.dtype = t, op.rows = TRA_ROWS_NONE;
+    tra_node sum = {.in = {tra_table_kernel(w, w->in, NULL, 0, 0, &op)}};
     if (!sum.in[0]) return NULL;
     if (tra_kernel_named(w->b->arena, "matadd", TRA_USE_AGG, 0, NULL, &sum.kernel, &e) != TRA_OK) return NULL;
     return tra_table_record(w, tra_build_made(w->b, TRA_OP_AGG, w->call->span, &sum));
@@ -306,15 +302,6 @@ tra_node *tra_table_count_rows(tra_build *b, tra_span span, const tra_node *x, t
 
 /* ---- tables as matrices, and matrices as tables ------------------------------------------------------------------ */
 
-/* The call of an operator on x, which is not in the program. */
-static tra_ast *call_on(tra_build *b, const char *name, const tra_ast *x, int nkids) {
-    tra_ast *call = tra_new(b->arena, tra_ast);
-    *call = (tra_ast){.kind = TRA_AST_CALL, .span = x->span, .name_span = x->span, .text = name, .nkids = nkids};
-    call->kids = tra_news(b->arena, tra_ast *, nkids + 1);
-    call->kids[0] = (tra_ast *)x;
-    return call;
-}
-
 bool tra_column_is_number(const tra_column *c) {
     return c->type == TRA_COL_BOOL || tra_coltype_is_integer(c->type) || tra_coltype_is_float(c->type);
 }
@@ -329,20 +316,18 @@ const tra_column *tra_table_other_column(const tra_node *n) {
 tra_node *tra_table_as_matrix(tra_build *b, const tra_ast *x, tra_node *n) {
     if (!n || !n->type.columns || tra_table_other_column(n)) return n;
     const tra_schema *s = n->type.columns;
-    tra_ast *call = call_on(b, "matrix", x, 2), *list = call_on(b, NULL, x, s->n);
+    tra_ast **kids = tra_news(b->arena, tra_ast *, s->n + 1);
+    for (int c = 0; c < s->n; c++) kids[c] = tra_table_ast(b->arena, TRA_AST_NAME, s->v[c].name, x->span, 0, NULL);
+    tra_ast *args[] = {(tra_ast *)x, tra_table_ast(b->arena, TRA_AST_LIST, NULL, x->span, s->n, kids)};
+    tra_ast *call = tra_table_ast(b->arena, TRA_AST_CALL, "matrix", x->span, 2, args);
     tra_table_builder w = {.b = b, .call = call, .in = n, .op.op = TRA_TABLE_MATRIX};
-    call->kids[1] = list;
-    list->kind = TRA_AST_LIST;
-    for (int c = 0; c < s->n; c++) {
-        list->kids[c] = tra_new(b->arena, tra_ast);
-        *list->kids[c] = (tra_ast){.kind = TRA_AST_NAME, .span = x->span, .name_span = x->span, .text = s->v[c].name};
-    }
     return tra_table_matrix(&w);
 }
 
 tra_node *tra_matrix_as_table(tra_build *b, const tra_ast *x, tra_node *n) {
     if (!n || n->type.columns) return n;
-    tra_table_builder w = {.b = b, .call = call_on(b, "table", x, 1), .in = n, .op.op = TRA_TABLE_TABLE};
+    tra_table_builder w = {.b = b, .in = n, .op.op = TRA_TABLE_TABLE};
+    w.call = tra_table_ast(b->arena, TRA_AST_CALL, "table", x->span, 1, (tra_ast *[]){(tra_ast *)x});
     return tra_table_of_tensor(&w);
 }
 

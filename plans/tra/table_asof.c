@@ -116,20 +116,3 @@ bool tra_join_asof(tra_table_builder *w, const tra_ast *asof, const tra_ast *wit
     s->asof = a;
     return true;
 }
-
-void tra_join_asof_print(const tra_lookup_spec *s, tra_str *out) {
-    const tra_asof *x = s->asof;
-    if (!x) return;
-    const tra_column *l = &s->left->v[s->lkey[s->nkeys]], *r = &s->right->v[s->rkey[s->nkeys]];
-    bool nearest = x->way == TRA_ASOF_NEAREST, before = x->way == TRA_ASOF_BEFORE;
-    tra_str_add(out, nearest ? "asof = nearest(" : "asof = ");
-    tra_name_print(l->name, out);
-    tra_str_add(out, nearest ? ", " : before ? " >" : " <");
-    if (!nearest) tra_str_add(out, x->strict ? " " : "= ");
-    tra_name_print(r->name, out);
-    if (nearest) tra_str_add(out, ")");
-    if (x->limited && (tra_coltype_is_float(l->type) || tra_coltype_is_float(r->type)))
-        tra_str_printf(out, ", within = %.17g", x->real);
-    else if (x->limited)
-        tra_str_printf(out, ", within = %" PRId64, x->whole);
-}

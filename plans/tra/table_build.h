@@ -68,7 +68,7 @@ typedef struct tra_table_builder {
     int own_columns;      /* PROJECT: the first so many columns of `in` are the program's; 0: all */
     int nadded;           /* columns of operands that are not the program's, and that the result may not have */
     const char **added;
-    tra_names terms;      /* the names of op.term */
+    tra_names terms; /* the names of op.term */
     tra_table_op op;
 } tra_table_builder;
 
@@ -118,12 +118,16 @@ const tra_colexpr *tra_table_set_units(const tra_table_scope *sc, tra_colop op, 
 
 /* Moves the text into the arena. */
 const char *tra_table_text(tra_arena *a, tra_str *s);
-/* "[a, b desc]": the names of n columns. column: their numbers, NULL: the first n; desc: NULL: none descends. */
-const char *tra_table_list_text(tra_arena *a, const tra_schema *s, int n, const int *column, const bool *desc);
+/* Syntax with n children, which are copied; and a copy of x, whose list of children may be changed. */
+tra_ast *tra_table_ast(tra_arena *a, tra_ast_kind kind, const char *text, tra_span span, int n, tra_ast *const *kids);
+tra_ast *tra_table_ast_copy(tra_arena *a, const tra_ast *x);
 /* The name of a column as syntax that is resolved already. */
 tra_ast *tra_table_name_ast(tra_arena *a, const char *name, tra_span span);
 /* `name`, with apostrophes added until no column of s is called so. */
 const char *tra_table_free_name(tra_arena *a, const tra_schema *s, const char *name);
+/* These n columns of s (column NULL: the first ones), and more. */
+const tra_schema *tra_table_schema(tra_arena *a, const tra_schema *s, int n, const int *column, int nmore,
+                                   const tra_column *more);
 /* These n columns of s, and, if `numbered`, a column of i64 for numbers of rows, with a name that s does not have. */
 const tra_schema *tra_table_subschema(tra_arena *a, const tra_schema *s, int n, const int *column, bool numbered);
 /* The numbers 0, 1, ... n - 1, and after them `last`. */
@@ -147,12 +151,15 @@ const tra_node *const *tra_table_own_rows(tra_build *b, const tra_node *n);
  * all tuples meet all). */
 tra_node *tra_table_kernel(tra_table_builder *w, tra_node *left, tra_node *right, int lkey, int rkey,
                            const tra_rows_kernel *k);
-/* Select, project or matrix of w->in, row by row; rules make one pass of several. text: the kernel's; counts, share: is
- * the number of rows that remain counted by the run, and what share of all is expected. */
-tra_node *tra_table_rowwise(tra_table_builder *w, const tra_rowwise *r, const char *text, bool counts, double share);
+/* Select, project or matrix of w->in, row by row; rules make one pass of several. label: how the program writes
+ * it, or NULL; counts, share: is the number of rows that remain counted by the run, and what share of all is expected.
+ */
+tra_node *tra_table_rowwise(tra_table_builder *w, const tra_rowwise *r, const char *label, bool counts, double share);
 /* Expressions x over the columns of `in` as the columns of a table. This is no operator of the program. */
 tra_node *tra_table_columns(const tra_table_builder *w, tra_node *in, int n, const char *const *names,
                             const tra_colexpr *const *x);
+/* These n columns of `in`. */
+tra_node *tra_table_pick(const tra_table_builder *w, tra_node *in, int n, const int *column);
 /* Pieces that differ in key dimension keydim, put together in its order; no result has more than `most` rows (0: as
  * many as fit). */
 tra_node *tra_table_concat(tra_table_builder *w, tra_node *pieces, int keydim, int64_t most);

@@ -23,24 +23,17 @@ static const tra_symbol *counter_of(const tra_table_builder *w, const tra_ast *x
     return s && s->param && s->node && s->seen ? s : NULL;
 }
 
-static tra_ast *ast_of(const tra_table_builder *w, tra_ast_kind kind, const char *text, int n, tra_ast *const *kids) {
-    tra_ast *x = tra_new(w->b->arena, tra_ast);
-    *x = (tra_ast){.kind = kind, .span = w->call->span, .name_span = w->call->span, .text = text, .nkids = n};
-    x->kids = tra_news(w->b->arena, tra_ast *, n + 1);
-    if (n) memcpy(x->kids, kids, (size_t)n * sizeof *kids);
-    return x;
-}
-
 /* cross(in, T), T being the row of the counter, in a column of that name. */
 static tra_node *with_counter(const tra_table_builder *w, tra_node *in, const tra_symbol *counter, const char *name) {
     tra_ast *value = tra_table_name_ast(w->b->arena, "value", w->call->span),
             *none = tra_table_name_ast(w->b->arena, name, w->call->span), *both[] = {none, none};
     tra_table_builder one = {.b = w->b, .in = counter->node, .op.op = TRA_TABLE_ENTRIES};
-    one.call = ast_of(w, TRA_AST_CALL, "entries", 1, &none);
+    one.call = tra_table_ast(w->b->arena, TRA_AST_CALL, "entries", w->call->span, 1, &none);
     tra_table_builder row = {.b = w->b, .call = w->call, .in = tra_table_of_tensor(&one), .op.op = TRA_TABLE_PROJECT};
-    if (!row.in || !tra_table_add_term(&row, ast_of(w, TRA_AST_NAMED, name, 1, &value))) return NULL;
+    tra_ast *named = tra_table_ast(w->b->arena, TRA_AST_NAMED, name, w->call->span, 1, &value);
+    if (!row.in || !tra_table_add_term(&row, named)) return NULL;
     tra_table_builder cross = {.b = w->b, .in = in, .right = tra_table_project(&row), .op.op = TRA_TABLE_CROSS};
-    cross.call = ast_of(w, TRA_AST_CALL, "cross", 2, both);
+    cross.call = tra_table_ast(w->b->arena, TRA_AST_CALL, "cross", w->call->span, 2, both);
     return cross.right ? tra_table_join(&cross) : NULL;
 }
 
@@ -74,27 +67,21 @@ static tra_ast *replace_counters(tra_table_builder *w, const tra_ast *x, int sid
         const char *name = column_of(w, counter, x->text, side);
         return name ? tra_table_name_ast(w->b->arena, name, x->span) : NULL;
     }
-    tra_ast *y = ast_of(w, x->kind, x->text, x->nkids, x->kids);
-    tra_ast **kids = y->kids;
+    tra_ast *y = tra_table_ast_copy(w->b->arena, x);
     bool compares = x->kind == TRA_AST_BINARY && (strchr("<>", *x->text) || strcmp(x->text, "==") == 0);
-    *y = *x;
-    y->kids = kids;
     for (int i = 0; i < x->nkids; i++) {
         const tra_ast *kid = x->kids[i];
         bool left = w->right && mentions(w, 0, kid), right = w->right && mentions(w, 1, kid);
         int of = right ? !left : left || compares ? 0 : side;
-        if (!(kids[i] = replace_counters(w, kid, of))) return NULL;
+        if (!(y->kids[i] = replace_counters(w, kid, of))) return NULL;
     }
     return y;
 }
 
 bool tra_table_build_counters(tra_table_builder *w) {
     if (!w->in->type.columns || w->b->loop < 0) return true;
-    tra_ast *call = ast_of(w, w->call->kind, w->call->text, w->call->nkids, w->call->kids);
+    tra_ast *call = tra_table_ast_copy(w->b->arena, w->call);
     int before = w->nadded;
-    tra_ast **kids = call->kids;
-    *call = *w->call;
-    call->kids = kids;
     for (int i = w->right ? 2 : 1; i < call->nkids; i++)
         if (!(call->kids[i] = replace_counters(w, call->kids[i], 0))) return false;
     if (w->nadded > before) w->call = call;

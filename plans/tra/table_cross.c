@@ -25,20 +25,11 @@ static tra_node *cut_slices(tra_table_builder *w, tra_node *in, int64_t rows, in
     tra_node *at = tra_positions(w->b, w->call->span, slices, 1);
     *x = (tra_row_slicing){in->type.columns, rows};
     if (!at) return NULL;
-    return tra_table_kernel(
-        w, in, at, -1, -1,
-        &(tra_rows_kernel){.text = tra_arena_printf(w->b->arena, "slices of %" PRId64 " rows", rows),
-                           .use = TRA_USE_JOIN,
-                           .columns = x->in,
-                           .dtype = TRA_F64,
-                           .rows = TRA_ROWS_MOST,
-                           .most = rows,
-                           .counts = true,
-                           .share = (double)in->type.cat->bound.v[0] / ((double)rows * (double)slices),
-                           .divides = true,
-                           .flops = 1 / (double)slices,
-                           .ops = &tra_row_slice_ops,
-                           .data = x});
+    tra_rows_kernel op = tra_rows_op(&tra_row_slice_ops, x, x->in);
+    op.rows = TRA_ROWS_MOST, op.most = rows, op.counts = true;
+    op.share = (double)in->type.cat->bound.v[0] / ((double)rows * (double)slices), op.divides = true;
+    op.flops = 1 / (double)slices;
+    return tra_table_kernel(w, in, at, -1, -1, &op);
 }
 
 bool tra_table_divide_cross(const tra_node *left, const tra_node *right, tra_cross_division *x) {
@@ -52,21 +43,13 @@ bool tra_table_divide_cross(const tra_node *left, const tra_node *right, tra_cro
 }
 
 tra_node *tra_table_cross_parts(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
-                                const char *text, const tra_cross_division *x) {
+                                const tra_cross_division *x) {
     tra_node *slices = cut_slices(w, left, x->rows, x->slices);
     if (x->right_blocks == 1) right = tra_table_one_block(w, right, 0);
     if (!slices || !right) return NULL;
-    tra_node *pairs = tra_table_kernel(w, slices, right, -1, -1,
-                                       &(tra_rows_kernel){.text = text,
-                                                          .use = TRA_USE_JOIN,
-                                                          .columns = tra_lookup_out(l),
-                                                          .dtype = TRA_F64,
-                                                          .rows = TRA_ROWS_PRODUCT,
-                                                          .counts = true,
-                                                          .share = 1,
-                                                          .flops = TRA_LOOKUP_FLOPS,
-                                                          .ops = &tra_lookup_ops,
-                                                          .data = l});
+    tra_rows_kernel op = tra_rows_op(&tra_lookup_ops, l, tra_lookup_out(l));
+    op.rows = TRA_ROWS_PRODUCT, op.counts = true, op.flops = TRA_LOOKUP_FLOPS;
+    tra_node *pairs = tra_table_kernel(w, slices, right, -1, -1, &op);
     int64_t n[] = {left->type.cat->n, x->slices, x->right_blocks};
     tra_node *out = tra_table_one_key(w, pairs, x->right_blocks == 1 ? 2 : 3, n);
     if (out) out->rows = tra_table_own_rows(w->b, out);

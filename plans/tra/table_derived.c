@@ -28,10 +28,8 @@ const char *tra_table_derived_name(int i) { return i < NWORDS ? words[i].name : 
 /* ---- with what they are derived ----------------------------------------------------------------------------- */
 
 tra_ast *tra_derive_ast(const tra_deriving *d, tra_ast_kind kind, const char *text, int n, tra_ast *const *kids) {
-    tra_ast *x = tra_new(d->b->arena, tra_ast);
-    *x = (tra_ast){.kind = kind, .text = text, .span = d->call->span, .name_span = d->call->name_span, .nkids = n};
-    x->kids = tra_news(d->b->arena, tra_ast *, n + 1);
-    for (int i = 0; i < n; i++) x->kids[i] = kids[i];
+    tra_ast *x = tra_table_ast(d->b->arena, kind, text, d->call->span, n, kids);
+    x->name_span = d->call->name_span;
     return x;
 }
 

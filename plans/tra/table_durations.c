@@ -40,17 +40,11 @@ static const tra_colexpr *counting(tra_arena *a, const tra_colexpr *x, tra_time_
 /* *x, which stands for the tree *ast, times n; the tree becomes the product. */
 static bool multiply(tra_build *b, tra_ast **ast, const tra_colexpr **x, int64_t n) {
     tra_err e = {0};
-    tra_ast *product = tra_new(b->arena, tra_ast), *number = tra_new(b->arena, tra_ast);
     if (n == 1) return true;
-    *number = (tra_ast){.kind = TRA_AST_NUMBER,
-                        .span = (*ast)->span,
-                        .text = tra_arena_printf(b->arena, "%" PRId64, n),
-                        .value = (double)n,
-                        .integer = true};
-    *product = (tra_ast){.kind = TRA_AST_BINARY, .span = (*ast)->span, .text = "*", .nkids = 2};
-    product->kids = tra_news(b->arena, tra_ast *, 2);
-    product->kids[0] = *ast, product->kids[1] = number;
-    *ast = product;
+    tra_ast *number =
+        tra_table_ast(b->arena, TRA_AST_NUMBER, tra_arena_printf(b->arena, "%" PRId64, n), (*ast)->span, 0, NULL);
+    number->value = (double)n, number->integer = true;
+    *ast = tra_table_ast(b->arena, TRA_AST_BINARY, "*", (*ast)->span, 2, (tra_ast *[]){*ast, number});
     const tra_colexpr *kids[2] = {*x, tra_colexpr_int(b->arena, n)};
     if (tra_colexpr_call(b->arena, TRA_C_MUL, 2, kids, x, &e) == TRA_OK) return true;
     tra_diag_error(b->d, (*ast)->span, NULL, "%s", e.msg);
@@ -66,18 +60,11 @@ const tra_colexpr *tra_table_type_duration(const tra_table_scope *sc, tra_ast *x
     if (k->op == TRA_C_CONST && !k->null && tra_coltype_is_float(k->type)) { /* seconds(0.5) */
         double micros = k->value.f * (double)d->unit * (d->counts == TRA_TIME_DAYS ? (double)day_micros : 1);
         if (fabs(micros) < 0x1p62 && micros == rint(micros)) {
-            *x = (tra_ast){.kind = TRA_AST_NUMBER,
-                           .span = x->span,
-                           .text = tra_arena_printf(b->arena, "%" PRId64, (int64_t)fabs(micros)),
-                           .integer = true};
+            const char *digits = tra_arena_printf(b->arena, "%" PRId64, (int64_t)fabs(micros));
+            tra_ast *number = tra_table_ast(b->arena, TRA_AST_NUMBER, digits, x->span, 0, NULL);
+            number->integer = true;
             const tra_colexpr *v = tra_colexpr_int(b->arena, (int64_t)micros);
-            if (micros < 0) {
-                tra_ast *digits = tra_new(b->arena, tra_ast);
-                *digits = *x;
-                *x = (tra_ast){.kind = TRA_AST_UNARY, .span = x->span, .text = "-", .nkids = 1};
-                x->kids = tra_new(b->arena, tra_ast *);
-                x->kids[0] = digits;
-            }
+            *x = micros < 0 ? *tra_table_ast(b->arena, TRA_AST_UNARY, "-", x->span, 1, &number) : *number;
             return counting(b->arena, v, TRA_TIME_MICROS);
         }
     }

@@ -40,28 +40,6 @@ static tra_node *in_row_blocks(tra_table_builder *w, const tra_dims *shape) {
     return tra_table_rekey(w->b, w->call->span, n, arity, names, 1, &key);
 }
 
-/* "entries(a, b, value)", with digests of labels, on which the result depends while they are no operand: the text of
- * the kernel. */
-static const char *kernel_text(const tra_table_builder *w, const tra_border *k) {
-    tra_str s = {0};
-    tra_str_printf(&s, "%s(", tra_table_op_text(w->op.op));
-    for (int i = 0; i < k->out->n; i++) {
-        if (i) tra_str_add(&s, ", ");
-        tra_name_print(k->out->v[i].name, &s);
-    }
-    for (int d = 0; d < k->rank; d++) {
-        if (!k->label[d]) continue;
-        uint64_t sum = 0;
-        for (int64_t i = 0; i < k->label[d]->n; i++) {
-            const char *t = tra_dim_labels_text(w->b->arena, k->label[d], i);
-            sum = XXH64(t, strlen(t) + 1, sum);
-        }
-        tra_str_printf(&s, "; %d: %016" PRIx64, d, sum);
-    }
-    tra_str_add(&s, ")");
-    return tra_table_text(w->b->arena, &s);
-}
-
 /* The table with the columns k->out. numbered: rows have labels or positions, so the kernel must know their numbers. */
 static tra_node *make_table(tra_table_builder *w, tra_border *k, const tra_dims *shape, bool numbered) {
     bool entries = w->op.op == TRA_TABLE_ENTRIES, sparse = entries && w->in->type.sparse;
@@ -74,18 +52,10 @@ static tra_node *make_table(tra_table_builder *w, tra_border *k, const tra_dims 
     int64_t most = sparse ? 0 : INT64_MAX; /* entries of a block */
     for (int64_t i = 0; sparse && i < blocks->type.cat->n; i++)
         most = tra_max64(most, tra_type_entries1(&blocks->type, i).bound);
-    tra_node *n = tra_table_kernel(w, blocks, numbers, 0, 0,
-                                   &(tra_rows_kernel){.text = kernel_text(w, k),
-                                                      .use = numbered ? TRA_USE_JOIN : TRA_USE_MAP,
-                                                      .columns = k->out,
-                                                      .dtype = TRA_F64,
-                                                      .rows = entries ? TRA_ROWS_ELEMENTS : TRA_ROWS_SAME,
-                                                      .most = most,
-                                                      .counts = sparse,
-                                                      .share = sparse ? tra_type_density(&w->in->type) : 1,
-                                                      .flops = 2,
-                                                      .ops = entries ? &tra_entries_ops : &tra_unmatrix_ops,
-                                                      .data = k});
+    tra_rows_kernel op = tra_rows_op(entries ? &tra_entries_ops : &tra_unmatrix_ops, k, k->out);
+    op.rows = entries ? TRA_ROWS_ELEMENTS : TRA_ROWS_SAME, op.most = most, op.counts = sparse;
+    op.share = sparse ? tra_type_density(&w->in->type) : 1, op.flops = 2;
+    tra_node *n = tra_table_kernel(w, blocks, numbers, 0, 0, &op);
     if (n && n->type.bounded && !entries) n->rows = w->in->rows;
     return tra_table_record(w, n);
 }

@@ -100,15 +100,10 @@ static tra_node *project_operands(tra_table_builder *w, const tra_table_term *op
         n = 1;
     }
     tra_rowwise_project(r, n, names, x);
-    return tra_table_rowwise(w, r, tra_arena_printf(w->b->arena, "columns of %s", tra_table_call_text(w)), false, 1);
+    return tra_table_rowwise(w, r, NULL, false, 1);
 }
 
 /* ---- passes ------------------------------------------------------------------------------------------------- */
-
-static const char *pass_text(const tra_table_builder *w, tra_group_pass pass) {
-    static const char *const passes[] = {"partial ", "final ", ""};
-    return tra_arena_printf(w->b->arena, "%s%s", passes[pass], tra_table_call_text(w));
-}
 
 /* The groups that are expected as a share of the rows for which the results of a pass over `in` have room, at most
  * `most` for each block. */
@@ -137,6 +132,7 @@ static const tra_colexpr *const *key_expressions(const tra_table_builder *w) {
  * PARTIAL of what pivot makes of `in`. */
 static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *rows, const tra_group_column *columns,
                             tra_group_pass pass, const tra_pivot_key *wide) {
+    static const char *const passes[] = {"partial ", "final ", ""};
     tra_group *g;
     tra_err e = {0};
     const tra_schema *s = rows->type.columns;
@@ -155,20 +151,14 @@ static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *
     double blocks = pass == TRA_GROUP_PARTIAL ? (double)tra_max64(1, in->type.cat->n) : 1;
     double each = (double)tra_type_entries(&rows->type).expected / blocks;
     double groups = blocks * tra_table_groups_expected(s, w->op.nterms, x, each);
-    return tra_table_kernel(w, in, NULL, 0, 0,
-                            &(tra_rows_kernel){.text = pass_text(w, pass),
-                                               .use = TRA_USE_MAP,
-                                               .columns = tra_group_out(g),
-                                               .dtype = TRA_F64,
-                                               .rows = one_group ? TRA_ROWS_ONE : TRA_ROWS_MOST,
-                                               .most = most,
-                                               .counts = !one_group,
-                                               .share = share_of_room(in, most, groups),
-                                               .divides = true,
-                                               .all = pass == TRA_GROUP_PARTIAL || most == INT64_MAX ? 0 : most,
-                                               .flops = 20.0 * (1 + w->op.nterms + w->op.naggs),
-                                               .ops = wide ? &tra_pivot_wide_ops : &tra_group_ops,
-                                               .data = wide ? (const void *)p : g});
+    tra_rows_kernel op = tra_rows_op(&tra_group_ops, g, tra_group_out(g));
+    if (wide) op.ops = &tra_pivot_wide_ops, op.data = p;
+    op.label = tra_arena_printf(w->b->arena, "%s%s", passes[pass], tra_table_call_text(w));
+    op.rows = one_group ? TRA_ROWS_ONE : TRA_ROWS_MOST, op.most = most, op.counts = !one_group;
+    op.share = share_of_room(in, most, groups), op.divides = true;
+    op.all = pass == TRA_GROUP_PARTIAL || most == INT64_MAX ? 0 : most;
+    op.flops = 20.0 * (1 + w->op.nterms + w->op.naggs);
+    return tra_table_kernel(w, in, NULL, 0, 0, &op);
 }
 
 /* Brings the states of all blocks together: in one block, or, where they may be too many for that, in parts by ranges
@@ -178,15 +168,14 @@ static tra_node *gather_states(tra_table_builder *w, tra_node *partial) {
     if (!partial) return NULL;
     const tra_schema *s = partial->type.columns;
     const int *key = tra_table_counting(w->b->arena, w->op.nterms, 0);
-    tra_part_keys by = {w->op.nterms, key, NULL, tra_table_list_text(w->b->arena, s, w->op.nterms, NULL, NULL)};
+    tra_part_keys by = {w->op.nterms, key, NULL};
     tra_division_input x = {.columns = s, .whole_share = 1, .may_run = true};
     x.key_bytes = tra_schema_row_bytes(tra_table_subschema(w->b->arena, s, by.n, key, false));
     if (w->op.nterms == 0 || !tra_table_divide(partial->type.cat, &x, &d)) return tra_table_one_block(w, partial, 1);
     if (d.run_blocks > 1) {
         const int *all = tra_table_counting(w->b->arena, s->n, 0);
         tra_arrange sort = {.in = s, .out = s, .from = all, .n = by.n, .column = key, .number = -1, .what = "a key"};
-        partial = tra_table_sort_blocks(w, tra_table_make_runs(w, partial, &d), &sort,
-                                        tra_arena_printf(w->b->arena, "sort(%s) states", by.text));
+        partial = tra_table_sort_blocks(w, tra_table_make_runs(w, partial, &d), &sort);
     }
     return tra_table_make_parts(w, partial, &by, &d);
 }
@@ -270,6 +259,7 @@ tra_node *tra_table_group(tra_table_builder *w) {
         return tra_table_refuse(w, w->call, "a table has columns, and this one would have none"), NULL;
     tra_node *rows = project_operands(w, operand, columns);
     if (!rows) return NULL;
+    w->op.rows = rows, w->op.aggregated = columns;
     bool parts = !states && tra_table_divides_groups(w, rows, columns);
     return tra_table_record(w, parts ? tra_table_group_parts(w, rows, columns)
                                      : tra_table_group_rows(w, rows, columns, states));

@@ -31,20 +31,11 @@ static tra_table_builder group_builder(tra_table_builder *w, const tra_schema *s
 
 /* The keys and one more column of `in`. */
 static tra_node *keys_and_column(tra_table_builder *w, tra_node *in, int column) {
-    tra_arena *a = w->b->arena;
-    int n = w->op.nterms;
-    const char **names = tra_news(a, const char *, n + 1);
-    const tra_colexpr **x = tra_news(a, const tra_colexpr *, n + 1);
-    for (int k = 0; k <= n; k++) {
-        int c = k < n ? k : column;
-        names[k] = in->type.columns->v[c].name;
-        x[k] = tra_colexpr_column(a, in->type.columns, c);
-    }
-    return tra_table_columns(w, in, n + 1, names, x);
+    return tra_table_pick(w, in, w->op.nterms + 1, tra_table_counting(w->b->arena, w->op.nterms, column));
 }
 
 static tra_part_keys all_columns(tra_arena *a, const tra_schema *s) {
-    return (tra_part_keys){s->n, tra_table_counting(a, s->n, 0), NULL, tra_table_list_text(a, s, s->n, NULL, NULL)};
+    return (tra_part_keys){s->n, tra_table_counting(a, s->n, 0), NULL};
 }
 
 /* Divides a catalog of rows of keys and one value by all of these. numbered: and by the numbers of rows, so that equal
@@ -66,9 +57,8 @@ static tra_node *each_once(tra_table_builder *w, tra_node *in, const tra_divisio
     x.keep = TRA_ARRANGE_FIRST;
     x.number = -1;
     x.what = "of which values are counted";
-    const char *text = tra_arena_printf(a, "each %s once", by.text);
-    tra_node *once = tra_table_sort_blocks(w, tra_table_make_runs(w, in, d), &x, text);
-    return once ? tra_table_sort_blocks(w, tra_table_make_parts(w, once, &by, d), &x, text) : NULL;
+    tra_node *once = tra_table_sort_blocks(w, tra_table_make_runs(w, in, d), &x);
+    return once ? tra_table_sort_blocks(w, tra_table_make_parts(w, once, &by, d), &x) : NULL;
 }
 
 /* The number of distinct values of each group. */
@@ -87,16 +77,6 @@ static tra_node *count_distinct(tra_table_builder *w, tra_node *in, const tra_ta
 
 /* ---- quantiles ---------------------------------------------------------------------------------------------- */
 
-/* The first n columns of s, and more. */
-static const tra_schema *columns_and(tra_arena *a, const tra_schema *s, int n, int nmore, const tra_column *more) {
-    tra_column *v = tra_news(a, tra_column, n + nmore);
-    tra_schema *out = tra_new(a, tra_schema);
-    for (int i = 0; i < n; i++) v[i] = s->v[i], v[i].fails = false;
-    for (int i = 0; i < nmore; i++) v[n + i] = more[i];
-    *out = (tra_schema){n + nmore, v};
-    return out;
-}
-
 /* The columns of a quantile (tra_ranking): the values between which it lies, and how far it is between them. */
 enum { LOW, HIGH, PART, RANKED };
 
@@ -108,10 +88,13 @@ static const tra_ranking *ranking(tra_arena *a, const tra_schema *s, double q) {
                                         [HIGH] = {.name = "1", .type = TRA_COL_F64, .nullable = true},
                                         [PART] = {.name = "2", .type = TRA_COL_F64}};
     tra_ranking *x = tra_new(a, tra_ranking);
-    *x = (tra_ranking){.in = s, .nkeys = s->n - 1, .q = q};
-    x->ends = columns_and(a, s, x->nkeys, 3, counts);
-    x->carry = columns_and(a, s, 0, 3, counts);
-    x->out = columns_and(a, s, x->nkeys, RANKED, ranked);
+    tra_column *key = tra_news(a, tra_column, s->n);
+    const tra_schema keys = {s->n - 1, key};
+    for (int i = 0; i < keys.n; i++) key[i] = s->v[i], key[i].fails = false;
+    *x = (tra_ranking){.in = s, .nkeys = keys.n, .q = q};
+    x->ends = tra_table_schema(a, &keys, keys.n, NULL, 3, counts);
+    x->carry = tra_table_schema(a, &keys, 0, NULL, 3, counts);
+    x->out = tra_table_schema(a, &keys, keys.n, NULL, RANKED, ranked);
     return x;
 }
 
@@ -120,21 +103,10 @@ static const tra_ranking *ranking(tra_arena *a, const tra_schema *s, double q) {
 static tra_node *values_elsewhere(tra_table_builder *w, tra_node *sorted, const tra_ranking *x) {
     tra_node *blocks = tra_positions(w->b, w->call->span, sorted->type.cat->frontier.v[0], 1);
     if (!blocks) return NULL;
-    tra_rows_kernel ends = {.text = tra_arena_printf(w->b->arena, "groups at ends, of %d keys", x->nkeys),
-                            .use = TRA_USE_JOIN,
-                            .columns = x->ends,
-                            .dtype = TRA_F64,
-                            .rows = TRA_ROWS_MOST,
-                            .most = 2,
-                            .counts = true,
-                            .share = 1,
-                            .flops = 1,
-                            .ops = &tra_group_ends_ops,
-                            .data = x};
+    tra_rows_kernel ends = tra_rows_op(&tra_group_ends_ops, x, x->ends);
+    ends.rows = TRA_ROWS_MOST, ends.most = 2, ends.counts = true, ends.flops = 1;
     tra_rows_kernel carry = ends;
-    carry.text = tra_arena_printf(w->b->arena, "values in other blocks, of %d keys", x->nkeys);
-    carry.columns = x->carry;
-    carry.ops = &tra_group_carry_ops;
+    carry.columns = x->carry, carry.ops = &tra_group_carry_ops;
     tra_node *all_ends = tra_table_one_block(w, tra_table_kernel(w, sorted, blocks, 0, 0, &ends), 0);
     return tra_table_kernel(w, all_ends, blocks, -1, -1, &carry);
 }
@@ -144,21 +116,9 @@ static tra_node *values_elsewhere(tra_table_builder *w, tra_node *sorted, const 
 static tra_node *ranked_values(tra_table_builder *w, tra_node *sorted, const tra_ranking *x) {
     tra_node *elsewhere = values_elsewhere(w, sorted, x);
     if (!elsewhere) return NULL;
-    return tra_table_kernel(
-        w, sorted, elsewhere, 0, 0,
-        &(tra_rows_kernel){
-            .text = tra_arena_printf(w->b->arena, "values at %.17g of each group, of %d keys", x->q, x->nkeys),
-            .use = TRA_USE_JOIN,
-            .columns = x->out,
-            .dtype = TRA_F64,
-            .rows = TRA_ROWS_SAME,
-            .most = 2,
-            .counts = true,
-            .share = 0.1,
-            .divides = true,
-            .flops = 10,
-            .ops = &tra_group_ranks_ops,
-            .data = x});
+    tra_rows_kernel op = tra_rows_op(&tra_group_ranks_ops, x, x->out);
+    op.most = 2, op.counts = true, op.share = 0.1, op.divides = true, op.flops = 10;
+    return tra_table_kernel(w, sorted, elsewhere, 0, 0, &op);
 }
 
 /* Calls of numbers, which never fail. */
@@ -294,13 +254,10 @@ tra_node *tra_table_group_parts(tra_table_builder *w, tra_node *rows, const tra_
         all = all ? join_groups(w, all, one) : one;
         if (!all) return NULL;
     }
-    const char **names = tra_news(a, const char *, n);
-    const tra_colexpr **x = tra_news(a, const tra_colexpr *, n);
-    for (int i = 0; i < n; i++) {
-        names[i] = i < nkeys ? w->op.term[i].name : w->op.agg[i - nkeys].name;
-        x[i] = tra_colexpr_column(a, all->type.columns, tra_schema_find(all->type.columns, names[i]));
-    }
-    tra_node *out = tra_table_columns(w, all, n, names, x);
+    int *column = tra_news(a, int, n + 1);
+    for (int i = 0; i < n; i++)
+        column[i] = tra_schema_find(all->type.columns, i < nkeys ? w->op.term[i].name : w->op.agg[i - nkeys].name);
+    tra_node *out = tra_table_pick(w, all, n, column);
     if (out && out->type.bounded) out->rows = tra_table_own_rows(w->b, out);
     return out;
 }

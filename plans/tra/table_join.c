@@ -62,47 +62,6 @@ static bool join_options(tra_table_builder *w, int from, const tra_ast **v) {
     return true;
 }
 
-static const char *how_text(tra_lookup_how how) {
-    static const char *const texts[] = {
-#define X(name, text) text,
-        TRA_LOOKUPS(X)
-#undef X
-    };
-    return texts[how];
-}
-
-/* The join as the language writes it, without its operands: the text of kernels. */
-static const char *join_text(const tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l) {
-    tra_str t = {0};
-    tra_str_printf(&t, "%s(", tra_table_op_text(w->op.op));
-    for (int i = 0; i < s->nkeys; i++) {
-        if (i) tra_str_add(&t, " && ");
-        tra_name_print(s->left->v[s->lkey[i]].name, &t);
-        tra_str_add(&t, " == ");
-        tra_name_print(s->right->v[s->rkey[i]].name, &t);
-    }
-    if (w->op.where) {
-        if (s->nkeys) tra_str_add(&t, " && ");
-        tra_ast_print(w->op.where, &t);
-    }
-    if (s->asof && s->nkeys) tra_str_add(&t, ", ");
-    tra_join_asof_print(s, &t);
-    if (s->how) tra_str_printf(&t, ", how = %s", how_text(s->how));
-    if (s->prefix) tra_str_printf(&t, ", prefix = \"%s\"", s->prefix);
-    if (s->unique || s->unique_left)
-        tra_str_printf(&t, ", expect = \"%s\"", expectations[s->unique + 2 * s->unique_left]);
-    if (s->matched || s->matched_right)
-        tra_str_printf(&t, ", matched = %s", matches[s->matched + 2 * s->matched_right]);
-    if (s->nulls_match) tra_str_add(&t, ", nulls = match");
-    if (s->number) tra_str_printf(&t, ", number as `%s`", s->number);
-    if (tra_lookup_is_banded(l)) {
-        tra_str_add(&t, ", found by ranges of ");
-        tra_lookup_print_band(l, &t);
-    }
-    tra_str_add(&t, ")");
-    return tra_table_text(w->b->arena, &t);
-}
-
 /* ---- how large a join is ------------------------------------------------------------------------------------ */
 
 /* Divides the right table if it has so many rows that it should be. one_partner: of each key one right row at most
@@ -197,21 +156,11 @@ static tra_rows_kernel lookup_kernel(const tra_table_builder *w, const tra_looku
     bool loses = s->how == TRA_LOOKUP_INNER || s->how == TRA_LOOKUP_SEMI; /* left rows without partner */
     bool has_all = s->how == TRA_LOOKUP_LEFT || (s->matched && !w->op.where);
     bool exact = s->how == TRA_LOOKUP_KEEP || (once && has_all && !filters);
-    return (tra_rows_kernel){.text = join_text(w, s, l),
-                             .use = TRA_USE_JOIN,
-                             .columns = tra_lookup_out(l),
-                             .dtype = TRA_F64,
-                             .rows = once                         ? TRA_ROWS_SAME
-                                     : s->how == TRA_LOOKUP_INNER ? TRA_ROWS_PRODUCT
-                                                                  : TRA_ROWS_OUTER,
-                             .each = once || size->partners_most == INT64_MAX ? 0 : size->partners_most,
-                             .all = once ? 0 : size->rows_most,
-                             .counts = !exact,
-                             .share = share,
-                             .meets = s->nkeys > 0 && loses && !s->matched,
-                             .flops = TRA_LOOKUP_FLOPS,
-                             .ops = &tra_lookup_ops,
-                             .data = l};
+    tra_rows_kernel op = tra_rows_op(&tra_lookup_ops, l, tra_lookup_out(l));
+    op.rows = once ? TRA_ROWS_SAME : s->how == TRA_LOOKUP_INNER ? TRA_ROWS_PRODUCT : TRA_ROWS_OUTER;
+    op.each = once || size->partners_most == INT64_MAX ? 0 : size->partners_most, op.all = once ? 0 : size->rows_most;
+    op.counts = !exact, op.share = share, op.meets = s->nkeys > 0 && loses && !s->matched, op.flops = TRA_LOOKUP_FLOPS;
+    return op;
 }
 
 tra_lookup *tra_join_lookup(tra_table_builder *w, const tra_lookup_spec *s, const tra_ast *at) {
@@ -243,16 +192,16 @@ tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tr
     bool joins = s->nkeys > 0 || tra_lookup_condition(l);
     if (!once && joins && tra_table_slice_join(w, l, left, right, &size, parts, &slices)) {
         if (s->matched && !(left = all_matched(w, l, left, right))) return NULL;
-        return tra_table_join_slices(w, l, left, right, join_text(w, s, l), &size, &slices);
+        return tra_table_join_slices(w, l, left, right, &size, &slices);
     }
     if (parts) {
         tra_lookup_spec known = *s;
         known.unique = unique;
-        return tra_table_join_parts(w, &known, l, left, right, join_text(w, s, l), &d, &size);
+        return tra_table_join_parts(w, &known, l, left, right, &d, &size);
     }
     tra_cross_division x;
     if (tra_lookup_compared(s) == 0 && !once && s->how == TRA_LOOKUP_INNER && tra_table_divide_cross(left, right, &x))
-        return tra_table_cross_parts(w, l, left, right, join_text(w, s, l), &x);
+        return tra_table_cross_parts(w, l, left, right, &x);
     right = tra_table_one_block(w, right, 0);
     if (!right) return NULL;
     double share = once ? share_of_left(s) : tra_table_join_share(&size, &left->type, &right->type);

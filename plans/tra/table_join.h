@@ -25,8 +25,6 @@ const char *tra_join_column_names(const tra_table_builder *w, const tra_schema *
 /* Makes the join of w an as-of join: the times go behind the keys. within: NULL: there is none. False after a
  * diagnostic. */
 bool tra_join_asof(tra_table_builder *w, const tra_ast *asof, const tra_ast *within, int *lkey, int *rkey);
-/* "asof = t >= u, within = 5" of an as-of join, of others nothing. */
-void tra_join_asof_print(const tra_lookup_spec *s, tra_str *out);
 
 /* The join that s says; NULL after a diagnostic at `at`. */
 tra_lookup *tra_join_lookup(tra_table_builder *w, const tra_lookup_spec *s, const tra_ast *at);

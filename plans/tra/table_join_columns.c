@@ -65,11 +65,8 @@ void tra_join_split_conditions(tra_table_builder *w, const tra_ast *x, int *lkey
         rkey[w->op.lookup.nkeys++] = r;
         return;
     }
-    tra_ast *both = tra_new(w->b->arena, tra_ast);
-    *both = (tra_ast){.kind = TRA_AST_BINARY, .span = x->span, .name_span = x->span, .text = "&&", .nkids = 2};
-    both->kids = tra_news(w->b->arena, tra_ast *, 2);
-    both->kids[0] = (tra_ast *)*rest;
-    both->kids[1] = (tra_ast *)x;
+    tra_ast *kids[] = {(tra_ast *)*rest, (tra_ast *)x}, *both = NULL;
+    if (*rest) both = tra_table_ast(w->b->arena, TRA_AST_BINARY, "&&", x->span, 2, kids);
     *rest = *rest ? both : x;
 }
 
@@ -87,29 +84,23 @@ bool tra_join_rename_clashes(tra_table_builder *w) {
     tra_lookup_spec *s = &w->op.lookup;
     const tra_schema *r = s->right;
     const char *name = operand_name(w, RIGHT);
-    tra_ast *project = tra_new(b->arena, tra_ast);
+    tra_ast **kids = tra_news(b->arena, tra_ast *, r->n + 1);
     bool any = false;
-    *project = (tra_ast){.kind = TRA_AST_CALL, .span = w->call->span, .name_span = w->call->span, .text = "project"};
-    project->kids = tra_news(b->arena, tra_ast *, r->n + 1);
-    project->kids[project->nkids++] = w->call->kids[RIGHT];
+    kids[0] = w->call->kids[RIGHT];
     for (int i = 0; i < r->n; i++) {
         tra_ast *column = tra_table_name_ast(b->arena, r->v[i].name, w->call->span);
         bool clash = tra_schema_find(s->left, r->v[i].name) >= 0 && !is_one_key(s, i);
         any = any || clash;
         if (clash) {
-            tra_ast *named = tra_new(b->arena, tra_ast);
-            *named = *column;
-            named->kind = TRA_AST_NAMED;
-            named->text = tra_arena_printf(b->arena, "%s_%s", name ? name : "r", r->v[i].name);
-            named->nkids = 1;
-            named->kids = tra_new(b->arena, tra_ast *);
-            named->kids[0] = column;
-            column = named;
+            const char *text = tra_arena_printf(b->arena, "%s_%s", name ? name : "r", r->v[i].name);
+            column = tra_table_ast(b->arena, TRA_AST_NAMED, text, w->call->span, 1, &column);
+            column->quoted = true;
         }
-        project->kids[project->nkids++] = column;
+        kids[1 + i] = column;
     }
     if (!any) return true;
-    tra_table_builder one = {.b = b, .call = project, .in = w->right, .op.op = TRA_TABLE_PROJECT};
+    tra_table_builder one = {.b = b, .in = w->right, .op.op = TRA_TABLE_PROJECT};
+    one.call = tra_table_ast(b->arena, TRA_AST_CALL, "project", w->call->span, r->n + 1, kids);
     w->right = tra_table_built(&one);
     if (w->right) s->right = w->right->type.columns;
     return w->right != NULL;

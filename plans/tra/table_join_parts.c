@@ -15,8 +15,6 @@ static tra_node *keys_and_columns(tra_table_builder *w, tra_node *in, int nkeys,
     const tra_schema *s = in->type.columns;
     const char **names = tra_news(a, const char *, nkeys + n);
     const tra_colexpr **x = tra_news(a, const tra_colexpr *, nkeys + n);
-    tra_str text = {0};
-    tra_str_add(&text, "keys ");
     for (int i = 0; i < nkeys + n; i++) {
         bool is_key = i < nkeys;
         int c = is_key ? named[i] : column[i - nkeys];
@@ -24,41 +22,21 @@ static tra_node *keys_and_columns(tra_table_builder *w, tra_node *in, int nkeys,
         for (int j = 0; j < i && j < nkeys; j++)
             if (strcmp(names[i], names[j]) == 0) names[i] = tra_arena_printf(a, "%d. %s", i, names[i]);
         x[i] = is_key ? key[i] : tra_colexpr_column(a, s, c);
-        tra_str_add(&text, i == 0 ? "" : i == nkeys ? "; columns " : ", ");
-        tra_colexpr_print(x[i], s, &text);
-        tra_str_printf(&text, " %s", tra_coltype_name(x[i]->type));
-        if (x[i]->dict) tra_str_printf(&text, " of %" PRId64, x[i]->dict->n);
     }
     tra_rowwise *r = tra_rowwise_new(a, s);
     tra_rowwise_project(r, nkeys + n, names, x);
-    return tra_table_kernel(w, in, NULL, 0, 0,
-                            &(tra_rows_kernel){.text = tra_table_text(a, &text),
-                                               .use = TRA_USE_MAP,
-                                               .columns = tra_rowwise_out(r),
-                                               .dtype = TRA_F64,
-                                               .rows = TRA_ROWS_SAME,
-                                               .share = 1,
-                                               .flops = 1 + nkeys,
-                                               .ops = &tra_rowwise_ops,
-                                               .data = r});
+    tra_rows_kernel op = tra_rows_op(&tra_rowwise_ops, r, tra_rowwise_out(r));
+    op.flops = 1 + nkeys;
+    return tra_table_kernel(w, in, NULL, 0, 0, &op);
 }
 
 /* What messages call the right table. */
 static const char *right_name(const tra_lookup_spec *s) { return s->name[1] ? s->name[1] : "right"; }
 
-/* What a sort does with rows of equal keys, for the text of kernels. */
-static const char *keep_text(tra_arrange_keep keep) {
-    return keep == TRA_ARRANGE_UNIQUE ? ", each once" : keep == TRA_ARRANGE_FIRST ? ", first of each" : "";
-}
-
 /* Which rows a sort leaves out: those that match nothing because a key is NULL, or a time is. */
 static void drop_nulls(const tra_lookup_spec *l, tra_arrange *x) {
     x->matching = !l->nulls_match || l->asof;
     x->free = l->nulls_match ? l->nkeys : 0;
-}
-
-static const char *nulls_text(const tra_arrange *x) {
-    return !x->matching ? "" : x->free ? ", no NULL at the end" : ", no NULLs";
 }
 
 /* Sorts the blocks of the right table, whose columns are the keys and what the join needs besides. The result has the
@@ -83,10 +61,7 @@ static tra_node *sort_right(tra_table_builder *w, const tra_lookup_spec *l, tra_
     x.number = -1;
     x.what = "a key of the join";
     x.name = right_name(l);
-    /* the text says where the number stands, since sorts of left tables have it last */
-    const char *text = tra_arena_printf(a, "sort(%s)%s%s, numbered%s", tra_table_list_text(a, s, n, NULL, NULL),
-                                        nulls_text(&x), keep_text(keep), s->n > n ? " after the keys" : "");
-    return tra_table_sort_blocks(w, rows, &x, text);
+    return tra_table_sort_blocks(w, rows, &x);
 }
 
 /* Sorts the parts of the right table, which have the columns of its sorted blocks. */
@@ -101,16 +76,14 @@ static tra_node *sort_parts(tra_table_builder *w, const tra_lookup_spec *l, tra_
     x.number = n;
     x.what = "a key of the join";
     x.name = right_name(l);
-    const char *keys = tra_table_list_text(a, s, n, NULL, NULL);
-    return tra_table_sort_blocks(w, parts, &x, tra_arena_printf(a, "sort(%s)%s", keys, keep_text(keep)));
+    return tra_table_sort_blocks(w, parts, &x);
 }
 
 /* Joins sorted slices with the sorted parts of the right table: for each partner of a left row the number of the row,
  * and the nwanted columns that follow the number in the part. one: only the first partner, or the one of an as-of join.
- * text: by which keys. */
+ */
 static tra_node *merge_join(tra_table_builder *w, tra_node *left, tra_node *right, const tra_lookup_spec *s,
-                            int nwanted, bool one, const tra_colexpr *where, const tra_join_size *size,
-                            const char *text) {
+                            int nwanted, bool one, const tra_colexpr *where, const tra_join_size *size) {
     tra_arena *a = w->b->arena;
     if (!left || !right) return NULL;
     const tra_schema *l = left->type.columns, *r = right->type.columns;
@@ -124,28 +97,19 @@ static tra_node *merge_join(tra_table_builder *w, tra_node *left, tra_node *righ
     for (int c = 0; c < nwanted; c++) v[1 + c] = r->v[m->from + c];
     v[0].name = tra_table_free_name(a, r, "row");
     *out = (tra_schema){1 + nwanted, v};
-    return tra_table_kernel(
-        w, left, right, 1, 0,
-        &(tra_rows_kernel){.text = tra_arena_printf(a, "%smatches by %s", one && !s->asof ? "first " : "", text),
-                           .use = TRA_USE_JOIN,
-                           .columns = out,
-                           .dtype = TRA_F64,
-                           .rows = one ? TRA_ROWS_SAME : TRA_ROWS_PRODUCT,
-                           .each = one || size->partners_most == INT64_MAX ? 0 : size->partners_most,
-                           .all = one ? 0 : size->rows_most,
-                           .counts = true,
-                           .share = one ? 1 : tra_table_join_share(size, &left->type, &right->type),
-                           .divides = one && !where,
-                           .flops = TRA_LOOKUP_FLOPS,
-                           .ops = &tra_merge_join_ops,
-                           .data = m});
+    tra_rows_kernel op = tra_rows_op(&tra_merge_join_ops, m, out);
+    op.rows = one ? TRA_ROWS_SAME : TRA_ROWS_PRODUCT;
+    op.each = one || size->partners_most == INT64_MAX ? 0 : size->partners_most, op.all = one ? 0 : size->rows_most;
+    op.counts = true, op.share = one ? 1 : tra_table_join_share(size, &left->type, &right->type);
+    op.divides = one && !where, op.flops = TRA_LOOKUP_FLOPS;
+    return tra_table_kernel(w, left, right, 1, 0, &op);
 }
 
 /* The same by an index of each part, which finds ranges (lib/table/band.h): NULL with *fits false, if the condition has
  * none. */
 static tra_node *index_join(tra_table_builder *w, tra_node *left, tra_node *right, const tra_lookup_spec *s,
                             int nwanted, bool filters, const tra_colexpr *where, const tra_join_size *size,
-                            const char *text, bool *fits) {
+                            bool *fits) {
     tra_arena *a = w->b->arena;
     tra_lookup *own;
     const tra_schema *l = left->type.columns, *r = right->type.columns;
@@ -156,23 +120,12 @@ static tra_node *index_join(tra_table_builder *w, tra_node *left, tra_node *righ
     *fits = where && !s->asof && tra_lookup_new(a, &by, &own, NULL) == TRA_OK;
     if (*fits) tra_lookup_where(own, where);
     if (!*fits || !(*fits = tra_lookup_is_banded(own))) return NULL;
-    tra_str t = {0};
-    tra_str_printf(&t, "%smatches by %s, found by ranges of ", filters ? "first " : "", text);
-    tra_lookup_print_band(own, &t);
-    tra_node *n = tra_table_kernel(
-        w, left, right, s->nkeys ? 1 : -1, s->nkeys ? 0 : -1,
-        &(tra_rows_kernel){.text = tra_table_text(a, &t),
-                           .use = TRA_USE_JOIN,
-                           .columns = tra_lookup_out(own),
-                           .dtype = TRA_F64,
-                           .rows = filters ? TRA_ROWS_SAME : TRA_ROWS_PRODUCT,
-                           .each = filters || size->partners_most == INT64_MAX ? 0 : size->partners_most,
-                           .all = filters ? 0 : size->rows_most,
-                           .counts = true,
-                           .share = filters ? 1 : tra_table_join_share(size, &left->type, &right->type),
-                           .flops = TRA_LOOKUP_FLOPS,
-                           .ops = &tra_lookup_ops,
-                           .data = own});
+    tra_rows_kernel op = tra_rows_op(&tra_lookup_ops, own, tra_lookup_out(own));
+    op.rows = filters ? TRA_ROWS_SAME : TRA_ROWS_PRODUCT;
+    op.each = filters || size->partners_most == INT64_MAX ? 0 : size->partners_most;
+    op.all = filters ? 0 : size->rows_most, op.counts = true;
+    op.share = filters ? 1 : tra_table_join_share(size, &left->type, &right->type), op.flops = TRA_LOOKUP_FLOPS;
+    tra_node *n = tra_table_kernel(w, left, right, s->nkeys ? 1 : -1, s->nkeys ? 0 : -1, &op);
     if (!n) return NULL;
     const char **names = tra_news(a, const char *, nwanted + 1);
     const tra_colexpr **x = tra_news(a, const tra_colexpr *, nwanted + 1);
@@ -188,7 +141,7 @@ static tra_node *index_join(tra_table_builder *w, tra_node *left, tra_node *righ
 
 /* Puts what was found for the rows of each left block beside them, as the kind of join asks. right: the right table. */
 static tra_node *place_found(tra_table_builder *w, const tra_lookup *l, const tra_lookup_spec *s, tra_node *left,
-                             tra_node *found, const tra_node *right, int64_t rows_most, const char *text) {
+                             tra_node *found, const tra_node *right, int64_t rows_most) {
     static const tra_place_how hows[] = {[TRA_LOOKUP_INNER] = TRA_PLACE_INNER,
                                          [TRA_LOOKUP_LEFT] = TRA_PLACE_LEFT,
                                          [TRA_LOOKUP_SEMI] = TRA_PLACE_SEMI,
@@ -205,21 +158,11 @@ static tra_node *place_found(tra_table_builder *w, const tra_lookup *l, const tr
     p->rows = rows;
     p->matched = s->matched;
     p->name = s->name[0] ? s->name[0] : "left";
-    tra_node *n =
-        tra_table_kernel(w, left, found, 0, 0,
-                         &(tra_rows_kernel){.text = text,
-                                            .use = TRA_USE_JOIN,
-                                            .columns = out,
-                                            .dtype = TRA_F64,
-                                            .rows = once ? TRA_ROWS_SAME : TRA_ROWS_RIGHT,
-                                            .most = s->how == TRA_LOOKUP_LEFT ? tra_add_most(rows, more) : more,
-                                            .all = once ? 0 : rows_most,
-                                            .counts = !has_all,
-                                            .share = filters ? TRA_SHARE_ASSUMED : 1,
-                                            .divides = once,
-                                            .flops = 10,
-                                            .ops = &tra_place_ops,
-                                            .data = p});
+    tra_rows_kernel op = tra_rows_op(&tra_place_ops, p, out);
+    op.rows = once ? TRA_ROWS_SAME : TRA_ROWS_RIGHT;
+    op.most = s->how == TRA_LOOKUP_LEFT ? tra_add_most(rows, more) : more, op.all = once ? 0 : rows_most;
+    op.counts = !has_all, op.share = filters ? TRA_SHARE_ASSUMED : 1, op.divides = once, op.flops = 10;
+    tra_node *n = tra_table_kernel(w, left, found, 0, 0, &op);
     if (n && keeps) n->rows = left->rows;
     if (n) n->partners = right;
     return n;
@@ -239,8 +182,7 @@ static tra_node *sort_left(tra_table_builder *w, const tra_lookup_spec *s, const
     drop_nulls(s, &x);
     x.number = -1;
     x.what = "a key of the join";
-    const char *text = tra_table_list_text(a, in, n, NULL, NULL);
-    return tra_table_sort_blocks(w, keys, &x, tra_arena_printf(a, "sort(%s)%s, numbered", text, nulls_text(&x)));
+    return tra_table_sort_blocks(w, keys, &x);
 }
 
 /* ---- further conditions ------------------------------------------------------------------------------------- */
@@ -278,7 +220,7 @@ static const tra_colexpr *over_slice_and_part(tra_arena *a, const tra_lookup *l,
 /* ---- the join ----------------------------------------------------------------------------------------------- */
 
 tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
-                               tra_node *right, const char *text, const tra_division *d, const tra_join_size *size) {
+                               tra_node *right, const tra_division *d, const tra_join_size *size) {
     tra_arena *a = w->b->arena;
     const tra_colexpr *where = tra_lookup_condition(l);
     bool found_or_not = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI || s->how == TRA_LOOKUP_KEEP;
@@ -299,9 +241,7 @@ tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, c
     tra_node *rows = keys_and_columns(w, right, n, tra_lookup_right_keys(l), s->rkey, nwanted + nright, wanted);
     tra_node *blocks = sort_right(w, s, tra_table_make_runs(w, rows, d), keep);
     if (!blocks) return NULL;
-    const char *keys = tra_table_list_text(a, blocks->type.columns, n, NULL, NULL);
-    tra_part_keys by = {n, tra_table_counting(a, n, n), NULL, keys};
-    if (!one_partner) by.n++, by.text = tra_arena_printf(a, "%s, numbered", keys);
+    tra_part_keys by = {n + !one_partner, tra_table_counting(a, n, n), NULL};
     tra_node *ranges = tra_table_part_ranges(w, blocks, &by, d);
     const tra_asof *asof = s->asof;
     tra_slice_ends own = {.before = asof && asof->way != TRA_ASOF_AFTER, .after = asof && asof->way != TRA_ASOF_BEFORE};
@@ -313,8 +253,7 @@ tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, c
     /* the left table, sorted and cut at the same ranges */
     tra_node *sorted = sort_left(w, s, l, left, nmore, more);
     if (!sorted) return NULL;
-    const char *left_keys = tra_table_list_text(a, sorted->type.columns, n, NULL, NULL);
-    tra_part_keys compared = {n, by.column, NULL, left_keys};
+    tra_part_keys compared = {n, by.column, NULL};
     bool below = asof && (asof->way == TRA_ASOF_AFTER) != asof->strict; /* which part rows equal to its end belong to */
     tra_slice_ends ends = {.closed = asof ? below : !one_partner, .open = below};
     tra_node *slices = tra_table_slice_blocks(w, sorted, ranges, &compared, ends, d);
@@ -323,14 +262,13 @@ tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, c
     /* partners, for the left blocks */
     const tra_colexpr *on =
         over_slice_and_part(a, l, slices->type.columns, parts->type.columns, nmore, more, nright, more_right);
-    const char *how = where || asof ? tra_arena_printf(a, "%s where %s", left_keys, text) : left_keys;
     bool fits;
-    tra_node *found = index_join(w, slices, parts, s, nwanted, found_or_not, on, size, how, &fits);
-    if (!fits) found = merge_join(w, slices, parts, s, nwanted, s->unique || asof || found_or_not, on, size, how);
+    tra_node *found = index_join(w, slices, parts, s, nwanted, found_or_not, on, size, &fits);
+    if (!fits) found = merge_join(w, slices, parts, s, nwanted, s->unique || asof || found_or_not, on, size);
     int64_t partners = one_partner || asof ? 1
                        : found_or_not      ? tra_min64(d->parts, size->partners_most) /* one of each part */
                                            : size->partners_most;
     int64_t most = partners == INT64_MAX ? 0 : tra_mul_most(left->type.cat->bound.v[0], partners);
     found = tra_table_concat(w, found, 1, most);
-    return place_found(w, l, s, left, found, right, size->rows_most, text);
+    return place_found(w, l, s, left, found, right, size->rows_most);
 }

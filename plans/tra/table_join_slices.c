@@ -11,13 +11,13 @@
 #include <math.h>
 
 enum {
-    SLICED = 4 * TRA_TABLE_BLOCK_ROWS, /* pairs of a block that are not too many, */
-    PARTED = 4 * SLICED,               /* or where the right table is in parts: each meets all rows of the block */
+    SLICED = 4 * TRA_TABLE_BLOCK_ROWS,    /* pairs of a block that are not too many, */
+    PARTED = 4 * SLICED,                  /* or where the right table is in parts: each meets all rows of the block */
     UNSLICED = 64 * TRA_TABLE_BLOCK_ROWS, /* or where so few are expected that only the bound is large */
-    WHOLE = 1 << 21,                   /* rows of the right table, which a slice meets as a whole */
-    LEAST = 1 << 8,                    /* slices of all left blocks together, unless the bound needs fewer; */
-    MOST = 1 << 10,                    /* and no more */
-    SPARE = 64                         /* how many times the expected pairs there is room for, at least */
+    WHOLE = 1 << 21,                      /* rows of the right table, which a slice meets as a whole */
+    LEAST = 1 << 8,                       /* slices of all left blocks together, unless the bound needs fewer; */
+    MOST = 1 << 10,                       /* and no more */
+    SPARE = 64                            /* how many times the expected pairs there is room for, at least */
 };
 
 /* The pairs of a block for which it need not be cut. Where memory is wide, room for a bound that is hardly ever reached
@@ -57,24 +57,15 @@ static double share_of(const tra_node *n) {
 
 /* The rows of each left block, and the number of the pairs that come before those of each row. */
 static tra_node *count_before(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
-                              const char *text, const tra_join_slices *x) {
+                              const tra_join_slices *x) {
     tra_arena *a = w->b->arena;
     const tra_schema *s = left->type.columns;
     tra_pairs_before *p = tra_new(a, tra_pairs_before);
     *p = (tra_pairs_before){l, s, right->type.columns, NULL, tra_mul_most(x->rows, x->n)};
     p->out = tra_table_subschema(a, s, s->n, tra_table_counting(a, s->n, -1), true);
-    return tra_table_kernel(
-        w, left, right, -1, -1,
-        &(tra_rows_kernel){.text = tra_arena_printf(a, "pairs before, at most %" PRId64 ", of %s", p->most, text),
-                           .use = TRA_USE_JOIN,
-                           .columns = p->out,
-                           .dtype = TRA_F64,
-                           .rows = TRA_ROWS_SAME,
-                           .share = 1,
-                           .divides = true,
-                           .flops = TRA_LOOKUP_FLOPS,
-                           .ops = &tra_pairs_before_ops,
-                           .data = p});
+    tra_rows_kernel op = tra_rows_op(&tra_pairs_before_ops, p, p->out);
+    op.divides = true, op.flops = TRA_LOOKUP_FLOPS;
+    return tra_table_kernel(w, left, right, -1, -1, &op);
 }
 
 /* The slices of each block, with keys <b * slices + s>, without that number. */
@@ -85,46 +76,24 @@ static tra_node *cut(tra_table_builder *w, tra_node *before, const tra_schema *s
     tra_node *at = tra_positions(w->b, w->call->span, x->n, 1);
     const int64_t n[] = {before->type.cat->n, x->n};
     if (!at) return NULL;
-    tra_node *slices =
-        tra_table_kernel(w, before, at, -1, -1,
-                         &(tra_rows_kernel){.text = tra_arena_printf(a, "rows of %" PRId64 " pairs", x->rows),
-                                            .use = TRA_USE_JOIN,
-                                            .columns = cut->in,
-                                            .dtype = TRA_F64,
-                                            .rows = TRA_ROWS_SAME,
-                                            .counts = true,
-                                            .share = 1 / (double)x->n,
-                                            .divides = true,
-                                            .flops = 1 / (double)x->n,
-                                            .ops = &tra_number_slice_ops,
-                                            .data = cut});
+    tra_rows_kernel op = tra_rows_op(&tra_number_slice_ops, cut, cut->in);
+    op.counts = true, op.share = 1 / (double)x->n, op.divides = true, op.flops = 1 / (double)x->n;
+    tra_node *slices = tra_table_kernel(w, before, at, -1, -1, &op);
     if (!slices || !(slices = tra_table_one_key(w, slices, 2, n))) return NULL;
-    const char **names = tra_news(a, const char *, s->n + 1);
-    const tra_colexpr **columns = tra_news(a, const tra_colexpr *, s->n + 1);
-    for (int c = 0; c < s->n; c++) names[c] = s->v[c].name, columns[c] = tra_colexpr_column(a, cut->in, c);
-    return tra_table_columns(w, slices, s->n, names, columns);
+    return tra_table_pick(w, slices, s->n, tra_table_counting(a, s->n, 0));
 }
 
 tra_node *tra_table_join_slices(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
-                                const char *text, const tra_join_size *size, const tra_join_slices *x) {
+                                const tra_join_size *size, const tra_join_slices *x) {
     const tra_schema *s = left->type.columns;
     if (!(right = tra_table_one_block(w, right, 0))) return NULL;
-    tra_node *slices = count_before(w, l, left, right, text, x);
+    tra_node *slices = count_before(w, l, left, right, x);
     if (!slices || !(slices = cut(w, slices, s, x))) return NULL;
     double all = (double)x->most * (double)slices->type.cat->n, of_them = fmin(share_of(slices), share_of(right));
-    tra_node *n = tra_table_kernel(w, slices, right, -1, -1,
-                                   &(tra_rows_kernel){.text = text,
-                                                      .use = TRA_USE_JOIN,
-                                                      .columns = tra_lookup_out(l),
-                                                      .dtype = TRA_F64,
-                                                      .rows = TRA_ROWS_PAIRS,
-                                                      .most = x->most,
-                                                      .all = size->rows_most,
-                                                      .counts = true,
-                                                      .share = fmin(1, size->rows_expected / all) / fmax(of_them, 1e-9),
-                                                      .flops = TRA_LOOKUP_FLOPS,
-                                                      .ops = &tra_lookup_ops,
-                                                      .data = l});
+    tra_rows_kernel op = tra_rows_op(&tra_lookup_ops, l, tra_lookup_out(l));
+    op.rows = TRA_ROWS_PAIRS, op.most = x->most, op.all = size->rows_most, op.counts = true;
+    op.share = fmin(1, size->rows_expected / all) / fmax(of_them, 1e-9), op.flops = TRA_LOOKUP_FLOPS;
+    tra_node *n = tra_table_kernel(w, slices, right, -1, -1, &op);
     if (n) n->rows = tra_table_own_rows(w->b, n);
     return n;
 }

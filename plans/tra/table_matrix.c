@@ -72,12 +72,7 @@ static bool add_numbers(tra_table_builder *w, const tra_ast *list, const tra_ast
 /* A node of the tree with up to two children. */
 static tra_ast *tree(const tra_table_builder *w, tra_ast_kind kind, const char *text, const tra_ast *at,
                      const tra_ast *l, const tra_ast *r) {
-    tra_ast *x = tra_new(w->b->arena, tra_ast);
-    *x = (tra_ast){.kind = kind, .text = text, .span = at->span, .name_span = at->span, .nkids = !!l + !!r};
-    x->kids = tra_news(w->b->arena, tra_ast *, 2);
-    if (l) x->kids[0] = (tra_ast *)l;
-    if (r) x->kids[1] = (tra_ast *)r;
-    return x;
+    return tra_table_ast(w->b->arena, kind, text, at->span, !!l + !!r, (tra_ast *[]){(tra_ast *)l, (tra_ast *)r});
 }
 
 /* A label as the language writes it. */

@@ -12,21 +12,24 @@ const char *tra_table_text(tra_arena *a, tra_str *s) {
     return text;
 }
 
-const char *tra_table_list_text(tra_arena *a, const tra_schema *s, int n, const int *column, const bool *desc) {
-    tra_str text = {0};
-    tra_str_add(&text, "[");
-    for (int i = 0; i < n; i++) {
-        if (i) tra_str_add(&text, ", ");
-        tra_name_print(s->v[column ? column[i] : i].name, &text);
-        if (desc && desc[i]) tra_str_add(&text, " desc");
-    }
-    tra_str_add(&text, "]");
-    return tra_table_text(a, &text);
+tra_ast *tra_table_ast(tra_arena *a, tra_ast_kind kind, const char *text, tra_span span, int n, tra_ast *const *kids) {
+    tra_ast *x = tra_new(a, tra_ast);
+    *x = (tra_ast){.kind = kind, .span = span, .name_span = span, .text = text, .nkids = n};
+    x->kids = tra_news(a, tra_ast *, n + 1);
+    if (n > 0) memcpy(x->kids, kids, (size_t)n * sizeof *kids);
+    return x;
+}
+
+tra_ast *tra_table_ast_copy(tra_arena *a, const tra_ast *x) {
+    tra_ast *y = tra_table_ast(a, x->kind, x->text, x->span, x->nkids, x->kids), **kids = y->kids;
+    *y = *x;
+    y->kids = kids;
+    return y;
 }
 
 tra_ast *tra_table_name_ast(tra_arena *a, const char *name, tra_span span) {
-    tra_ast *x = tra_new(a, tra_ast);
-    *x = (tra_ast){.kind = TRA_AST_NAME, .span = span, .name_span = span, .text = name, .quoted = true};
+    tra_ast *x = tra_table_ast(a, TRA_AST_NAME, name, span, 0, NULL);
+    x->quoted = true;
     return x;
 }
 
@@ -35,13 +38,19 @@ const char *tra_table_free_name(tra_arena *a, const tra_schema *s, const char *n
     return name;
 }
 
-const tra_schema *tra_table_subschema(tra_arena *a, const tra_schema *s, int n, const int *column, bool numbered) {
+const tra_schema *tra_table_schema(tra_arena *a, const tra_schema *s, int n, const int *column, int nmore,
+                                   const tra_column *more) {
     tra_schema *out = tra_new(a, tra_schema);
-    tra_column *v = tra_news(a, tra_column, n + 1);
-    for (int i = 0; i < n; i++) v[i] = s->v[column[i]];
-    if (numbered) v[n] = (tra_column){.name = tra_table_free_name(a, s, "row"), .type = TRA_COL_I64};
-    *out = (tra_schema){n + numbered, v};
+    tra_column *v = tra_news(a, tra_column, n + nmore + 1);
+    for (int i = 0; i < n; i++) v[i] = s->v[column ? column[i] : i];
+    for (int i = 0; i < nmore; i++) v[n + i] = more[i];
+    *out = (tra_schema){n + nmore, v};
     return out;
+}
+
+const tra_schema *tra_table_subschema(tra_arena *a, const tra_schema *s, int n, const int *column, bool numbered) {
+    const tra_column row = {.name = numbered ? tra_table_free_name(a, s, "row") : NULL, .type = TRA_COL_I64};
+    return tra_table_schema(a, s, n, column, numbered, &row);
 }
 
 int *tra_table_counting(tra_arena *a, int n, int last) {
@@ -102,7 +111,9 @@ const tra_node *const *tra_table_own_rows(tra_build *b, const tra_node *n) {
 tra_node *tra_table_kernel(tra_table_builder *w, tra_node *left, tra_node *right, int lkey, int rkey,
                            const tra_rows_kernel *k) {
     if (!left) return NULL;
-    tra_node fields = {.in = {left, right}, .kernel = tra_kernel_of_rows(w->b->arena, k)};
+    tra_rows_kernel op = *k;
+    op.use = right ? TRA_USE_JOIN : TRA_USE_MAP;
+    tra_node fields = {.in = {left, right}, .kernel = tra_rows_kernel_of(w->b->arena, &op)};
     if (right && lkey >= 0) fields.joinl = (tra_dims){1, {lkey}}, fields.joinr = (tra_dims){1, {rkey}};
     tra_node *n = tra_build_made(w->b, right ? TRA_OP_JOIN : TRA_OP_TRANSFORM, w->call->span, &fields);
     if (n) n->rows = n->type.bounded ? tra_table_own_rows(w->b, n) : NULL;
@@ -127,7 +138,7 @@ static double operations(const tra_rowwise *r) {
     return n;
 }
 
-tra_node *tra_table_rowwise(tra_table_builder *w, const tra_rowwise *r, const char *text, bool counts, double share) {
+tra_node *tra_table_rowwise(tra_table_builder *w, const tra_rowwise *r, const char *label, bool counts, double share) {
     tra_dims rows;
     tra_node *numbers = NULL; /* the number of the first row of each block; all of them are known before the run */
     bool numbered = tra_rowwise_uses_row(r), matrix = tra_rowwise_is_matrix(r, NULL);
@@ -136,18 +147,10 @@ tra_node *tra_table_rowwise(tra_table_builder *w, const tra_rowwise *r, const ch
         numbers = tra_positions(w->b, w->call->span, rows.v[0], w->in->type.cat->bound.v[0]);
         if (!numbers) return NULL;
     }
-    tra_node *n = tra_table_kernel(w, w->in, numbers, 0, 0,
-                                   &(tra_rows_kernel){.text = text,
-                                                      .use = numbered ? TRA_USE_JOIN : TRA_USE_MAP,
-                                                      .columns = matrix ? NULL : tra_rowwise_out(r),
-                                                      .dtype = matrix ? w->op.dtype : TRA_F64,
-                                                      .width = matrix ? w->op.nterms : 0,
-                                                      .rows = TRA_ROWS_SAME,
-                                                      .counts = counts,
-                                                      .share = share,
-                                                      .flops = operations(r),
-                                                      .ops = &tra_rowwise_ops,
-                                                      .data = r});
+    tra_rows_kernel op = tra_rows_op(&tra_rowwise_ops, r, matrix ? NULL : tra_rowwise_out(r));
+    op.dtype = matrix ? w->op.dtype : TRA_F64, op.width = matrix ? w->op.nterms : 0, op.counts = counts;
+    op.share = share, op.flops = operations(r), op.label = label;
+    tra_node *n = tra_table_kernel(w, w->in, numbers, 0, 0, &op);
     if (n) n->rows = counts && w->op.op == TRA_TABLE_SELECT ? tra_table_own_rows(w->b, n) : w->in->rows;
     return n;
 }
@@ -156,10 +159,18 @@ tra_node *tra_table_columns(const tra_table_builder *w, tra_node *in, int n, con
                             const tra_colexpr *const *x) {
     tra_table_builder project = {.b = w->b, .call = w->call, .in = in, .op.op = TRA_TABLE_PROJECT};
     tra_rowwise *r = tra_rowwise_new(w->b->arena, in->type.columns);
-    tra_str text = {0};
     tra_rowwise_project(r, n, names, x);
-    tra_rowwise_print(r, &text);
-    return tra_table_rowwise(&project, r, tra_table_text(w->b->arena, &text), false, 1);
+    return tra_table_rowwise(&project, r, NULL, false, 1);
+}
+
+tra_node *tra_table_pick(const tra_table_builder *w, tra_node *in, int n, const int *column) {
+    const char **names = tra_news(w->b->arena, const char *, n + 1);
+    const tra_colexpr **x = tra_news(w->b->arena, const tra_colexpr *, n + 1);
+    for (int i = 0; i < n; i++) {
+        names[i] = in->type.columns->v[column[i]].name;
+        x[i] = tra_colexpr_column(w->b->arena, in->type.columns, column[i]);
+    }
+    return tra_table_columns(w, in, n, names, x);
 }
 
 tra_node *tra_table_concat(tra_table_builder *w, tra_node *pieces, int keydim, int64_t most) {

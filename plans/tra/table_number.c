@@ -8,15 +8,6 @@
 
 #include <string.h>
 
-/* A copy of the node of the tree, whose list of children may be changed. */
-static tra_ast *copy_of(const tra_table_builder *w, const tra_ast *x) {
-    tra_ast *y = tra_new(w->b->arena, tra_ast);
-    *y = *x;
-    y->kids = tra_news(w->b->arena, tra_ast *, x->nkids + 1);
-    for (int i = 0; i < x->nkids; i++) y->kids[i] = x->kids[i];
-    return y;
-}
-
 /* The operand with the keys of a number(..) call as further columns, which are its last ones and have these names. */
 static tra_node *with_keys(const tra_table_builder *w, const tra_ast *call, const char **key) {
     const tra_schema *s = w->in->type.columns;
@@ -25,10 +16,8 @@ static tra_node *with_keys(const tra_table_builder *w, const tra_ast *call, cons
     for (int i = 0; i < s->n; i++)
         if (!tra_table_add_term(&one, tra_table_name_ast(w->b->arena, s->v[i].name, call->span))) return NULL;
     for (int k = 0; k < call->nkids; k++) {
-        tra_ast *x = copy_of(w, tra_table_name_ast(w->b->arena, key[k], call->span));
-        x->kind = TRA_AST_NAMED;
-        x->nkids = 1;
-        x->kids[0] = call->kids[k];
+        tra_ast *x = tra_table_ast(w->b->arena, TRA_AST_NAMED, key[k], call->span, 1, &call->kids[k]);
+        x->quoted = true;
         if (!tra_table_add_term(&one, x)) return NULL;
     }
     return tra_table_project(&one);
@@ -37,15 +26,11 @@ static tra_node *with_keys(const tra_table_builder *w, const tra_ast *call, cons
 /* The groups by these columns: group(keyed, [key...]). */
 static tra_node *groups_of(const tra_table_builder *w, tra_node *keyed, const tra_ast *call, const char **key) {
     tra_table_builder one = {.b = w->b, .in = keyed, .op.op = TRA_TABLE_GROUP};
-    tra_ast *list = copy_of(w, call), *group = tra_new(w->b->arena, tra_ast);
-    list->kind = TRA_AST_LIST;
-    for (int k = 0; k < call->nkids; k++) list->kids[k] = tra_table_name_ast(w->b->arena, key[k], call->span);
-    *group = *call;
-    group->text = "group";
-    group->nkids = 2;
-    group->kids = tra_news(w->b->arena, tra_ast *, 2);
-    group->kids[0] = tra_table_name_ast(w->b->arena, "", call->span);
-    group->kids[1] = list;
+    tra_arena *a = w->b->arena;
+    tra_ast *list = tra_table_ast(a, TRA_AST_LIST, NULL, call->span, call->nkids, call->kids);
+    for (int k = 0; k < call->nkids; k++) list->kids[k] = tra_table_name_ast(a, key[k], call->span);
+    tra_ast *kids[] = {tra_table_name_ast(a, "", call->span), list};
+    tra_ast *group = tra_table_ast(a, TRA_AST_CALL, "group", call->span, 2, kids);
     one.call = group;
     return tra_table_group(&one);
 }
@@ -76,14 +61,14 @@ static tra_ast *replace_calls(tra_table_builder *w, const tra_ast *x, int *n) {
         const char *name = tra_arena_printf(w->b->arena, "number %d", (*n)++);
         return add_number(w, x, name) ? tra_table_name_ast(w->b->arena, name, x->span) : NULL;
     }
-    tra_ast *y = copy_of(w, x);
+    tra_ast *y = tra_table_ast_copy(w->b->arena, x);
     for (int i = 0; i < x->nkids; i++)
         if (!(y->kids[i] = replace_calls(w, x->kids[i], n))) return NULL;
     return y;
 }
 
 bool tra_table_build_numbers(tra_table_builder *w) {
-    tra_ast *call = copy_of(w, w->call);
+    tra_ast *call = tra_table_ast_copy(w->b->arena, w->call);
     int n = 0;
     if (!w->own_columns) w->own_columns = w->in->type.columns->n;
     for (int i = 1; i < call->nkids; i++)
@@ -97,7 +82,8 @@ bool tra_table_build_numbers(tra_table_builder *w) {
 /* Replaces each key that is computed by the name of a column that it adds to w->in. */
 static bool build_keys(tra_table_builder *w) {
     const tra_ast *list = w->call->nkids == 2 && w->call->kids[1]->kind == TRA_AST_LIST ? w->call->kids[1] : NULL;
-    tra_ast *keys = list ? copy_of(w, list) : NULL, *call = copy_of(w, w->call), *computed = copy_of(w, w->call);
+    tra_ast *keys = list ? tra_table_ast_copy(w->b->arena, list) : NULL,
+            *call = tra_table_ast_copy(w->b->arena, w->call), *computed = tra_table_ast_copy(w->b->arena, w->call);
     const char **name = tra_news(w->b->arena, const char *, list ? list->nkids + 1 : 1);
     computed->nkids = 0;
     computed->kids = tra_news(w->b->arena, tra_ast *, list ? list->nkids + 1 : 1);
@@ -112,7 +98,7 @@ static bool build_keys(tra_table_builder *w) {
         computed->kids[k] = x;
         keys->kids[i] = tra_table_name_ast(w->b->arena, name[k], x->span);
         if (!desc) continue;
-        tra_ast *down = copy_of(w, list->kids[i]);
+        tra_ast *down = tra_table_ast_copy(w->b->arena, list->kids[i]);
         down->kids[0] = keys->kids[i];
         keys->kids[i] = down;
     }

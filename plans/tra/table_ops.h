@@ -76,13 +76,17 @@ struct tra_table_op {
     const tra_node *node;      /* the result, which the nodes up to this one compute */
     const tra_node *in[2];     /* the operands; in[1]: NULL if there is one */
     const tra_schema *columns; /* of the result; NULL: a tensor */
+    /* GROUP, ORDER, DISTINCT: the rows that it is of, with the keys among their columns; NULL: it is several operators.
+     */
+    const tra_node *rows;
     int nterms;
     const tra_table_term *term; /* SELECT: the predicate; PROJECT, MATRIX: the columns; GROUP, ORDER, DISTINCT: keys;
                                    WINDOW: nkeys keys, then the order */
     int nkeys, narounds;
     const tra_table_around *around; /* WINDOW */
     int naggs;
-    const tra_table_agg *agg; /* GROUP */
+    const tra_table_agg *agg;           /* GROUP */
+    const tra_group_column *aggregated; /* the same, over the columns of rows */
     tra_lookup_spec lookup;   /* JOIN, CROSS: the equalities, which are between columns of the operands, and options */
     const tra_ast *where;     /* JOIN: further conditions, over the columns of `pair`; NULL: none */
     const tra_schema *pair;   /* JOIN, CROSS: the columns of a pair of rows */

@@ -8,16 +8,14 @@
 
 /* ---- order -------------------------------------------------------------------------------------------------- */
 
-/* The keys, and after them the number of the row, which is column `number` and is called `name`. */
-static tra_part_keys with_number(tra_arena *a, const tra_part_keys *k, int number, const char *name) {
+/* The keys, and after them the number of the row, which is column `number`. */
+static tra_part_keys with_number(tra_arena *a, const tra_part_keys *k, int number) {
     int *column = tra_news(a, int, k->n + 1);
     bool *desc = tra_news(a, bool, k->n + 1);
     memcpy(column, k->column, (size_t)k->n * sizeof *column);
     for (int i = 0; i < k->n; i++) desc[i] = k->desc && k->desc[i];
     column[k->n] = number;
-    size_t len = strlen(k->text) - 1; /* without the closing bracket */
-    const char *text = tra_arena_printf(a, "%.*s%s%s]", (int)len, k->text, k->n ? ", " : "", name);
-    return (tra_part_keys){k->n + 1, column, desc, text};
+    return (tra_part_keys){k->n + 1, column, desc};
 }
 
 tra_node *tra_table_order_parts(tra_table_builder *w, const tra_part_keys *k, const tra_division *d) {
@@ -28,13 +26,12 @@ tra_node *tra_table_order_parts(tra_table_builder *w, const tra_part_keys *k, co
     tra_arrange x = {.in = s, .out = numbered, .from = all, .n = k->n, .column = k->column, .desc = k->desc};
     x.number = -1;
     x.what = "by which rows are ordered";
-    tra_node *sorted = tra_table_sort_blocks(w, tra_table_make_runs(w, w->in, d), &x,
-                                             tra_arena_printf(a, "sort(%s), numbered", k->text));
-    tra_part_keys ties = with_number(a, k, s->n, numbered->v[s->n].name);
+    tra_node *sorted = tra_table_sort_blocks(w, tra_table_make_runs(w, w->in, d), &x);
+    tra_part_keys ties = with_number(a, k, s->n);
     tra_node *parts = tra_table_make_parts(w, sorted, &ties, d);
     x.in = numbered;
     x.out = s;
-    return tra_table_sort_blocks(w, parts, &x, tra_arena_printf(a, "sort(%s), not numbered", k->text));
+    return tra_table_sort_blocks(w, parts, &x);
 }
 
 /* ---- distinct ----------------------------------------------------------------------------------------------- */
@@ -45,19 +42,9 @@ tra_node *tra_table_split_numbers(tra_table_builder *w, tra_node *sorted, const 
     if (!numbers) return NULL;
     *s = (tra_number_slicing){.in = sorted->type.columns, .column = 0, .rows = blocks->type.cat->bound.v[0]};
     double share = 1 / (double)tra_max64(1, blocks->type.cat->frontier.v[0]);
-    tra_node *slices = tra_table_kernel(
-        w, sorted, numbers, -1, -1,
-        &(tra_rows_kernel){.text = tra_arena_printf(w->b->arena, "rows of blocks of %" PRId64, s->rows),
-                           .use = TRA_USE_JOIN,
-                           .columns = s->in,
-                           .dtype = TRA_F64,
-                           .rows = TRA_ROWS_SAME,
-                           .counts = true,
-                           .share = share,
-                           .divides = true,
-                           .flops = share,
-                           .ops = &tra_number_slice_ops,
-                           .data = s});
+    tra_rows_kernel op = tra_rows_op(&tra_number_slice_ops, s, s->in);
+    op.counts = true, op.share = share, op.divides = true, op.flops = share;
+    tra_node *slices = tra_table_kernel(w, sorted, numbers, -1, -1, &op);
     return tra_table_concat(w, slices, 0, s->rows);
 }
 
@@ -78,35 +65,25 @@ static tra_node *distinct_parts(tra_table_builder *w, const tra_part_keys *k, co
     double all_kept = tra_table_groups_expected(keys, k->n, NULL, rows) / rows;
     double kept = fmax(all_kept, tra_table_groups_expected(keys, k->n, NULL, rows / blocks) * blocks / rows);
     x.kept = kept;
-    tra_node *first = tra_table_sort_blocks(w, w->in, &x, tra_arena_printf(a, "first of each %s, numbered", k->text));
+    tra_node *first = tra_table_sort_blocks(w, w->in, &x);
     const int *all = tra_table_counting(a, k->n, k->n);
-    tra_part_keys by = {k->n, all, NULL, k->text};
+    tra_part_keys by = {k->n, all, NULL};
     x.in = keys;
     x.column = all;
     x.kept = all_kept / kept;
     x.out = tra_table_subschema(a, keys, 1, all + k->n, false);
     x.from = all + k->n;
-    tra_node *numbers = tra_table_sort_blocks(w, tra_table_make_parts(w, first, &by, d), &x,
-                                              tra_arena_printf(a, "first of each %s", k->text));
+    tra_node *numbers = tra_table_sort_blocks(w, tra_table_make_parts(w, first, &by, d), &x);
     static const int zero[] = {0};
     x = (tra_arrange){.in = x.out, .out = x.out, .from = zero, .n = 1, .column = zero, .number = -1, .what = ""};
-    numbers = tra_table_sort_blocks(w, numbers, &x, "sort([row])");
+    numbers = tra_table_sort_blocks(w, numbers, &x);
     tra_node *found = tra_table_split_numbers(w, numbers, w->in);
     if (!found) return NULL;
     tra_placing *p = tra_new(a, tra_placing);
     *p = (tra_placing){.left = s, .right = x.out, .out = s, .how = TRA_PLACE_SEMI, .rows = w->in->type.cat->bound.v[0]};
-    return tra_table_kernel(w, w->in, found, 0, 0,
-                            &(tra_rows_kernel){.text = tra_table_call_text(w),
-                                               .use = TRA_USE_JOIN,
-                                               .columns = s,
-                                               .dtype = TRA_F64,
-                                               .rows = TRA_ROWS_SAME,
-                                               .counts = true,
-                                               .share = all_kept,
-                                               .divides = true,
-                                               .flops = 4,
-                                               .ops = &tra_place_ops,
-                                               .data = p});
+    tra_rows_kernel op = tra_rows_op(&tra_place_ops, p, s);
+    op.label = tra_table_call_text(w), op.counts = true, op.share = all_kept, op.divides = true, op.flops = 4;
+    return tra_table_kernel(w, w->in, found, 0, 0, &op);
 }
 
 /* ---- numbers of rows ---------------------------------------------------------------------------------------- */
@@ -114,32 +91,18 @@ static tra_node *distinct_parts(tra_table_builder *w, const tra_part_keys *k, co
 /* For each block a row with the number of its first row: the rows of all blocks before it are counted. Sets the schemas
  * of x. */
 static tra_node *first_rows(tra_table_builder *w, tra_node *in, tra_limiting *x) {
-    tra_arena *a = w->b->arena;
-    tra_column *v = tra_new(a, tra_column);
-    tra_schema *count = tra_new(a, tra_schema);
-    *v = (tra_column){.name = "rows", .type = TRA_COL_I64};
-    *count = (tra_schema){1, v};
+    const tra_column rows = {.name = "rows", .type = TRA_COL_I64};
+    const tra_schema *count = tra_table_schema(w->b->arena, NULL, 0, NULL, 1, &rows);
     x->in = in->type.columns;
     x->count = count;
-    tra_node *counts = tra_table_kernel(w, in, NULL, 0, 0,
-                                        &(tra_rows_kernel){.text = "rows of a block",
-                                                           .use = TRA_USE_MAP,
-                                                           .columns = count,
-                                                           .dtype = TRA_F64,
-                                                           .rows = TRA_ROWS_ONE,
-                                                           .ops = &tra_limit_count_ops,
-                                                           .data = x});
+    tra_rows_kernel op = tra_rows_op(&tra_limit_count_ops, x, count);
+    op.rows = TRA_ROWS_ONE;
+    tra_node *counts = tra_table_kernel(w, in, NULL, 0, 0, &op);
     counts = tra_table_one_block(w, counts, 0);
     tra_node *blocks = counts ? tra_positions(w->b, w->call->span, in->type.cat->frontier.v[0], 1) : NULL;
     if (!blocks) return NULL;
-    return tra_table_kernel(w, counts, blocks, -1, -1,
-                            &(tra_rows_kernel){.text = "first row of a block",
-                                               .use = TRA_USE_JOIN,
-                                               .columns = count,
-                                               .dtype = TRA_F64,
-                                               .rows = TRA_ROWS_ONE,
-                                               .ops = &tra_limit_start_ops,
-                                               .data = x});
+    op.ops = &tra_limit_start_ops;
+    return tra_table_kernel(w, counts, blocks, -1, -1, &op);
 }
 
 tra_node *tra_table_number_rows(tra_table_builder *w, tra_node *in, const char *name) {
@@ -147,25 +110,14 @@ tra_node *tra_table_number_rows(tra_table_builder *w, tra_node *in, const char *
     const tra_schema *s = in->type.columns;
     tra_limiting *counting = tra_new(a, tra_limiting);
     tra_row_numbering *x = tra_new(a, tra_row_numbering);
-    tra_column *v = tra_news(a, tra_column, s->n + 1);
-    tra_schema *out = tra_new(a, tra_schema);
+    const tra_column number = {.name = name, .type = TRA_COL_I64};
+    const tra_schema *out = tra_table_schema(a, s, s->n, NULL, 1, &number);
     tra_node *starts = first_rows(w, in, counting);
-    memcpy(v, s->v, (size_t)s->n * sizeof *v);
-    v[s->n] = (tra_column){.name = name, .type = TRA_COL_I64};
-    *out = (tra_schema){s->n + 1, v};
     *x = (tra_row_numbering){s, counting->count, out};
     if (!starts) return NULL;
-    return tra_table_kernel(w, in, starts, 0, 0,
-                            &(tra_rows_kernel){.text = tra_arena_printf(a, "number rows as `%s`", name),
-                                               .use = TRA_USE_JOIN,
-                                               .columns = out,
-                                               .dtype = TRA_F64,
-                                               .rows = TRA_ROWS_SAME,
-                                               .share = 1,
-                                               .divides = true,
-                                               .flops = 1,
-                                               .ops = &tra_row_numbers_ops,
-                                               .data = x});
+    tra_rows_kernel op = tra_rows_op(&tra_row_numbers_ops, x, out);
+    op.divides = true, op.flops = 1;
+    return tra_table_kernel(w, in, starts, 0, 0, &op);
 }
 
 /* ---- limit -------------------------------------------------------------------------------------------------- */
@@ -178,18 +130,10 @@ static tra_node *limit_parts(tra_table_builder *w, int64_t from, int64_t most) {
     tra_node *starts = first_rows(w, w->in, x);
     if (!starts) return NULL;
     double all = (double)tra_type_entries(&w->in->type).expected, wanted = (double)most;
-    tra_node *kept = tra_table_kernel(w, w->in, starts, 0, 0,
-                                      &(tra_rows_kernel){.text = tra_table_call_text(w),
-                                                         .use = TRA_USE_JOIN,
-                                                         .columns = x->in,
-                                                         .dtype = TRA_F64,
-                                                         .rows = TRA_ROWS_SAME,
-                                                         .counts = true,
-                                                         .share = all > wanted ? wanted / all : 1,
-                                                         .divides = true,
-                                                         .flops = 1,
-                                                         .ops = &tra_limit_cut_ops,
-                                                         .data = x});
+    tra_rows_kernel op = tra_rows_op(&tra_limit_cut_ops, x, x->in);
+    op.label = tra_table_call_text(w), op.counts = true, op.share = all > wanted ? wanted / all : 1, op.divides = true;
+    op.flops = 1;
+    tra_node *kept = tra_table_kernel(w, w->in, starts, 0, 0, &op);
     if (!kept || most > w->in->type.cat->bound.v[0]) return kept;
     tra_node *one = tra_table_add_key(w, tra_table_concat(w, kept, 0, tra_max64(1, most)));
     if (one) one->rows = tra_table_own_rows(w->b, one);
@@ -202,19 +146,12 @@ static tra_node *limit_parts(tra_table_builder *w, int64_t from, int64_t most) {
 static tra_node *sort_rows(tra_table_builder *w, const tra_sort *s, tra_rows_extent rows) {
     tra_sort *own = tra_new(w->b->arena, tra_sort);
     *own = *s;
-    return tra_table_kernel(w, tra_table_one_block(w, w->in, 1), NULL, 0, 0,
-                            &(tra_rows_kernel){.text = tra_table_call_text(w),
-                                               .use = TRA_USE_MAP,
-                                               .columns = w->in->type.columns,
-                                               .dtype = TRA_F64,
-                                               .rows = rows,
-                                               /* a block of no rows has room for one, as everywhere */
-                                               .most = tra_max64(1, tra_add_most(s->from, s->count)),
-                                               .counts = s->distinct || rows == TRA_ROWS_MOST,
-                                               .share = s->distinct ? TRA_SHARE_ASSUMED : 1,
-                                               .flops = TRA_SORT_FLOPS,
-                                               .ops = &tra_sort_ops,
-                                               .data = own});
+    tra_rows_kernel op = tra_rows_op(&tra_sort_ops, own, w->in->type.columns);
+    op.label = tra_table_call_text(w), op.rows = rows, op.flops = TRA_SORT_FLOPS;
+    /* a block of no rows has room for one, as everywhere */
+    op.most = tra_max64(1, tra_add_most(s->from, s->count));
+    op.counts = s->distinct || rows == TRA_ROWS_MOST, op.share = s->distinct ? TRA_SHARE_ASSUMED : 1;
+    return tra_table_kernel(w, tra_table_one_block(w, w->in, 1), NULL, 0, 0, &op);
 }
 
 /* Fills the terms of order or distinct, and the numbers of their columns, from a list (NULL: all columns). */
@@ -251,7 +188,8 @@ tra_node *tra_table_order(tra_table_builder *w) {
     int n = list ? list->nkids : s->n, *column = tra_news(w->b->arena, int, n + 1);
     bool *desc = tra_news(w->b->arena, bool, n + 1);
     if (!add_keys(w, list, n, column, desc)) return NULL;
-    tra_part_keys by = {n, column, desc, tra_table_list_text(w->b->arena, s, n, column, desc)};
+    w->op.rows = w->in;
+    tra_part_keys by = {n, column, desc};
     tra_division_input x = {.columns = s, .whole_share = 1, .numbered = !distinct};
     x.key_bytes = tra_schema_row_bytes(tra_table_subschema(w->b->arena, s, n, column, true));
     x.may_run = !distinct; /* distinct finds rows in their blocks again, by their numbers */
@@ -303,21 +241,9 @@ static tra_node *limit_ordered(tra_table_builder *w, const tra_node *of) {
     all.from = w->op.from;
     all.count = w->op.count;
     tra_table_builder one = *w;
-    one.in = tra_table_kernel(
-        w, in, NULL, 0, 0,
-        &(tra_rows_kernel){.text = tra_arena_printf(w->b->arena, "first %" PRId64 " rows by %s", most,
-                                                    tra_table_list_text(w->b->arena, s, op->nterms, column, desc)),
-                           .use = TRA_USE_MAP,
-                           .columns = s,
-                           .dtype = TRA_F64,
-                           .rows = TRA_ROWS_MOST,
-                           .most = most,
-                           .counts = true,
-                           .share = 1,
-                           .divides = true,
-                           .flops = 10,
-                           .ops = &tra_sort_ops,
-                           .data = first});
+    tra_rows_kernel top = tra_rows_op(&tra_sort_ops, first, s);
+    top.rows = TRA_ROWS_MOST, top.most = most, top.counts = true, top.divides = true, top.flops = 10;
+    one.in = tra_table_kernel(w, in, NULL, 0, 0, &top);
     return one.in ? sort_rows(&one, &all, TRA_ROWS_MOST) : NULL;
 }
 

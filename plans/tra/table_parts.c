@@ -77,7 +77,7 @@ tra_node *tra_table_make_runs(tra_table_builder *w, tra_node *in, const tra_divi
     return tra_table_concat(w, in, 1, 0);
 }
 
-tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_arrange *x, const char *text) {
+tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_arrange *x) {
     if (!in) return NULL;
     tra_arrange *own = tra_new(w->b->arena, tra_arrange);
     *own = *x;
@@ -86,86 +86,47 @@ tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_ar
     bool numbered = is_numbered(x), fewer = x->matching || x->keep == TRA_ARRANGE_FIRST || x->top > 0;
     tra_node *numbers = numbered ? tra_table_block_numbers(w, in) : NULL;
     if (numbered && !numbers) return NULL;
-    return tra_table_kernel(
-        w, in, numbers, 0, 0,
-        &(tra_rows_kernel){.text = text,
-                           .use = numbered ? TRA_USE_JOIN : TRA_USE_MAP,
-                           .columns = x->out,
-                           .dtype = TRA_F64,
-                           .rows = TRA_ROWS_SAME,
-                           .counts = fewer,
-                           .share = x->keep == TRA_ARRANGE_FIRST || x->top > 0 ? kept : 1,
-                           .divides = true,
-                           .flops = TRA_SORT_FLOPS,
-                           .ops = &tra_arrange_ops,
-                           .data = own});
+    tra_rows_kernel op = tra_rows_op(&tra_arrange_ops, own, x->out);
+    op.counts = fewer, op.share = x->keep == TRA_ARRANGE_FIRST || x->top > 0 ? kept : 1;
+    op.divides = true, op.flops = TRA_SORT_FLOPS;
+    return tra_table_kernel(w, in, numbers, 0, 0, &op);
 }
 
 /* The samples of sorted blocks: every so-many-th row, its keys alone. */
-static tra_node *take_samples(tra_table_builder *w, tra_node *sorted, const tra_sampling *s, const char *keys) {
+static tra_node *take_samples(tra_table_builder *w, tra_node *sorted, const tra_sampling *s) {
     int64_t most = tra_ceil_div(sorted->type.cat->bound.v[0], s->every);
-    return tra_table_kernel(
-        w, sorted, NULL, 0, 0,
-        &(tra_rows_kernel){.text = tra_arena_printf(w->b->arena, "sample(%s, 1 of %" PRId64 ")", keys, s->every),
-                           .use = TRA_USE_MAP,
-                           .columns = s->out,
-                           .dtype = TRA_F64,
-                           .rows = TRA_ROWS_MOST,
-                           .most = most,
-                           .counts = true, /* the last block may have fewer rows */
-                           .share = 1,
-                           .flops = 1,
-                           .ops = &tra_sample_ops,
-                           .data = s});
+    tra_rows_kernel op = tra_rows_op(&tra_sample_ops, s, s->out);
+    op.rows = TRA_ROWS_MOST, op.most = most, op.flops = 1;
+    op.counts = true; /* the last block may have fewer rows */
+    return tra_table_kernel(w, sorted, NULL, 0, 0, &op);
 }
 
 /* The splitters between parts, of all samples in one block. */
-static tra_node *choose_splitters(tra_table_builder *w, tra_node *samples, const tra_sampling *s, const char *keys) {
-    return tra_table_kernel(
-        w, samples, NULL, 0, 0,
-        &(tra_rows_kernel){.text = tra_arena_printf(w->b->arena, "splitters(%s, %" PRId64 ")", keys, s->parts - 1),
-                           .use = TRA_USE_MAP,
-                           .columns = s->out,
-                           .dtype = TRA_F64,
-                           .rows = TRA_ROWS_MOST,
-                           .most = s->parts - 1,
-                           .counts = true, /* a table of no rows has none */
-                           .share = 1,
-                           .flops = TRA_SORT_FLOPS,
-                           .ops = &tra_splitters_ops,
-                           .data = s});
+static tra_node *choose_splitters(tra_table_builder *w, tra_node *samples, const tra_sampling *s) {
+    tra_rows_kernel op = tra_rows_op(&tra_splitters_ops, s, s->out);
+    op.rows = TRA_ROWS_MOST, op.most = s->parts - 1, op.counts = true, op.flops = TRA_SORT_FLOPS;
+    /* a table of no rows has none */
+    return tra_table_kernel(w, samples, NULL, 0, 0, &op);
 }
 
 tra_node *tra_table_part_ranges(tra_table_builder *w, tra_node *sorted, const tra_part_keys *k, const tra_division *d) {
     tra_arena *a = w->b->arena;
     if (!sorted) return NULL;
     const tra_schema *keys = tra_table_subschema(a, sorted->type.columns, k->n, k->column, false);
-    tra_column *v = tra_news(a, tra_column, k->n + 1);
-    tra_schema *range = tra_new(a, tra_schema);
-    memcpy(v, keys->v, (size_t)k->n * sizeof *v);
-    v[k->n] = (tra_column){.name = tra_table_free_name(a, keys, "upper"), .type = TRA_COL_BOOL};
-    *range = (tra_schema){k->n + 1, v};
+    const tra_column upper = {.name = tra_table_free_name(a, keys, "upper"), .type = TRA_COL_BOOL};
+    const tra_schema *range = tra_table_schema(a, keys, k->n, NULL, 1, &upper);
     tra_sampling *s = tra_new(a, tra_sampling);
     *s = (tra_sampling){.in = sorted->type.columns, .out = keys, .n = k->n, .column = k->column, .desc = k->desc};
     s->every = d->sample_every;
     s->parts = d->parts;
     s->range = range;
-    tra_node *samples = tra_table_one_block(w, take_samples(w, sorted, s, k->text), 0);
-    tra_node *splitters = choose_splitters(w, samples, s, k->text);
+    tra_node *samples = tra_table_one_block(w, take_samples(w, sorted, s), 0);
+    tra_node *splitters = choose_splitters(w, samples, s);
     tra_node *parts = splitters ? tra_positions(w->b, w->call->span, d->parts, 1) : NULL;
     if (!parts) return NULL;
-    return tra_table_kernel(w, splitters, parts, -1, -1,
-                            &(tra_rows_kernel){.text = "range of splitters",
-                                               .use = TRA_USE_JOIN,
-                                               .columns = range,
-                                               .dtype = TRA_F64,
-                                               .rows = TRA_ROWS_MOST,
-                                               .most = 2,
-                                               .counts = true,
-                                               .share = 1,
-                                               .flops = TRA_SORT_FLOPS,
-                                               .ops = &tra_range_ops,
-                                               .data = s});
+    tra_rows_kernel op = tra_rows_op(&tra_range_ops, s, range);
+    op.rows = TRA_ROWS_MOST, op.most = 2, op.counts = true, op.flops = TRA_SORT_FLOPS;
+    return tra_table_kernel(w, splitters, parts, -1, -1, &op);
 }
 
 tra_node *tra_table_slice_blocks(tra_table_builder *w, tra_node *sorted, tra_node *ranges, const tra_part_keys *k,
@@ -179,24 +140,9 @@ tra_node *tra_table_slice_blocks(tra_table_builder *w, tra_node *sorted, tra_nod
     s->before = ends.before;
     s->after = ends.after;
     bool divides = ends.closed == ends.open && !ends.before && !ends.after;
-    const char *kind = ends.open && ends.closed ? "right-" : ends.open ? "open " : ends.closed ? "closed " : "";
-    const char *more = ends.before && ends.after ? ", and one on each side"
-                       : ends.before             ? ", and one before"
-                       : ends.after              ? ", and one after"
-                                                 : "";
-    return tra_table_kernel(
-        w, sorted, ranges, -1, -1,
-        &(tra_rows_kernel){.text = tra_arena_printf(w->b->arena, "rows in %srange(%s)%s", kind, k->text, more),
-                           .use = TRA_USE_JOIN,
-                           .columns = s->in,
-                           .dtype = TRA_F64,
-                           .rows = TRA_ROWS_SAME,
-                           .counts = true,
-                           .share = 1 / (double)d->parts,
-                           .divides = divides,
-                           .flops = 1 / (double)d->parts,
-                           .ops = &tra_slice_ops,
-                           .data = s});
+    tra_rows_kernel op = tra_rows_op(&tra_slice_ops, s, s->in);
+    op.counts = true, op.share = 1 / (double)d->parts, op.divides = divides, op.flops = 1 / (double)d->parts;
+    return tra_table_kernel(w, sorted, ranges, -1, -1, &op);
 }
 
 tra_node *tra_table_make_parts(tra_table_builder *w, tra_node *sorted, const tra_part_keys *k, const tra_division *d) {

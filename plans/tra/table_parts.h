@@ -36,13 +36,12 @@ typedef struct tra_part_keys {
     int n;
     const int *column;
     const bool *desc; /* NULL: all ascend */
-    const char *text; /* "[a, b desc]" */
 } tra_part_keys;
 
 /* The steps of a division. make_parts is all of them but the first two. */
 tra_node *tra_table_make_runs(tra_table_builder *w, tra_node *in, const tra_division *d);
-/* Sorts the rows of each block as x says, which is copied. text: the kernel's. */
-tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_arrange *x, const char *text);
+/* Sorts the rows of each block as x says, which is copied. */
+tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_arrange *x);
 /* The range of each part p, with key <p>, from samples of sorted blocks. */
 tra_node *tra_table_part_ranges(tra_table_builder *w, tra_node *sorted, const tra_part_keys *k, const tra_division *d);
 /* Which rows at the ends of a range are in its slice. By default those that equal its lower end are. */
@@ -102,7 +101,7 @@ bool tra_table_divide_cross(const tra_node *left, const tra_node *right, tra_cro
 /* Keys <b, s> or <b, s, r>, of the extents n, as one number in row-major order. */
 tra_node *tra_table_one_key(tra_table_builder *w, tra_node *in, int arity, const int64_t *n);
 tra_node *tra_table_cross_parts(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
-                                const char *text, const tra_cross_division *x);
+                                const tra_cross_division *x);
 
 /* What is known of the size of a join. */
 typedef struct tra_join_size {
@@ -122,9 +121,9 @@ typedef struct tra_join_slices {
 bool tra_table_slice_join(const tra_table_builder *w, const tra_lookup *l, const tra_node *left, const tra_node *right,
                           const tra_join_size *size, bool parts, tra_join_slices *x);
 tra_node *tra_table_join_slices(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
-                                const char *text, const tra_join_size *size, const tra_join_slices *x);
-/* table_join_parts.c: a join by keys whose right table is divided. s: what the join is; text: that of the kernel. */
+                                const tra_join_size *size, const tra_join_slices *x);
+/* table_join_parts.c: a join by keys whose right table is divided. s: what the join is. */
 tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
-                               tra_node *right, const char *text, const tra_division *d, const tra_join_size *size);
+                               tra_node *right, const tra_division *d, const tra_join_size *size);
 
 #endif

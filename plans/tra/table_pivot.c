@@ -26,26 +26,16 @@ static const char *value_name(const tra_ast *call) {
     }
 }
 
-/* A node of the tree with n children. */
-static tra_ast *new_ast(tra_arena *a, tra_ast_kind kind, const char *text, tra_span span, int n,
-                        const tra_ast *const *kids) {
-    tra_ast *x = tra_new(a, tra_ast);
-    *x = (tra_ast){.kind = kind, .text = text, .span = span, .name_span = span, .nkids = n};
-    x->kids = tra_news(a, tra_ast *, n);
-    for (int i = 0; i < n; i++) x->kids[i] = (tra_ast *)kids[i];
-    return x;
-}
-
 /* group(T, [row, column], value = aggregate(value)) */
 static tra_node *group_by_both(tra_table_builder *w) {
-    const tra_ast *const *arg = (const tra_ast *const *)w->call->kids, *f = arg[AGGREGATE];
+    tra_ast *const *arg = w->call->kids, *f = arg[AGGREGATE];
     tra_arena *a = w->b->arena;
     tra_span span = w->call->span;
-    const tra_ast *keys = new_ast(a, TRA_AST_LIST, NULL, span, 2, &arg[ROW]);
-    const tra_ast *call = new_ast(a, TRA_AST_CALL, f->text, f->span, 1, &arg[VALUE]);
-    const tra_ast *named = new_ast(a, TRA_AST_NAMED, value_name(w->call), span, 1, &call);
+    tra_ast *keys = tra_table_ast(a, TRA_AST_LIST, NULL, span, 2, &arg[ROW]);
+    tra_ast *call = tra_table_ast(a, TRA_AST_CALL, f->text, f->span, 1, &arg[VALUE]);
+    tra_ast *named = tra_table_ast(a, TRA_AST_NAMED, value_name(w->call), span, 1, &call);
     tra_table_builder group = *w;
-    group.call = new_ast(a, TRA_AST_CALL, "group", span, 3, (const tra_ast *const[]){arg[TABLE], keys, named});
+    group.call = tra_table_ast(a, TRA_AST_CALL, "group", span, 3, (tra_ast *[]){arg[TABLE], keys, named});
     group.op.op = TRA_TABLE_GROUP;
     return tra_table_group(&group);
 }
@@ -174,9 +164,9 @@ static const tra_column *key_column(const tra_table_builder *w, const tra_ast *a
 static tra_status values_of_groups(const tra_table_builder *w, const tra_ast *at, tra_pivot_key *key, tra_err *e) {
     tra_arena *a = w->b->arena;
     tra_rel *rel;
-    const tra_ast *table = w->call->kids[0], *list = new_ast(a, TRA_AST_LIST, NULL, at->span, 1, &at);
+    tra_ast *list = tra_table_ast(a, TRA_AST_LIST, NULL, at->span, 1, (tra_ast *[]){(tra_ast *)at});
     tra_table_builder group = *w;
-    group.call = new_ast(a, TRA_AST_CALL, "group", w->call->span, 2, (const tra_ast *const[]){table, list});
+    group.call = tra_table_ast(a, TRA_AST_CALL, "group", w->call->span, 2, (tra_ast *[]){w->call->kids[0], list});
     group.op = (tra_table_op){.op = TRA_TABLE_GROUP};
     group.terms = (tra_names){0};
     group.in = tra_table_built(&group);
@@ -238,23 +228,15 @@ bool tra_table_key_values(const tra_table_builder *w, const tra_column *c, const
 }
 
 static tra_rows_kernel pivot_kernel(const tra_table_builder *w, const tra_pivot *p) {
-    return (tra_rows_kernel){
-        .text = tra_arena_printf(w->b->arena, "pivot(%" PRId64 " x %" PRId64 ")", p->key[0].n, p->key[1].n),
-        .use = TRA_USE_MAP,
-        .dtype = w->op.dtype,
-        .width = p->key[1].n,
-        .rows = TRA_ROWS_FIXED,
-        .most = p->key[0].n,
-        .sparse = true,
-        .share = 1,
-        .flops = 4,
-        .ops = &tra_pivot_ops,
-        .data = p};
+    tra_rows_kernel op = tra_rows_op(&tra_pivot_ops, p, NULL);
+    op.dtype = w->op.dtype, op.width = p->key[1].n, op.rows = TRA_ROWS_FIXED, op.most = p->key[0].n;
+    op.sparse = true, op.flops = 4;
+    return op;
 }
 
 static tra_node *pivot_whole(tra_table_builder *w, tra_node *groups, const tra_pivot *p) {
     tra_rows_kernel k = pivot_kernel(w, p);
-    tra_node fields = {.in = {tra_table_one_block(w, groups, 1)}, .kernel = tra_kernel_of_rows(w->b->arena, &k)};
+    tra_node fields = {.in = {tra_table_one_block(w, groups, 1)}, .kernel = tra_rows_kernel_of(w->b->arena, &k)};
     return fields.in[0] ? tra_build_made(w->b, TRA_OP_TRANSFORM, w->call->span, &fields) : NULL;
 }
 
@@ -266,13 +248,9 @@ static tra_node *pivot_parts(tra_table_builder *w, tra_node *groups, const tra_p
     tra_rows_kernel k = pivot_kernel(w, p);
     int64_t rows = tra_ceil_div(p->key[0].n, groups->type.cat->n), blocks = tra_ceil_div(p->key[0].n, rows);
     tra_node fields = {.in = {tra_positions(w->b, w->call->span, p->key[0].n, rows), groups}};
-    k.text = tra_arena_printf(w->b->arena, "%s in blocks of %" PRId64 " rows", k.text, rows);
-    k.use = TRA_USE_JOIN;
-    k.rows = TRA_ROWS_SAME;
-    k.share = 1 / (double)blocks;
-    k.flops = 4 / (double)blocks;
-    k.ops = &tra_pivot_block_ops;
-    fields.kernel = tra_kernel_of_rows(w->b->arena, &k);
+    k.ops = &tra_pivot_block_ops, k.use = TRA_USE_JOIN, k.rows = TRA_ROWS_SAME;
+    k.share = 1 / (double)blocks, k.flops = 4 / (double)blocks;
+    fields.kernel = tra_rows_kernel_of(w->b->arena, &k);
     if (!fields.in[0] || !(fields.in[0] = tra_build_made(w->b, TRA_OP_JOIN, w->call->span, &fields))) return NULL;
     const char *sum = w->op.dtype == TRA_BOOL ? "elemmax" : "matadd"; /* a sum of bools would be an integer */
     tra_node all = {.in = {fields.in[0]}, .group = {.n = 1, .v = {0}}};

@@ -165,26 +165,14 @@ static tra_node *in_file(const tra_table_builder *w, const bool *keep, int *own)
 
 static bool find_calls(wanted *x) {
     tra_table_builder *w = x->w;
-    tra_ast *call = tra_new(w->b->arena, tra_ast);
+    tra_ast *call = tra_table_ast_copy(w->b->arena, w->call);
     x->n = 0;
     x->name = x->text = NULL;
     x->x = NULL;
     x->reads = tra_news(w->b->arena, bool, w->in->type.columns->n + 1);
-    *call = *w->call;
-    call->kids = tra_news(w->b->arena, tra_ast *, w->call->nkids + 1);
-    int tables = w->right ? 2 : 1;
-    for (int i = 0; i < w->call->nkids; i++)
-        call->kids[i] = i < tables ? w->call->kids[i] : replace(x, w->call->kids[i]);
+    for (int i = w->right ? 2 : 1; i < call->nkids; i++) call->kids[i] = replace(x, call->kids[i]);
     if (x->n > 0) w->call = call;
     return x->n > 0;
-}
-
-static tra_ast *ast_of(tra_arena *a, tra_ast_kind kind, const char *text, tra_span at, int n, tra_ast *const *kids) {
-    tra_ast *x = tra_new(a, tra_ast);
-    *x = (tra_ast){.kind = kind, .span = at, .name_span = at, .text = text, .nkids = n};
-    x->kids = tra_news(a, tra_ast *, n);
-    memcpy(x->kids, kids, (size_t)n * sizeof *kids);
-    return x;
 }
 
 /* A copy of the tree in which strings that could not be computed are errors: what adds their mark to the greatest
@@ -192,16 +180,15 @@ static tra_ast *ast_of(tra_arena *a, tra_ast_kind kind, const char *text, tra_sp
 static tra_ast *fail_where_marked(tra_build *b, const tra_ast *x, const tra_schema *s) {
     tra_arena *a = b->arena;
     const char *mark = x->kind == TRA_AST_NAME ? tra_arena_printf(a, TRA_MADE_FAILED, x->text) : NULL;
-    tra_ast *y = tra_new(a, tra_ast), *most = tra_new(a, tra_ast);
-    *y = *x;
-    y->kids = tra_news(a, tra_ast *, x->nkids + 1);
+    tra_ast *y = tra_table_ast_copy(a, x);
     for (int i = 0; i < x->nkids; i++) y->kids[i] = fail_where_marked(b, x->kids[i], s);
     if (!mark || tra_schema_find(s, mark) < 0) return y;
-    *most = (tra_ast){.kind = TRA_AST_NUMBER, .span = x->span, .text = "9223372036854775807", .integer = true};
-    tra_ast *sum =
-        ast_of(a, TRA_AST_BINARY, "+", x->span, 2, (tra_ast *[]){most, tra_table_name_ast(a, mark, x->span)});
-    tra_ast *test = ast_of(a, TRA_AST_CALL, "isnull", x->span, 1, &sum);
-    return ast_of(a, TRA_AST_CALL, "if", x->span, 3, (tra_ast *[]){test, y, y});
+    tra_ast *most = tra_table_ast(a, TRA_AST_NUMBER, "9223372036854775807", x->span, 0, NULL);
+    tra_ast *both[] = {most, tra_table_name_ast(a, mark, x->span)};
+    most->integer = true;
+    tra_ast *sum = tra_table_ast(a, TRA_AST_BINARY, "+", x->span, 2, both);
+    tra_ast *test = tra_table_ast(a, TRA_AST_CALL, "isnull", x->span, 1, &sum);
+    return tra_table_ast(a, TRA_AST_CALL, "if", x->span, 3, (tra_ast *[]){test, y, y});
 }
 
 /* The call over the table that was made of it: strings of which some could not be computed, in rows that perhaps nobody
@@ -321,14 +308,9 @@ tra_status tra_table_made_column(tra_table_builder *w, int column, tra_rel **out
 
 /* string(`name`) or count(`name`), as `result`. */
 static tra_ast *call_of(tra_build *b, const char *f, const char *name, const char *result, tra_span span) {
-    tra_ast *call = tra_new(b->arena, tra_ast), *named = tra_new(b->arena, tra_ast);
-    *call = (tra_ast){.kind = TRA_AST_CALL, .span = span, .name_span = span, .text = f, .nkids = 1};
-    call->kids = tra_news(b->arena, tra_ast *, 1);
-    call->kids[0] = tra_table_name_ast(b->arena, name, span);
-    *named = (tra_ast){.kind = TRA_AST_NAMED, .span = span, .name_span = span, .text = result, .nkids = 1};
-    named->kids = tra_news(b->arena, tra_ast *, 1);
-    named->kids[0] = call;
-    return named;
+    tra_ast *x = tra_table_name_ast(b->arena, name, span);
+    x = tra_table_ast(b->arena, TRA_AST_CALL, f, span, 1, &x);
+    return tra_table_ast(b->arena, TRA_AST_NAMED, result, span, 1, &x);
 }
 
 /* For who only looks at the program: a table like it, whose strings are not those. */
@@ -336,20 +318,17 @@ static tra_node *unknown_strings(tra_table_builder *w, tra_node *in, const char 
     tra_build *b = w->b;
     const tra_schema *s = in->type.columns;
     tra_span span = w->call->span;
-    tra_ast *list = tra_new(b->arena, tra_ast), *group = tra_new(b->arena, tra_ast);
-    *list = (tra_ast){.kind = TRA_AST_LIST, .span = span, .name_span = span, .nkids = s->n - 1};
-    list->kids = tra_news(b->arena, tra_ast *, s->n);
-    for (int c = 0; c + 1 < s->n; c++) list->kids[c] = tra_table_name_ast(b->arena, s->v[c].name, span);
-    *group = (tra_ast){.kind = TRA_AST_CALL, .span = span, .name_span = span, .text = "group", .nkids = 3};
-    group->kids = tra_news(b->arena, tra_ast *, 3);
-    group->kids[0] = tra_table_name_ast(b->arena, "", span);
-    group->kids[1] = list;
-    group->kids[2] = call_of(b, "count", s->v[s->n - 1].name, name, span);
+    tra_ast **key = tra_news(b->arena, tra_ast *, s->n);
+    for (int c = 0; c + 1 < s->n; c++) key[c] = tra_table_name_ast(b->arena, s->v[c].name, span);
+    tra_ast *kids[] = {tra_table_name_ast(b->arena, "", span),
+                       tra_table_ast(b->arena, TRA_AST_LIST, NULL, span, s->n - 1, key),
+                       call_of(b, "count", s->v[s->n - 1].name, name, span)};
+    tra_ast *group = tra_table_ast(b->arena, TRA_AST_CALL, "group", span, 3, kids);
     tra_table_builder one = {.b = b, .call = group, .in = in, .op.op = TRA_TABLE_GROUP};
     tra_table_builder two = {.b = b, .call = w->call, .in = tra_table_group(&one), .op.op = TRA_TABLE_PROJECT};
     if (!two.in) return NULL;
     for (int c = 0; c + 1 < s->n; c++)
-        if (!tra_table_add_term(&two, list->kids[c])) return NULL;
+        if (!tra_table_add_term(&two, key[c])) return NULL;
     return tra_table_add_term(&two, call_of(b, "string", name, name, span)) ? tra_table_project(&two) : NULL;
 }
 

@@ -21,20 +21,9 @@ static tra_node *spread_blocks(tra_table_builder *w, tra_node *table, int64_t n,
     tra_node *at = tra_table_rekey(b, w->call->span, tra_positions(b, w->call->span, n, 1), 1, names, 2, key);
     tra_union_part *p = tra_new(b->arena, tra_union_part);
     *p = (tra_union_part){table->type.columns, from, from + blocks};
-    const char *text =
-        tra_arena_printf(b->arena, "blocks %" PRId64 " to %" PRId64 " of a union of up to %" PRId64 " rows", from,
-                         from + blocks - 1, most);
-    tra_node *part = tra_table_kernel(w, at, table, 1, 0,
-                                      &(tra_rows_kernel){.text = text,
-                                                         .use = TRA_USE_JOIN,
-                                                         .columns = p->in,
-                                                         .dtype = TRA_F64,
-                                                         .rows = TRA_ROWS_EITHER,
-                                                         .most = most,
-                                                         .counts = true,
-                                                         .share = 1,
-                                                         .ops = &tra_union_part_ops,
-                                                         .data = p});
+    tra_rows_kernel op = tra_rows_op(&tra_union_part_ops, p, p->in);
+    op.rows = TRA_ROWS_EITHER, op.most = most, op.counts = true;
+    tra_node *part = tra_table_kernel(w, at, table, 1, 0, &op);
     return tra_table_rekey(b, w->call->span, part, 2, names, 1, key);
 }
 
@@ -51,17 +40,9 @@ static tra_node *append_blocks(tra_table_builder *w, tra_node *const *in, const 
     }
     for (int i = 0; i < 2; i++)
         if (!(spread[i] = spread_blocks(w, in[i], n[0] + n[1], i ? n[0] : 0, most))) return NULL;
-    return tra_table_kernel(w, spread[0], spread[1], 0, 0,
-                            &(tra_rows_kernel){.text = "union",
-                                               .use = TRA_USE_JOIN,
-                                               .columns = out,
-                                               .dtype = TRA_F64,
-                                               .rows = TRA_ROWS_EITHER,
-                                               .most = most,
-                                               .counts = true,
-                                               .share = 1,
-                                               .ops = &tra_union_both_ops,
-                                               .data = u});
+    tra_rows_kernel op = tra_rows_op(&tra_union_both_ops, u, out);
+    op.rows = TRA_ROWS_EITHER, op.most = most, op.counts = true;
+    return tra_table_kernel(w, spread[0], spread[1], 0, 0, &op);
 }
 
 /* ---- columns of both tables --------------------------------------------------------------------------------- */

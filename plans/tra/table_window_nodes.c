@@ -49,30 +49,17 @@ static tra_node *put_beside(tra_table_builder *w, tra_node *found, bool top) {
     const tra_schema *s = w->in->type.columns;
     if (!found) return NULL;
     const tra_schema *f = found->type.columns;
-    tra_column *v = tra_news(a, tra_column, s->n + f->n);
-    tra_schema *out = tra_new(a, tra_schema);
-    memcpy(v, s->v, (size_t)s->n * sizeof *v);
-    memcpy(v + s->n, f->v + 1, (size_t)(f->n - 1) * sizeof *v);
-    *out = (tra_schema){s->n + f->n - 1, v};
+    const tra_schema *out = tra_table_schema(a, s, s->n, NULL, f->n - 1, f->v + 1);
     tra_placing *p = tra_new(a, tra_placing);
     *p = (tra_placing){.left = s,
                        .right = f,
                        .out = out,
                        .how = top ? TRA_PLACE_INNER : TRA_PLACE_KEEP,
                        .rows = w->in->type.cat->bound.v[0]};
-    tra_node *n =
-        tra_table_kernel(w, w->in, found, 0, 0,
-                         &(tra_rows_kernel){.text = top ? "first of window beside rows" : "window beside rows",
-                                            .use = TRA_USE_JOIN,
-                                            .columns = out,
-                                            .dtype = TRA_F64,
-                                            .rows = TRA_ROWS_SAME,
-                                            .counts = top,
-                                            .share = top ? TRA_SHARE_ASSUMED : 1,
-                                            .divides = true,
-                                            .flops = 10,
-                                            .ops = &tra_place_ops,
-                                            .data = p});
+    tra_rows_kernel op = tra_rows_op(&tra_place_ops, p, out);
+    op.label = top ? "first of window beside rows" : "window beside rows";
+    op.counts = top, op.share = top ? TRA_SHARE_ASSUMED : 1, op.divides = true, op.flops = 10;
+    tra_node *n = tra_table_kernel(w, w->in, found, 0, 0, &op);
     if (n && !top) n->rows = w->in->rows;
     return n;
 }

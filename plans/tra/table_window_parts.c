@@ -7,50 +7,14 @@
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
-static void add_frame_text(const tra_window_frame *f, tra_str *s) {
-    tra_str_add(s, f->range ? " range" : " rows");
-    for (int e = 0; e < 2; e++) {
-        if (f->open[e])
-            tra_str_add(s, " open");
-        else
-            tra_str_printf(s, " %" PRId64 " %.17g", f->whole[e], f->real[e]);
-    }
-}
-
-static const char *kernel_text(const tra_window *x, tra_arena *a) {
-    tra_str s = {0};
-    tra_str_printf(&s, "window of %d keys, order of %d", x->nkeys, x->norder);
-    for (int k = 0; k < x->norder; k++)
-        if (x->desc[x->nkeys + k]) tra_str_printf(&s, " %d desc", k);
-    for (int i = 0; i < x->n; i++) {
-        const tra_window_column *v = &x->v[i];
-        tra_str_printf(&s, ", %s = %s(", v->name, tra_window_text(v->f));
-        if (v->column >= 0) tra_str_printf(&s, "%d", v->column);
-        if (tra_window_way_of(v->f) == TRA_WINDOW_MOVE || v->n > 1) tra_str_printf(&s, ", %" PRId64, v->n);
-        if (v->f == TRA_WINDOW_QUANTILE) tra_str_printf(&s, ", %.17g", v->q);
-        tra_str_add(&s, ")");
-        if (tra_window_way_of(v->f) >= TRA_WINDOW_END) add_frame_text(&v->frame, &s);
-    }
-    if (x->top > 0) tra_str_printf(&s, ", %s <= %" PRId64, tra_window_text(x->by), x->top);
-    return tra_table_text(a, &s);
-}
-
 /* The functions of all rows of `in`, which are whole groups, or the context of a part, with what that reaches; by
  * number of the row. */
 static tra_node *window_kernel(tra_table_builder *w, tra_node *in, tra_node *reached, const tra_window *x) {
-    return tra_table_kernel(w, in, reached, 0, 0,
-                            &(tra_rows_kernel){.text = kernel_text(x, w->b->arena),
-                                               .use = reached ? TRA_USE_JOIN : TRA_USE_MAP,
-                                               .columns = x->out,
-                                               .dtype = TRA_F64,
-                                               .rows = reached ? TRA_ROWS_MOST : TRA_ROWS_SAME,
-                                               .most = reached ? x->context->part_rows : 0,
-                                               .counts = reached != NULL || x->top > 0,
-                                               .share = x->top > 0 ? TRA_SHARE_ASSUMED : 1,
-                                               .divides = true,
-                                               .flops = TRA_SORT_FLOPS + 20.0 * x->n,
-                                               .ops = &tra_window_ops,
-                                               .data = x});
+    tra_rows_kernel op = tra_rows_op(&tra_window_ops, x, x->out);
+    op.rows = reached ? TRA_ROWS_MOST : TRA_ROWS_SAME, op.most = reached ? x->context->part_rows : 0;
+    op.counts = reached != NULL || x->top > 0, op.share = x->top > 0 ? TRA_SHARE_ASSUMED : 1, op.divides = true;
+    op.flops = TRA_SORT_FLOPS + 20.0 * x->n;
+    return tra_table_kernel(w, in, reached, 0, 0, &op);
 }
 
 /* The rows of each block as they are, and after them their numbers. */
@@ -61,7 +25,7 @@ static tra_node *number_blocks(tra_table_builder *w, tra_node *in) {
     tra_arrange x = {.in = s, .out = tra_table_subschema(a, s, s->n, all, true), .from = all, .column = all};
     x.number = -1;
     x.what = "";
-    return tra_table_sort_blocks(w, in, &x, "numbered");
+    return tra_table_sort_blocks(w, in, &x);
 }
 
 /* The rows sorted by keys and order, in parts; after them the number of the row, and its place in the order. */
@@ -71,7 +35,6 @@ static tra_node *sorted_parts(tra_table_builder *w, tra_node *in, const tra_wind
     int nby = x->nkeys + x->norder, *by = tra_table_counting(a, nby, s->n);
     bool *desc = tra_news(a, bool, nby + 1);
     for (int k = 0; k < x->norder; k++) desc[x->nkeys + k] = x->desc[k];
-    const char *text = tra_table_list_text(a, s, nby, NULL, desc);
     tra_arrange sort = {.in = s, .from = tra_table_counting(a, s->n, -1), .n = nby, .column = by, .desc = desc};
     sort.out = tra_table_subschema(a, s, s->n, sort.from, true);
     sort.number = -1;
@@ -81,62 +44,34 @@ static tra_node *sorted_parts(tra_table_builder *w, tra_node *in, const tra_wind
     sort.dense = x->by == TRA_WINDOW_DENSE_RANK;
     sort.numbered = true; /* nothing else of the window asks for ties */
     for (int i = 0; i < x->n; i++) sort.numbered = sort.numbered && x->v[i].f == TRA_WINDOW_ROW_NUMBER;
-    const char *by_what = sort.dense ? " dense" : sort.numbered ? " numbered" : "";
-    if (x->top > 0) text = tra_arena_printf(a, "%s, %d keys%s, %" PRId64, text, x->nkeys, by_what, x->top);
     if (in->type.bounded || !in->type.cat->grid) { /* runs do not tell of which block a row is */
         in = number_blocks(w, in);
         sort.in = sort.out;
         sort.from = tra_table_counting(a, s->n + 1, -1);
     }
-    tra_node *sorted =
-        tra_table_sort_blocks(w, tra_table_make_runs(w, in, d), &sort,
-                              tra_arena_printf(a, "sort(%s)%s", text, sort.in == s ? ", numbered" : " of numbered"));
-    tra_part_keys keys = {nby + 1, by, desc, tra_arena_printf(a, "%s, numbered", text)};
+    tra_node *sorted = tra_table_sort_blocks(w, tra_table_make_runs(w, in, d), &sort);
+    tra_part_keys keys = {nby + 1, by, desc};
     tra_node *parts = sorted ? tra_table_make_parts(w, sorted, &keys, d) : NULL;
     sort.in = sort.out;
     sort.from = tra_table_counting(a, s->n + 1, -1);
-    parts = tra_table_sort_blocks(w, parts, &sort, tra_arena_printf(a, "sort(%s) of numbered", text));
+    parts = tra_table_sort_blocks(w, parts, &sort);
     return parts ? tra_table_number_rows(w, parts, "place") : NULL;
 }
 
 /* The context of each part, and in *reached what the part reaches. */
 static tra_node *contexts(tra_table_builder *w, tra_node *parts, const tra_window *x, const tra_division *d,
                           tra_node **reached) {
-    tra_arena *a = w->b->arena;
     const struct tra_window_context *c = x->context;
     tra_node *numbers = tra_positions(w->b, w->call->span, d->parts, 1);
-    const char *text = kernel_text(x, a);
     if (!numbers) return NULL;
-    tra_rows_kernel k = {.text = tra_arena_printf(a, "summary for %s", text),
-                         .use = TRA_USE_JOIN,
-                         .columns = c->summary,
-                         .dtype = TRA_F64,
-                         .rows = TRA_ROWS_MOST,
-                         .most = TRA_WINDOW_SUMMARY_ROWS,
-                         .counts = true,
-                         .share = 1,
-                         .flops = 10,
-                         .ops = &tra_window_summary_ops,
-                         .data = x};
+    tra_rows_kernel k = tra_rows_op(&tra_window_summary_ops, x, c->summary);
+    k.rows = TRA_ROWS_MOST, k.most = TRA_WINDOW_SUMMARY_ROWS, k.counts = true, k.flops = 10;
     tra_node *all = tra_table_one_block(w, tra_table_kernel(w, parts, numbers, 0, 0, &k), 0);
-    k.text = tra_arena_printf(a, "reach of %s", text);
-    k.rows = TRA_ROWS_SAME;
-    k.share = 1 / (double)d->parts;
-    k.flops = 1;
-    k.ops = &tra_window_reach_ops;
+    k.ops = &tra_window_reach_ops, k.rows = TRA_ROWS_SAME, k.share = 1 / (double)d->parts, k.flops = 1;
     *reached = tra_table_kernel(w, all, numbers, -1, -1, &k);
     if (!*reached) return NULL;
-    k = (tra_rows_kernel){.text = tra_arena_printf(a, "context of %s", text),
-                          .use = TRA_USE_JOIN,
-                          .columns = x->in,
-                          .dtype = TRA_F64,
-                          .rows = TRA_ROWS_SAME,
-                          .counts = true,
-                          .all = tra_mul_most(d->parts, c->most),
-                          .share = 1 / (double)d->parts,
-                          .flops = 1 / (double)d->parts,
-                          .ops = &tra_window_pick_ops,
-                          .data = x};
+    k = tra_rows_op(&tra_window_pick_ops, x, x->in);
+    k.counts = true, k.all = tra_mul_most(d->parts, c->most), k.share = 1 / (double)d->parts, k.flops = k.share;
     return tra_table_concat(w, tra_table_kernel(w, parts, *reached, -1, -1, &k), 0, c->most);
 }
 
@@ -159,7 +94,7 @@ static tra_node *functions_of_parts(tra_table_builder *w, tra_node *in, tra_wind
     sort.column = zero;
     sort.number = -1;
     sort.what = "";
-    return tra_table_sort_blocks(w, n, &sort, "sort([row])");
+    return tra_table_sort_blocks(w, n, &sort);
 }
 
 /* How many parts of one size the context of a part may have, with all that its frames reach; 1 where that is all. */

@@ -14,6 +14,7 @@
 #include "../../lib/relation/store.h"
 #include "../../lib/relation/stored.h"
 #include "../lang/lang.h"
+#include "rows_op.h"
 
 /* Operators: name in C, inputs, name in the language. */
 #define TRA_OPS(X)                                                                                                     \

@@ -68,6 +68,44 @@ TEST(equal_expressions_are_one) {
     done(&x);
 }
 
+/* Operators on rows are equal where their arguments are, however these are written; one part of them tells two apart.
+ */
+TEST(operators_on_rows_are_told_apart_by_their_arguments) {
+    static const char *const equal[][2] = {
+        {"select(T, k > 2)", "select(T, k > 1 + 1)"},
+        {"project(T, k, y = x * 2)", "project(T, k = k, y = (x * 2))"},
+        {"group(T, [k], s = sum(x))", "group(T, [k], s = sum((x)))"},
+        {"order(T, [k, x desc])", "order(T, [`k`, x desc])"},
+        {"join(T, R, k == k && x < v)", "join(T, R, k == k && (x) < v)"},
+    };
+    static const char *const unlike[][2] = {
+        {"select(T, x > 0.1)", "select(T, x > 0.10000000000000002)"},
+        {"project(T, k, y = x)", "project(T, k, z = x)"},
+        {"group(T, [k], s = quantile(x, 0.5))", "group(T, [k], s = quantile(x, 0.25))"},
+        {"order(T, [k, x])", "order(T, [k, x desc])"},
+        {"distinct(T, [k])", "distinct(T, [x])"},
+        {"limit(T, 5, from = 1)", "limit(T, 5, from = 2)"},
+        {"join(T, R, k == k)", "join(T, R, k == k, nulls = match)"},
+        {"join(T, R, k == k && x < v)", "join(T, R, k == k && x <= v)"},
+        {"join(T, R, k == k, asof = x >= v)", "join(T, R, k == k, asof = x > v)"},
+        {"window(T, [k], [x], s = sum(x), frame = rows(-2, 0))",
+         "window(T, [k], [x], s = sum(x), frame = rows(-1, 0))"},
+    };
+    int nequal = (int)(sizeof equal / sizeof *equal), n = nequal + (int)(sizeof unlike / sizeof *unlike);
+    for (int i = 0; i < n; i++) {
+        char text[512];
+        const char *const *two = i < nequal ? equal[i] : unlike[i - nequal];
+        snprintf(text, sizeof text,
+                 "input T : table [k: i32, x: f64] rows 900000 by 100000\ninput R : table [k: i32, v: f64] rows 50\n"
+                 "A = %s\nB = %s\nV = rows(R)\noutput A\noutput B\noutput V\n",
+                 two[0], two[1]);
+        made x = make(text);
+        if ((group_of(&x, "A") == group_of(&x, "B")) != (i < nequal))
+            check_report("%s and %s are %s", two[0], two[1], i < nequal ? "two" : "one");
+        done(&x);
+    }
+}
+
 TEST(an_added_expression_is_typed_and_must_fit) {
     made x = make("input A : f64 [9,9] by [2,2]\nB = transform(A, exp)\nC = transform(B, neg)\n"
                   "D = rekey(C, (i,j) -> (j,i))\nE = transform(C, rowsum)\nF = filter(C, (i,j) -> i < 4)\n"
