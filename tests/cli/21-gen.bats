@@ -90,35 +90,25 @@ counts = np.bincount(a.ravel().astype(int)); assert len(counts) == n and abs(cou
     has "blocks of 700 x 700 (chosen), 9 blocks"
     status 0 tra gen --shape 30x10 --block 1000x4 -o a.h5
     has "in blocks of 30 x 4, 3 blocks"
-    status 2 tra gen --shape 30x10 --block 5 -o a.h5
-    has "block 5 has 1 dimension, but the tensor 30 x 10 has 2"
+    told 2 tra gen --shape 30x10 --block 5 -o a.h5
     status 0 tra gen -q --shape 3 -o a.h5
     [ -z "$output" ]
 }
 
 @test "wrong usage" {
-    status 2 tra gen --shape 3x3
-    has "needs --output"
-    status 2 tra gen -o a.h5
-    has "needs --shape"
+    told 2 tra gen --shape 3x3
+    told 2 tra gen -o a.h5
     for shape in 3x 3xx3 -1 3.5 a 99999999999x99999999999; do
-        status 2 tra gen --shape "$shape" -o a.h5
-        has "$shape"
+        told 2 tra gen --shape "$shape" -o a.h5
     done
     status 2 tra gen --shape 3 --block 0 -o a.h5
-    status 2 tra gen --shape 3 --dtype f16 -o a.h5
-    has "none of f64, f32, i64, i32, bool"
-    status 2 tra gen --shape 3 --dist normal --dtype i64 -o a.h5
-    has "--dist normal makes no whole numbers"
-    status 2 tra gen --shape 3 --dist range --dtype bool -o a.h5
-    has "goes to 2 here, which bool does not hold"
-    status 2 tra gen --shape 2147483649 --dist range --dtype i32 -o a.h5
-    has "goes to 2147483648 here, which i32 does not hold"
+    told 2 tra gen --shape 3 --dtype f16 -o a.h5
+    told 2 tra gen --shape 3 --dist normal --dtype i64 -o a.h5
+    told 2 tra gen --shape 3 --dist range --dtype bool -o a.h5
+    told 2 tra gen --shape 2147483649 --dist range --dtype i32 -o a.h5
     status 2 tra gen --shape 3 --codec lz4 -o a.h5
-    status 2 tra gen --shape 3 --dist poisson -o a.h5
-    has "none of uniform|normal|identity|range|zero"
-    status 2 tra gen --shape 3 --dist identity -o a.h5
-    has "needs two dimensions"
+    told 2 tra gen --shape 3 --dist poisson -o a.h5
+    told 2 tra gen --shape 3 --dist identity -o a.h5
     status 2 tra gen --shape 3 --seed x -o a.h5
     status 2 tra gen --shape 3 -o a.h5 b.h5
     [ ! -e a.h5 ]
@@ -142,8 +132,7 @@ counts = np.bincount(a.ravel().astype(int)); assert len(counts) == n and abs(cou
 }
 
 @test "a place that cannot be written is named" {
-    status 3 tra gen --shape 3 -o missing/a.h5
-    has "missing"
+    told 3 tra gen --shape 3 -o missing/a.h5
 }
 
 @test "interrupted, it leaves no temporary files" {

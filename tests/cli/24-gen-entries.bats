@@ -45,11 +45,11 @@ assert ((e.toarray() != 0) == np.eye(50, 40, dtype=bool)).all()'
     status 0 tra gen --shape 20x30 --density 0 -o x.h5; has "0 entries"
     status 0 tra gen --shape 0x30 --density 0.5 -o x.h5; has "0 entries"
     status 0 tra gen --shape 50 --density 0.5 -o x.h5; has "coo"
-    status 2 tra gen --shape 9x9 --density 2 -o x.h5; has "from 0 to 1"
-    status 2 tra gen --shape 9x9 --pattern grid -o x.h5; has "none of uniform, rmat"
-    status 2 tra gen --shape 9x9x9 --pattern rmat --density 0.1 -o x.h5; has "two dimensions"
-    status 2 tra gen --shape 9x9 --pattern rmat -o x.h5; has "needs --density"
-    status 2 tra gen --shape 9x9 --density 0.1 --dist identity -o x.h5; has "leave --density"
+    told 2 tra gen --shape 9x9 --density 2 -o x.h5
+    told 2 tra gen --shape 9x9 --pattern grid -o x.h5
+    told 2 tra gen --shape 9x9x9 --pattern rmat --density 0.1 -o x.h5
+    told 2 tra gen --shape 9x9 --pattern rmat -o x.h5
+    told 2 tra gen --shape 9x9 --density 0.1 --dist identity -o x.h5
     status 4 tra gen --shape 4000x4000 --density 0.5 --block 4000x4000 --memory 64M -o x.h5; has "at least"
 }
 

@@ -11,15 +11,10 @@ n[] = sum X[i,j] * k
 output n to "csv:-"
 END
     is 306 tra run -q p.tra
-    status 2 tra run -q -D k=4 p.tra
-    has "p.tra:3:9: error: k must be from 1 to the columns of X: k is 4, extent(X, 1) is 3"
-    has "1 error"
-    status 2 tra check -D k=nan p.tra
-    has "k is nan"
+    told 2 tra run -q -D k=4 p.tra
+    told 2 tra check -D k=nan p.tra
     sed -i 's/% 2 == 0/== 7; Y = slice(X, [:k, 5]); require Y > 0/' p.tra
-    status 2 tra check p.tra
-    has "p.tra:4:9: error: this is required, but does not hold: extent(X, 0) is 6"
-    has "1 error" # of what stands below nothing is told
+    told 2 tra check p.tra
 }
 
 @test "what is required of relations is checked by the run: sites, loops, compiled plans, the reference" {
@@ -63,16 +58,14 @@ END
         [ ! -e w.csv ]
     done
     sed -i 's/low >= least/low * log(low - 1)/' p.tra
-    status 3 tra run -q p.tra # NaN
-    has "p.tra:5: X has"
+    told 3 tra run -q p.tra # NaN
     tra explain p.tra | grep -q '^ *14 *require n < most'
 }
 
 @test "a require statement that is wrong is told with how to write it" {
     while IFS='|' read -r text what; do
         printf 'X = gen(range, [2, 2])\n%s\noutput X\n' "$text" >p.tra
-        status 2 tra check p.tra
-        has "$what"
+        told 2 tra check p.tra
     done <<'END'
 require X[i,j] > 0|label 'i' is not
 require 1 > 0, X|a text in quotes expected

@@ -53,14 +53,14 @@ with open("a.mtx", "w") as f:
     for n in 1 2; do
         { printf '%%%%MatrixMarket matrix coordinate real general\n9 9 300000\n'; yes '1 2 3.25' | head -n 299000; echo "4 5 6x"
           yes '1 10 3' | head -n 1000; } > a.mtx
-        TRA_THREADS=$n status 3 tra import a.mtx -o x.h5; has 'line 299003: "6x" is not a number'
-        sed -i 299003d a.mtx; TRA_THREADS=$n status 3 tra import a.mtx -o x.h5; has 'line 299003: entry (1,10) is outside the 9 x 9 matrix'
+        TRA_THREADS=$n told 3 tra import a.mtx -o x.h5
+        sed -i 299003d a.mtx; TRA_THREADS=$n told 3 tra import a.mtx -o x.h5
         { head -n 299002 a.mtx; yes '' | head -n 3000; yes '2 1 3' | head -n 1001; } > b.mtx
-        TRA_THREADS=$n status 3 tra import b.mtx -o x.h5; has 'line 303003 goes on after the last of 300000 entries'
-        head -n 302002 b.mtx > c.mtx; TRA_THREADS=$n status 3 tra import c.mtx -o x.h5; has 'ends at line 302002 after 299000 of 300000 entries'
+        TRA_THREADS=$n told 3 tra import b.mtx -o x.h5
+        head -n 302002 b.mtx > c.mtx; TRA_THREADS=$n told 3 tra import c.mtx -o x.h5
     done
     { printf '%%%%MatrixMarket matrix coordinate real general\n9 9 1\n'; head -c 20000 /dev/zero | tr '\0' ' '; echo '1 1 1'; } > a.mtx
-    status 3 tra import a.mtx -o x.h5; has 'line 3 is too long'
+    told 3 tra import a.mtx -o x.h5
 }
 
 @test "duplicates are added in the order of the file, or an error; whole numbers exactly" {
@@ -79,9 +79,9 @@ for k in 0, 1:
         tra export x.h5 --to csv -o - | py 'for a, b in zip(sys.stdin, open("want"), strict=True): assert float(a) == float(b)'
     done
     status 0 tra import a.mtx --format json -q -o x.h5
-    status 3 tra import a.mtx --duplicates error -o x.h5; has "element (1,1) is given twice (--duplicates sum"
+    told 3 tra import a.mtx --duplicates error -o x.h5
     printf '%%%%MatrixMarket matrix coordinate integer general\n1 2 4\n1 1 9007199254740993\n1 1 1\n1 2 9223372036854775807\n1 2 1\n' > b.mtx
-    status 3 tra import b.mtx --dtype i64 -o x.h5; has "element (1,2) is given more than once, and i64 does not hold the sum"
+    told 3 tra import b.mtx --dtype i64 -o x.h5
     sed -i 's/^1 2 1$/1 2 0/' b.mtx; tra import -q b.mtx --dtype i64 -o x.h5
     is "9007199254740994,9223372036854775807" tra export x.h5 --to csv -o -
     printf '0 1\n0 1\n1 1\n' > a.edges
@@ -90,7 +90,7 @@ for k in 0, 1:
     tra import -q a.edges --dtype bool -o x.h5; is "0,1
 0,1" tra export x.h5 --to csv -o -
     printf '1 1 2000000000\n1 1 2000000000\n' > a.tns
-    status 3 tra import a.tns --dtype i32 -o x.h5; has "the sum 4000000000 of element (1,1) does not fit i32"
+    told 3 tra import a.tns --dtype i32 -o x.h5
 }
 
 @test "explicit zeros are kept, or dropped" {
@@ -129,9 +129,9 @@ for name, shape in [("a", (7, 11, 13)), ("b", (3, 4, 5, 6))]:
         tra import -q $f.npy -o x.h5; tra export -q x.h5 -o y.tns; tra import -q y.tns -o y.h5; same y.h5 $f.npy
     done
     status 0 tra import a.tns --shape 9x11x20 -o x.h5; has "9 x 11 x 20"
-    status 3 tra import a.tns --shape 7x11x12 -o x.h5; has "is outside the 7 x 11 x 12 tensor"
-    status 2 tra import a.tns --shape 7x11 -o x.h5; has "--shape has 2 extents"
-    status 3 tra import a.tns --base 0 --shape 7x11x13 -o x.h5; has "indices begin at 0"
+    told 3 tra import a.tns --shape 7x11x12 -o x.h5
+    told 2 tra import a.tns --shape 7x11 -o x.h5
+    told 3 tra import a.tns --base 0 --shape 7x11x13 -o x.h5
 }
 
 @test "lists of edges: comments, tabs, weights, vertices that are not there" {
@@ -153,11 +153,9 @@ for name, shape in [("a", (7, 11, 13)), ("b", (3, 4, 5, 6))]:
 
 @test "an index that no extent holds, and a window that no memory holds, are refused" {
     printf '0 9223372036854775807\n' >far.edges
-    status 3 tra import far.edges -o x.h5
-    has "line 1: index 9223372036854775807 is beyond any extent"
+    told 3 tra import far.edges -o x.h5
     printf '9223372036854775807 1\n' >far.tns
-    status 3 tra import --base 0 far.tns -o x.h5
-    has "line 1: index 9223372036854775807 is beyond any extent"
+    told 3 tra import --base 0 far.tns -o x.h5
     printf '\x28\xb5\x2f\xfd\x04\xa8\x01\x00\x00' >window.tns # 2 GiB
     status 4 tra import window.tns -o x.h5
     has "window.tns: to unpack it takes a window of"
@@ -184,8 +182,7 @@ for name, shape in [("a", (7, 11, 13)), ("b", (3, 4, 5, 6))]:
     status 4 tra import big.mtx --storage dense -o d.h5
     has "too little"
     sed -i 's/1000000000 1000000000 3/10000000000 1000000000 3/' big.mtx
-    status 3 tra import big.mtx -o x.h5
-    has "are too many"
+    told 3 tra import big.mtx -o x.h5
 }
 
 @test "MatrixMarket as scipy, SuiteSparse and LAGraph write it: words in any case, types, comments, blank lines" {
@@ -205,15 +202,11 @@ for name, shape in [("a", (7, 11, 13)), ("b", (3, 4, 5, 6))]:
     reads '0,3 0,0 ' "$head"' real general\r\n2 2 1\r\n1 2 3\r\n'
     reads '0,3,0 3,0,0 0,0,1 ' "$head"' real symmetric\n3 3 2\n1 2 3\n3 3 1\n'
     printf "$head"' real general\n2 2 3\n1 2 3\n' >v.mtx
-    status 3 tra import v.mtx -o v.h5
-    has 'ends at line 3 after 1 of 3 entries'
+    told 3 tra import v.mtx -o v.h5
     printf "$head"' real general\n2 2 1\n1 2 3\n2 2 2\n' >v.mtx
-    status 3 tra import v.mtx -o v.h5
-    has 'line 4 goes on after the last of 1 entries'
+    told 3 tra import v.mtx -o v.h5
     printf "$head"' real general\n2 2 1\n0 2 3\n' >v.mtx
-    status 3 tra import v.mtx -o v.h5
-    has 'line 3: entry (0,2) is outside the 2 x 2 matrix'
+    told 3 tra import v.mtx -o v.h5
     printf "$head"' real skew-symmetric\n3 3 1\n2 2 3\n' >v.mtx
-    status 3 tra import v.mtx -o v.h5
-    has 'line 3: the diagonal of a skew-symmetric matrix is zero'
+    told 3 tra import v.mtx -o v.h5
 }

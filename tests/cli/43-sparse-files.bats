@@ -52,11 +52,11 @@ for n in [7, 8, 9]: sp.save_npz(f"{n}.npz", sp.csr_matrix(([1.] * n, ([0] * n, l
     status 0 tra import 8.npz --storage csc -o x.h5; has "storage  csc"
     status 0 tra import --format json -q 7.npz -o x.h5
     printf '1 1 1 1\n9 9 9 1\n' > a.tns; status 0 tra import a.tns -o x.h5; has "storage  csf, 2 entries (density 0.00274)"
-    status 2 tra import 7.npz --storage scr -o x.h5; has "is it csr?"
-    status 2 tra import 7.npz --storage dok -o x.h5; has "storage dok cannot be filled from entries alone"
+    told 2 tra import 7.npz --storage scr -o x.h5
+    told 2 tra import 7.npz --storage dok -o x.h5
     printf 'storage mine[m, n] = levels(sparse, sparse) order [1, 0]\n' > my.tra
     status 0 tra import 7.npz --storage my.tra:mine -o x.h5; has "storage  dcsc"
-    status 2 tra import 7.npz --storage my.tra:yours -o x.h5; has "there is none of this name"
+    told 2 tra import 7.npz --storage my.tra:yours -o x.h5
 }
 
 @test "one digest, whatever storage, blocks and memory; the same bytes whatever memory and threads" {
@@ -100,7 +100,7 @@ open("z.mtx", "w").write("%%MatrixMarket matrix coordinate real general\n9 9 3\n
 
 @test "shapes beyond 2^32 elements, and beyond what can be counted" {
     printf '%%%%MatrixMarket matrix coordinate real general\n3000000000 4000000000 2\n3000000000 4000000000 5\n1 1 2\n' > a.mtx
-    status 3 tra import a.mtx -o x.h5; has "elements are too many"
+    told 3 tra import a.mtx -o x.h5
     sed -i 's/4000000000/100000000/g' a.mtx
     status 0 tra import a.mtx --storage coo -o x.h5; has "2 entries"
     tra export -q x.h5 --to mtx -o - > y.mtx; is "3000000000 100000000 5" tail -n 1 y.mtx
@@ -116,17 +116,17 @@ def save(n, **k): np.savez(n, **{**dict(format=b"csr", shape=np.array(a.shape), 
 i = a.indptr.copy(); i[3] = 10**6; save("ptr.npz", indptr=i); i = a.indptr.copy(); i[5] = -1; save("neg.npz", indptr=i)
 i = a.indices.copy(); i[3] = 30; save("col.npz", indices=i); save("short.npz", data=a.data[:-1]); save("fmt.npz", format=b"lil")
 save("rank.npz", shape=np.array([40])); save("cplx.npz", data=a.data * 1j); np.savez("plain.npz", x=np.ones(3), y=np.ones(2))'
-    status 3 tra import cut.npz -o x.h5; has "damaged"
+    told 3 tra import cut.npz -o x.h5
     status 3 tra import bits.npz -o x.h5
-    status 3 tra import ptr.npz -o x.h5; has "indptr does not ascend"
-    status 3 tra import neg.npz -o x.h5; has "indptr does not ascend"
-    status 3 tra import col.npz -o x.h5; has "is outside the shape"
-    status 3 tra import short.npz -o x.h5; has "elements, and"
-    status 3 tra import fmt.npz -o x.h5; has "none of csr, csc, coo, bsr, dia"
-    status 3 tra import rank.npz -o x.h5; has "of 2 dimensions"
-    status 3 tra import cplx.npz -o x.h5; has "complex"
-    status 3 tra import plain.npz -o x.h5; has "name one as in plain.npz:y"
-    status 3 tra import --from npz - -o x.h5 < <(cat cut.npz); has "stream"
+    told 3 tra import ptr.npz -o x.h5
+    told 3 tra import neg.npz -o x.h5
+    told 3 tra import col.npz -o x.h5
+    told 3 tra import short.npz -o x.h5
+    told 3 tra import fmt.npz -o x.h5
+    told 3 tra import rank.npz -o x.h5
+    told 3 tra import cplx.npz -o x.h5
+    told 3 tra import plain.npz -o x.h5
+    told 3 tra import --from npz - -o x.h5 < <(cat cut.npz)
 }
 
 @test "stored relations and groups of other programs are sources, and targets of h5" {
@@ -144,7 +144,7 @@ with h5py.File("a.h5ad", "w") as f:
     status 0 tra import --from h5 a.h5ad:X --dtype f32 -o y.h5; has "csr"; has "type     f32"
     status 0 tra export x.h5 --to h5 -o z.h5; status 0 tra verify z.h5; status 0 tra info z.h5
     tra export -q z.h5 -o z.npz; judge z.npz a.npz
-    status 2 tra export x.h5 --to h5 --gzip -o z.h5; has "stored by levels"
+    told 2 tra export x.h5 --to h5 --gzip -o z.h5
     status 0 tra diff x.h5 y.h5 --rtol 1e-6
 }
 
@@ -166,8 +166,8 @@ assert (sp.csr_matrix((b["values"][...], b["indices_1"][...], b["pointers_to_1"]
             status 0 tra import $f -q -o y.h5; tra export -q y.h5 -o y.npz; judge y.npz a.npz
         done
     done
-    status 2 tra export x.h5 --to h5ad -o -; has "stream"
-    tra gen -q --shape 3x4x5 --density 0.1 -o t.h5; status 3 tra export t.h5 --to binsparse -o t.bsp.h5; has "export it with --to h5"
+    told 2 tra export x.h5 --to h5ad -o -
+    tra gen -q --shape 3x4x5 --density 0.1 -o t.h5; told 3 tra export t.h5 --to binsparse -o t.bsp.h5
 }
 
 @test "relations of entries that are no tensor: what diff says of them, and their export to HDF5" {
@@ -218,7 +218,7 @@ t = r.integers(-2, 3, (9, 8, 7)) * (r.random((9, 8, 7)) < .2); np.save("t.npy", 
     tra import -q t.npy -o td.h5; tra import -q t.npy --storage csf -o ts.h5; tra diff td.h5 ts.h5
     tra import -q t.npy --storage csf --dtype f32 -o ts.h5; tra export -q ts.h5 -o ts.npy
     py 'a, b = np.load("t.npy"), np.load("ts.npy"); assert b.dtype == "f4" and (a == b).all()'
-    status 3 tra import -q d.npy --storage csr --dtype i64 -o ts.h5; has "[7,3]"
+    told 3 tra import -q d.npy --storage csr --dtype i64 -o ts.h5
     tra import -q - --from csv --no-header --storage csr -o x.h5 < d.csv; tra diff dense.h5 x.h5
     printf '0,0\n0,0\n' > z.csv; status 0 tra import z.csv --no-header --storage csr -o x.h5; has "0 entries"
 }

@@ -52,8 +52,7 @@ mtx("a.mtx", a.astype(float)); mtx("b.mtx", 1.0 * (a != 0))'
     tra import -q a.mtx --storage csr -o f.h5:csr
     same i.npy f.h5:i
     same b.npy f.h5:b
-    status 3 tra import -q a.mtx --storage upper --dtype i32 -o f.h5:i
-    has 'for which storage upper has no place'
+    told 3 tra import -q a.mtx --storage upper --dtype i32 -o f.h5:i
     same i.npy f.h5:i # what failed has changed nothing
     tra import -q a.mtx --dtype i32 --storage csr -o f.h5:i
     same i.npy f.h5:i # of levels now, in the place of the mapping
@@ -63,12 +62,9 @@ mtx("a.mtx", a.astype(float)); mtx("b.mtx", 1.0 * (a != 0))'
 @test "an element that a storage cannot hold is named" {
     made 'a = np.zeros((4, 4)); a[1, 0] = 2; a[0, 1] = 2; a[3, 2] = 5; mtx("a.mtx", a); np.save("a.npy", a)
 b = np.zeros((4, 4)); b[2, 0] = 7; b[3, 3] = 1; mtx("b.mtx", b)'
-    status 3 tra import a.mtx --storage lower -o x.h5
-    has 'a.mtx: element (1,2) is 2, for which storage lower has no place'
-    status 3 tra import a.mtx --storage symmetric -o x.h5
-    has 'a.mtx: elements (3,4) and (4,3) are 0 and 5, but storage symmetric holds one value for both'
-    status 3 tra import b.mtx --storage 'band(1)' -o x.h5
-    has 'b.mtx: element (3,1) is 7, for which storage band(1) has no place'
+    told 3 tra import a.mtx --storage lower -o x.h5
+    told 3 tra import a.mtx --storage symmetric -o x.h5
+    told 3 tra import b.mtx --storage 'band(1)' -o x.h5
     [ ! -e x.h5 ]
     # an entry of 0 is none
     printf '%%%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 4\n1 3 0\n3 2 6\n' >zero.mtx
@@ -76,8 +72,7 @@ b = np.zeros((4, 4)); b[2, 0] = 7; b[3, 3] = 1; mtx("b.mtx", b)'
     # duplicates are added before they are put in their place
     printf '%%%%MatrixMarket matrix coordinate real general\n3 3 3\n1 3 4\n1 3 -4\n3 2 6\n' >twice.mtx
     tra import -q twice.mtx --storage lower -o y.h5
-    status 3 tra import twice.mtx --storage lower --duplicates error -o z.h5
-    has 'given twice'
+    told 3 tra import twice.mtx --storage lower --duplicates error -o z.h5
 }
 
 @test "a storage of one's own, with components from files, goes from import to a result on 3 sites" {
@@ -159,30 +154,22 @@ sum(<p, i> in at) {@unique i -> v(p)}}' >s.tra
     refused 2 'given twice' --component at=at.npy --component at=at.npy
     refused 2 'NAME=FILE.npy' --component at
     refused 3 'none.npy' --component at=none.npy --component v=v.npy
-    status 2 tra import -o x.h5
-    has 'say which file is read'
-    status 2 tra import m.mtx --storage csr --component v=v.npy -o x.h5
-    has 'by levels'
-    status 2 tra import m.mtx --storage ell -o x.h5
-    has '--component'
-    status 2 tra import m.mtx --storage dok -o x.h5
-    has '--component'
-    status 2 tra import m.mtx --storage zorder --block 1x2 -o x.h5
-    has 'one block'
+    told 2 tra import -o x.h5
+    told 2 tra import m.mtx --storage csr --component v=v.npy -o x.h5
+    told 2 tra import m.mtx --storage ell -o x.h5
+    told 2 tra import m.mtx --storage dok -o x.h5
+    told 2 tra import m.mtx --storage zorder --block 1x2 -o x.h5
     of -q --component at=at.npy --component v=v.npy
     same a.npy x.h5
     # a component that was changed is found
     py 'h5py.File("x.h5", "r+")["data/v"][1] = 3.0'
-    status 3 tra verify x.h5
-    has 'component v'
-    has 'checksum'
+    told 3 tra verify x.h5
     # so are a storage and extents that were changed
     of -q --component at=at.npy --component v=v.npy
     status 0 tra info --format json x.h5
     is false json relations.0.foreign
     py 'h5py.File("x.h5", "r+")["data"].attrs["tra_shape"] = np.array([5])'
-    status 3 tra info x.h5
-    has 'its attributes are not those that tra wrote'
+    told 3 tra info x.h5
     # without seal and format it is one that another program wrote
     py 'a = h5py.File("x.h5", "r+")["data"].attrs; del a["tra_seal"], a["tra_format"]; a["tra_shape"] = np.array([4])'
     same a.npy x.h5
@@ -192,8 +179,7 @@ sum(<p, i> in at) {@unique i -> v(p)}}' >s.tra
     "$PYTHON" -c 'print("%%MatrixMarket matrix coordinate real general\n200000 200000 2\n5 3 1\n9 2 4")' >big.mtx
     status 4 tra import big.mtx --storage lower -o x.h5
     has '--memory'
-    status 3 tra import big.mtx --storage diagonal -o x.h5
-    has 'element (5,3) is 1'
+    told 3 tra import big.mtx --storage diagonal -o x.h5
 }
 
 # Every mapping of the library, on one matrix of 24 x 24 that it can hold: how it is filled is a line of this table, and a

@@ -45,13 +45,13 @@ print(f"{len(j[chr(99) + chr(111) + chr(108) + chr(117) + chr(109) + chr(110) + 
     printf '1,2\n3,4\n' >m.csv
     for o in "--dtype i32" --vector --empty-nan "--storage csr"; do
         # shellcheck disable=SC2086
-        status 2 tra import t.csv $o -o x.h5; has "t.csv has a header line, so it is a table"; has "goes with --matrix"
+        told 2 tra import t.csv $o -o x.h5
     done
     for o in "--types 1=f32" "--date-format %Y" "--rejects r.csv"; do
         # shellcheck disable=SC2086
-        status 2 tra import m.csv $o -o x.h5; has "so it is a matrix"; has "goes with --table"
+        told 2 tra import m.csv $o -o x.h5
     done
-    status 2 tra import t.csv --block 2x2 -o x.h5; has "a number of rows"
+    told 2 tra import t.csv --block 2x2 -o x.h5
     status 2 tra import t.csv --table --matrix -o x.h5
     [ ! -e x.h5 ]
 }
@@ -151,8 +151,7 @@ assert not bad, "\n".join(map(str, bad[:20]))' "$TRA"
         is "$want" digest_of b.h5 || { echo "$f"; return 1; }
     done
     printf '9007199254740993,1\n' >m.csv
-    status 3 tra import m.csv -o m.h5
-    has 'line 1, column 1: f64 does not hold the whole number "9007199254740993" exactly (--dtype i64'
+    told 3 tra import m.csv -o m.h5
     printf 'k,id\n1,9007199254740993\n2,\n3,5\n' >n.csv
     tra import -q n.csv -o n.h5
     status 0 tra export n.h5 -o n.npy
@@ -187,10 +186,10 @@ for name in ("csv", "tns", "mtx"):
 @test "a quote that is not closed is an error in a file of any length, and so is one fault" {
     for t in 'a,b\n1,"y\n' 'a,b\n1,"x"\n2,"y\n' '"a","b"\n"1","x"\n"2","y\n' 'a;b\n1;"x\n'; do
         printf "$t" >q.csv
-        status 3 tra import q.csv -o q.h5; has "a quote is not closed"
+        told 3 tra import q.csv -o q.h5
     done
     printf 'a,b\n1,"x" y\n' >q.csv
-    status 3 tra import q.csv -o q.h5; has "text after the closing quote"
+    told 3 tra import q.csv -o q.h5
     printf 'a,b\n1,5" pipe\n2,6"\n' >q.csv # a quote within a cell is text
     status 0 tra import q.csv -o q.h5
     printf 'a,b\n1,"y\n' >q.csv
@@ -270,9 +269,9 @@ assert (v("K") == np.hstack([t, x])).all() and (v("T") == t.T).all()'
     printf 'a,b\n1,2\n3,\n' >n.csv
     tra import -q s.csv -o s.h5; tra import -q n.csv -o n.h5
     printf '%s\n' 'input s from "s.h5"' 'G[i,j] = sum s[n,i] * s[n,j]' 'output G' >p.tra
-    status 2 tra check p.tra; has "its column 'b' is no number but string"
+    told 2 tra check p.tra
     printf '%s\n' 'input n from "n.h5"' 'G[i,j] = sum n[k,i] * n[k,j]' 'output G' >p.tra
-    status 3 tra run p.tra; has "row 1"
+    told 3 tra run p.tra
 }
 
 @test "names and values of files are shown without control characters" {
@@ -321,8 +320,7 @@ assert sys.argv[1] or most < 64 << 20, most' "${SAN-}" "$TRA" import -q --table 
     "$TRA" import -q none.csv -o stored.h5
     for t in 'group(X, [shop], s = sum(qty))' 'select(X, qty > 3)' 'project(X, c = qty * 2)' 'matrix(X, [qty])'; do
         for f in day.csv none.csv stored.h5; do
-            status 2 tra eval "$t" X=$f
-            has "no row has a value in the column qty"
+            told 2 tra eval "$t" X=$f
         done
     done
     status 2 bash -c "'$TRA' eval 'group(X, [shop], s = sum(qty))' X=- <day.csv"

@@ -68,10 +68,8 @@ nothing_left() { is "" find scratch -mindepth 1; }
     tra run -q - --sites 3 <<<'input A from "a.npy"; B[j] = sum A[i,j]; output B to "b.csv"; output B to "b.h5"'
     is "13.5 16.5 19.5 22.5" eval 'tr "\n" " " <b.csv | sed "s/ $//"'
     status 0 tra diff b.csv b.h5 || true
-    status 2 tra run -q - <<<'input A from "a.npy"; output A to "c.parquet"'
-    has "no format has the suffix .parquet"
-    status 3 tra run -q - <<<'input t from "trips.csv"; output t to "t.mtx"'
-    has "which --to mtx cannot hold"
+    told 2 tra run -q - <<<'input A from "a.npy"; output A to "c.parquet"'
+    told 3 tra run -q - <<<'input t from "trips.csv"; output t to "t.mtx"'
     [ ! -e c.parquet ]; [ ! -e t.mtx ]
     is "3.5" tra run -q -D A=i.npy - <<<'input A from "a.npy"; m[] = max A[i,j]; o[] = m[] / 2 - 2; output o to "-"'
     nothing_left
@@ -93,18 +91,18 @@ nothing_left() { is "" find scratch -mindepth 1; }
     is "" tra eval 'T[i] = sum a[i,j]; output T to "u.npy"' a.npy
     cmp t.npy u.npy
     status 0 tra eval 'sum a[i,j]' a.npy --explain; has "input a of a.npy (npy), in place"
-    status 2 tra eval 'a[i,j] * 2' a.npy; has "C[i,j] = ..."
-    status 2 tra eval 'w, V = eigh(a)' a.npy; has "several results"
-    status 2 tra eval 'sum b[i,j]' a.npy; has "which the program does not name"
-    status 2 tra eval 'sum a[i,j]' a.npy ./a.npy; has "would both be a"
-    status 2 tra eval 'sum a[i,j]' -; has "say the name of what is read from standard input"
-    status 2 tra eval - t=- <<<'t'; has "standard input is read once"
+    told 2 tra eval 'a[i,j] * 2' a.npy
+    told 2 tra eval 'w, V = eigh(a)' a.npy
+    told 2 tra eval 'sum b[i,j]' a.npy
+    told 2 tra eval 'sum a[i,j]' a.npy ./a.npy
+    told 2 tra eval 'sum a[i,j]' -
+    told 2 tra eval - t=- <<<'t'
     cp a.npy 2x.npy
-    status 2 tra eval 'sum x[i,j]' 2x.npy; has "say NAME=2x.npy"
+    told 2 tra eval 'sum x[i,j]' 2x.npy
     status 2 tra eval 'x = 1 +' a.npy
-    status 2 tra eval 'trips' trips.csv --to nonsense; has "no such format"
+    told 2 tra eval 'trips' trips.csv --to nonsense
     status 3 tra eval 'trips' trips.tsv=trips.csv missing.csv || true
-    status 3 tra eval 'missing' missing.csv; has "cannot open missing.csv"
+    told 3 tra eval 'missing' missing.csv
     nothing_left
 }
 
@@ -114,10 +112,10 @@ nothing_left() { is "" find scratch -mindepth 1; }
     is $'column_1,column_2\n1,\n2,3' tra run -q - <<<'input t from "h.txt" (header = no, null = ["NA", "-"], table = yes); output t to "-"'
     is $'column_1,column_2\n1,\n2,3' tra eval 't' 't=csv(header=no,null=NA,table=yes):h.txt'
     is $'column_1,column_2\n1,\n2,3' tra eval t t=h.txt --no-header --null NA --table
-    status 2 tra run -q - <<<'input t from "h.txt" (heder = no); output t to "-"'; has "did you mean header?"
-    status 2 tra run -q - <<<'input t from "h.txt" (base = 1); output t to "-"'; has "base is an option of"
-    status 2 tra run -q - <<<'input t from "h.txt" (1 + 2); output t to "-"'; has "no option of a file"
-    status 2 tra run -q - <<<'input t from "h.txt" (header = maybe); output t to "-"'; has "neither yes nor no"
+    told 2 tra run -q - <<<'input t from "h.txt" (heder = no); output t to "-"'
+    told 2 tra run -q - <<<'input t from "h.txt" (base = 1); output t to "-"'
+    told 2 tra run -q - <<<'input t from "h.txt" (1 + 2); output t to "-"'
+    told 2 tra run -q - <<<'input t from "h.txt" (header = maybe); output t to "-"'
 }
 
 @test "a pattern is the union of CSV files, each with a dialect and an order of columns of its own" {
@@ -148,17 +146,17 @@ nothing_left() { is "" find scratch -mindepth 1; }
     mkdir p
     printf 'a,b\n1,x\n2,y\n' >p/1.csv
     printf 'a,c\n4,z\n' >p/4.csv
-    status 3 tra eval t 't=p/*.csv'; has "the columns of p/4.csv are a,c, those of p/1.csv are a,b"; has 'only p/1.csv has "b"'
+    told 3 tra eval t 't=p/*.csv'
     printf 'a,b,d\n4,z,1\n' >p/4.csv
-    status 3 tra eval 'group(t, [a], count())' 't=p/*.csv'; has 'only p/4.csv has "d"'
+    told 3 tra eval 'group(t, [a], count())' 't=p/*.csv'
     printf 'a,b\n1,x\n1,2,3\n' >p/4.csv
-    status 3 tra eval t 't=p/*.csv'; has "p/4.csv: line 3"
+    told 3 tra eval t 't=p/*.csv'
     printf 'b\n1\n' >p/4.csv
-    status 3 tra head 'p/*.csv'; has 'only p/1.csv has "a"'
-    status 3 tra eval t 't=q/*.csv'; has "no file matches the pattern q/*.csv"
-    status 3 tra eval 'sum t[i,j]' 't=*.npy'; has "union of tables"; has stack
-    status 3 tra eval t 't=a.[hm]*'; has "union of tables"
-    status 2 tra eval t 'p/*.csv'; has "a pattern of files, which needs a name"
+    told 3 tra head 'p/*.csv'
+    told 3 tra eval t 't=q/*.csv'
+    told 3 tra eval 'sum t[i,j]' 't=*.npy'
+    told 3 tra eval t 't=a.[hm]*'
+    told 2 tra eval t 'p/*.csv'
     nothing_left
 }
 
@@ -174,12 +172,12 @@ nothing_left() { is "" find scratch -mindepth 1; }
     is "$(tra info 'z?.csv' | grep -E '^    [a-z] ')" eval "tra info 'z?.h5' | grep -E '^    [a-z] '"
     printf 's,k,f,d,t,b,i\nabc,3,1,2024-01-02,x,true,4\n' >w.csv
     tra import -q w.csv -o z3.h5
-    status 3 tra eval z 'z=z?.h5'; has 'column "t" of z3.h5 is string, and timestamp'
+    told 3 tra eval z 'z=z?.h5'
     tra import -q --columns s,k,f,d,b,i z1.csv -o z3.h5
-    status 3 tra eval z 'z=z?.h5'; has 'z1.h5 has a column "t", which z3.h5 lacks'
+    told 3 tra eval z 'z=z?.h5'
     cp a.h5 z3.h5
-    status 3 tra eval z 'z=z?.h5'; has "z3.h5 holds a tensor"
-    status 3 tra eval z 'z=z1.*'; has "files of a pattern have one format"
+    told 3 tra eval z 'z=z?.h5'
+    told 3 tra eval z 'z=z1.*'
     nothing_left
 }
 
@@ -187,7 +185,7 @@ nothing_left() { is "" find scratch -mindepth 1; }
     setup_files
     cp trips.csv t.npy; cp a.h5 h.csv; printf 'x' >e.mtx
     status 3 tra head t.npy
-    status 3 tra head h.csv; has "is an HDF5 file, and not csv"
+    told 3 tra head h.csv
     status 3 tra eval 'sum e[i,j]' e.mtx
     status 3 tra eval 'sum a[i,j]' npy:trips.csv=x || true
     status 0 tra head h5:h.csv
@@ -245,8 +243,7 @@ nothing_left() { is "" find scratch -mindepth 1; }
     printf '{"a":1}\n{"a":2}\n' >x.jsonl
     cp x.jsonl y.csv
     for file in x=x.jsonl y.csv; do
-        status 3 tra eval "${file%%[.=]*}" $file
-        has 'is JSON: write its records as CSV'
+        told 3 tra eval "${file%%[.=]*}" $file
     done
     status 3 tra head y.csv
     status 3 tra info x.jsonl

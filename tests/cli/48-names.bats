@@ -26,19 +26,14 @@ open("degree.csv", "w").write("i,value\n" + "".join(f"{a},{deg[a]}\n" for a in v
     status 0 tra run -q @pagerank -D G=g.el -D turns=20
     [ "$(tra export -q rank.h5 -o - --to csv | cut -d, -f1 | tail -n +2)" = "$(tail -n +2 degree.csv | cut -d, -f1)" ]
     printf 'from to\n1 2\n2 3\n' >h.el
-    status 3 tra eval h h.el
-    has 'as if it were a header'
+    told 3 tra eval h h.el
     printf '1 2\nbob 3\n' >h.el
-    status 3 tra eval h h.el
-    has 'line 2 is not "FROM TO'
+    told 3 tra eval h h.el
     printf 'ann bob\nbob\n' >h.el
-    status 3 tra eval h h.el
-    has 'line 2 is not "FROM TO'
+    told 3 tra eval h h.el
     printf 'ann bob x\n' >h.el
-    status 3 tra eval h h.el
-    has '"x" is not a number'
-    status 2 tra import --shape 9x9 back.el -o no.h5
-    has 'have names, not numbers'
+    told 3 tra eval h h.el
+    told 2 tra import --shape 9x9 back.el -o no.h5
 }
 
 @test "an array of an archive of numpy is read by its name, compressed or not, in all commands" {
@@ -61,12 +56,9 @@ np.savez("one.npz", np.arange(3))
     status 0 tra diff x.h5 a.npz:x
     printf '%s\n' 'input x from "a.npz:x"' 'y[j] = sum x[i,j]' 'output y' >p.tra
     status 0 tra run -q p.tra
-    status 3 tra eval x x=a.npz
-    has 'holds several arrays: x, i, f, t; name one as in a.npz:t'
-    status 3 tra eval q q=a.npz:q
-    has "there is no array 'q'; it holds x, i, f, t"
-    status 3 tra eval t t=a.npz:t
-    has 'holds text'
+    told 3 tra eval x x=a.npz
+    told 3 tra eval q q=a.npz:q
+    told 3 tra eval t t=a.npz:t
     py 'd = bytearray(open("c.npz", "rb").read()); d[300] ^= 255; open("bad.npz", "wb").write(d)'
     status 3 tra eval 'sum(x)' x=bad.npz:x
 }
@@ -105,16 +97,14 @@ open("want.csv", "w").write("c,g1,g2,g3\n" + "".join(f"{k},{int(a)},{int(b)},{in
             tra eval $how 'O = pivot(obs, _index, type, 1, sum); P = align(O, 0, X, 0); S[c,g] = sum P[n,c] * X[n,g]' obs=$f.h5ad:obs X=$f.h5ad:X >got.csv
             cmp got.csv want.csv
         done
-        status 2 tra eval 'O = pivot(obs, _index, type, 1, sum); S[c,g] = sum O[n,c] * X[n,g]' obs=$f.h5ad:obs X=$f.h5ad:X
-        has 'align'
+        told 2 tra eval 'O = pivot(obs, _index, type, 1, sum); S[c,g] = sum O[n,c] * X[n,g]' obs=$f.h5ad:obs X=$f.h5ad:X
     done
     [ "$(tra eval 'matrix(limit(obs, 2), [onehot(type)])' obs=s.h5ad:obs | head -1)" = 'type_B,type_NK,type_T' ]
 }
 
 @test "errors of a run name the line that was typed, and the least memory never reads as less than the ceiling" {
     printf 'a,b\n1,x\n,y\n' >t.csv
-    status 3 tra eval 'M = matrix(t, [a]); M' t.csv
-    has 'eval:1: M'
+    told 3 tra eval 'M = matrix(t, [a]); M' t.csv
     tra gen -q --shape 3000x3000 --block 1000x1000 --seed 1 -o A.h5
     printf '%s\n' 'input A from "A.h5"' 'B = inverse(A)' 'output B' >p.tra
     least=$(tra run --memory 30M p.tra 2>&1 | grep -o 'least that would do is .*' || true)
