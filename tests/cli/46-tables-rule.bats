@@ -271,7 +271,7 @@ assert (v("K") == np.hstack([t, x])).all() and (v("T") == t.T).all()'
     printf '%s\n' 'input s from "s.h5"' 'G[i,j] = sum s[n,i] * s[n,j]' 'output G' >p.tra
     told 2 tra check p.tra
     printf '%s\n' 'input n from "n.h5"' 'G[i,j] = sum n[k,i] * n[k,j]' 'output G' >p.tra
-    told 3 tra run p.tra
+    told 3 tra run -q p.tra
 }
 
 @test "names and values of files are shown without control characters" {
