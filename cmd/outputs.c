@@ -50,7 +50,19 @@ int64_t tra_outputs_least(const tra_graph *g, int64_t base) {
     return most;
 }
 
-static tra_status export(const tra_graph *g, int64_t memory, int64_t base, tra_err *e) {
+/* The seconds of an output as the plan numbers it. */
+static double *seconds_of(const tra_plan *plan, tra_report *r, const char *target, double *none) {
+    for (int i = 0; r && i < plan->nops; i++) {
+        const tra_op *op = &plan->ops[i];
+        if (op->op == TRA_PLAN_OUTPUT && op->what.target && strcmp(op->what.target, target) == 0)
+            return &r->ops[i].seconds;
+    }
+    return none;
+}
+
+static tra_status export(const tra_graph *g, int64_t memory, int64_t base, const tra_plan *plan, tra_report *report,
+                         tra_err *e) {
+    double none = 0;
     tra_arena *a = tra_arena_new();
     tra_status s = TRA_OK;
     tra_return_free_memory();
@@ -59,6 +71,7 @@ static tra_status export(const tra_graph *g, int64_t memory, int64_t base, tra_e
         tra_export_job job;
         tra_export_receipt r;
         if (!o->target) continue;
+        double from = tra_now();
         tra_commit_end(o->path);
         int in_use = open(o->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC); /* tra clean leaves it alone */
         if (in_use >= 0) (void)flock(in_use, LOCK_SH);
@@ -70,6 +83,7 @@ static tra_status export(const tra_graph *g, int64_t memory, int64_t base, tra_e
         if (s == TRA_OK) s = tra_export(&job, &r, e);
         tra_pipe_closed |= r.closed;
         if (in_use >= 0) close(in_use);
+        *seconds_of(plan, report, o->target, &none) += tra_now() - from;
     }
     for (int i = 0; i < g->noutputs; i++) {
         if (!g->outputs[i].target) continue;
@@ -81,14 +95,15 @@ static tra_status export(const tra_graph *g, int64_t memory, int64_t base, tra_e
 }
 
 tra_status tra_outputs_export(const tra_graph *g, const tra_comm *comm, const tra_exec_options *o, int64_t base,
-                              tra_err *e) {
+                              const tra_plan *plan, tra_report *report, tra_err *e) {
     tra_track *mine = tra_record_track(o->record, -1);
     double from = tra_now();
     if (!tra_outputs_any(g)) return TRA_OK;
     (void)tra_track_do(mine, comm->rank == 0 ? TRA_DO_WRITE : TRA_DO_EXCHANGE);
-    tra_status s = comm->rank == 0 ? export(g, o->memory, base, e) : TRA_OK;
+    tra_status s = comm->rank == 0 ? export(g, o->memory, base, plan, report, e) : TRA_OK;
     s = tra_comm_agree(comm, s, e);
     (void)tra_track_do(mine, TRA_DO_COMPUTE);
     tra_record_op(o->record, tra_phase_op(TRA_PHASE_EXPORT), from, tra_now());
+    if (report) report->total.seconds += tra_now() - from;
     return s;
 }

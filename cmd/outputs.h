@@ -15,8 +15,9 @@ int64_t tra_outputs_least(const tra_graph *g, int64_t base);
 /* Has the program such an output? */
 bool tra_outputs_any(const tra_graph *g);
 /* Writes each in its format, and removes the intermediate files; the first rank does. Collective. o: the ceiling of
- * memory, and the record; base: bytes that the process holds besides. */
+ * memory, and the record; base: bytes that the process holds besides. The seconds are added to the report of the plan
+ * (NULL: there is none), and there to those of each output. */
 TRA_MUSTUSE tra_status tra_outputs_export(const tra_graph *g, const tra_comm *comm, const tra_exec_options *o,
-                                          int64_t base, tra_err *e);
+                                          int64_t base, const tra_plan *plan, tra_report *report, tra_err *e);
 
 #endif

@@ -252,7 +252,7 @@ static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_e
         *e = (tra_err){0};
         s = tra_exec(job->plan, comm, &alone, &r, e);
     }
-    if (s == TRA_OK) s = tra_outputs_export(job->program.graph, comm, o, tra_memory_base(job->plan, o->threads), e);
+    if (s == TRA_OK) s = tra_outputs_export(g, comm, o, tra_memory_base(job->plan, o->threads), job->plan, &r, e);
     if (s == TRA_OK) {
         tra_profile m;
         tra_profile_gather(comm, &r, job->plan, &m);
@@ -298,7 +298,8 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, uint64_t ste
                                                 &(tra_write_options){.codec = o.codec, .history = text}, step, e)
                        : TRA_OK; /* one process, as it says */
     if (opt.engine == ENGINE_REFERENCE) s = tra_comm_agree(comm, s, e);
-    if (opt.engine == ENGINE_REFERENCE && s == TRA_OK) s = tra_outputs_export(job->program.graph, comm, &o, 0, e);
+    if (opt.engine == ENGINE_REFERENCE && s == TRA_OK)
+        s = tra_outputs_export(job->program.graph, comm, &o, 0, NULL, NULL, e);
     free(text);
     tra_status shown = TRA_OK;
     if (comm->rank == 0 && (s == TRA_OK || s == TRA_NO) && source->after) shown = source->after(job, e);

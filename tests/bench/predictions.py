@@ -187,7 +187,7 @@ def run_once(work, env, start):
                        env=env, cwd=work, capture_output=True, text=True)
     if p.returncode: return None, f"status {p.returncode}: {p.stderr.strip()[:160]}"
     m = json.load(open(os.path.join(work, "m.json")))
-    wall = m["plans"][0]["measured"]["seconds"] + m["timeline"]["phases"].get("export", 0)
+    wall = m["plans"][0]["measured"]["seconds"]
     return processor(before) - start if CPU else wall, m
 
 

@@ -136,3 +136,12 @@ print(json.load(sys.stdin)["plans"][0]["loops"][0]["turn"]["seconds"])'; }
     scarce=$(seconds 300M) ample=$(seconds 100G)
     awk -v scarce="$scarce" -v ample="$ample" 'BEGIN { exit !(scarce < 2 * ample) }' || { echo "$scarce $ample"; false; }
 }
+
+@test "what an output in another format takes is in the seconds of its plan and of itself, predicted and measured" {
+    py 'np.savetxt("t.csv", np.arange(40000.).reshape(10000, 4) / 3, delimiter=",", header="a,b,c,d", comments="")'
+    printf '%s\n' 'input t from "t.csv"' 'S = project(t, a = a + b, c)' 'output S to "s.csv"' >p.tra
+    status 0 tra run -q --no-history --profile p.json p.tra
+    status 0 py 'm = json.load(open("p.json")); p = m["plans"][0]; t = m["timeline"]["phases"]
+assert p["measured"]["seconds"] >= t["export"] + t["place"] > t["export"] > 0, (p["measured"]["seconds"], t)
+assert [o for o in p["operators"] if o["op"] == "output"][0]["measured"]["seconds"] >= t["export"] * .9'
+}
