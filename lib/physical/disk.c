@@ -4,6 +4,7 @@
 #include "repart.h"
 #include "scan.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Does every tuple of input `side` of a join meet a tuple of the other input? Yes if that is a grid, and reaches at
@@ -187,9 +188,13 @@ static void predict_rereads(tra_plan *p, const tra_edges *e, int i, int threads,
         tra_size bytes = tra_file_bytes(&p->ops[f].type, p->ops[f].type.layout, n);
         bytes =
             p->ops[f].type.layout ? tra_size_about((double)bytes.expected, bytes.bound) : tra_size_upto(bytes.bound);
-        bool again = side == 1 && op->in[0] == op->in[1];
-        again |= tra_scan_reads(p, op, side) && op->orders.scan.first < i;
-        if (again) bytes.expected = 0; /* most is in memory: the other side or another stage of the scan reads it */
+        /* what is in memory since another stage of the scan, or in as many passes the other side, has read it */
+        if (tra_scan_reads(p, op, side) && op->orders.scan.first < i) bytes.expected = 0;
+        if (side == 1 && op->in[0] == op->in[1] && op->op != TRA_PLAN_REPART) {
+            double passes[2];
+            for (int k = 0; k < 2; k++) passes[k] = (double)tra_op_passes(p, op, k, threads, budget);
+            bytes.expected = (int64_t)((double)bytes.expected * fmax(0, 1 - passes[0] / fmax(1, passes[1])));
+        }
         int at = counted_at(p, i, side);
         add_read(p, at, f, bytes);
         add_read_of_plan(p, f, tra_size_times(bytes, (int64_t)tra_op_times(p, &p->ops[at])));
