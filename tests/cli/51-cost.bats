@@ -111,3 +111,14 @@ G[i,k] = sum A[i,j] * N[j,k] + A[j,i] * N[j,k]
 G[] = sum A[i,j] * A[j,k] * A[i,k]
 END
 }
+
+@test "a sparse square under a ceiling reads its operand again as often as one of its sides is passed" {
+    tra gen -q --shape 20000x20000 --block 5000x5000 --density 0.0008 --storage csr --seed 1 -o s.h5
+    printf '%s\n' 'input s from "s.h5"' 'c[i,k] = sum s[i,j] * s[j,k]' 'O[i] = sum c[i,k]' 'output O' >p.tra
+    for mib in 48 56; do
+        status 0 tra run -q --no-history --threads 1 --memory ${mib}M --profile p.json p.tra
+        status 0 py 'p = json.load(open("p.json"))["plans"][0]
+told, read = p["disk_read_bytes"], p["measured"]["disk_read_bytes"]
+assert read > 3 * 5098688 and .7 < told / read < 1.4, (told, read)'
+    done
+}
