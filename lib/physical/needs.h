@@ -69,8 +69,8 @@ const char *tra_plan_memory_estimated(const tra_plan *p);
 /* A least ceiling with room for results that are larger than estimated. base: bytes of it that are no blocks. */
 int64_t tra_least_with_margin(int64_t least, int64_t base);
 /* "about 145.3 MiB WHAT (--memory 146M), by an estimate of the entries of C; smaller blocks (...) may need less": a
- * least ceiling, with a margin where a run may need more (estimated: as above), and what to do where blocks are the larger part of
- * it. base: bytes of it that are no blocks. Returns buf. */
+ * least ceiling, with a margin where a run may need more (estimated: as above), and what to do where
+ * blocks are the larger part of it. base: bytes of it that are no blocks. Returns buf. */
 enum { TRA_LEASTTEXT = 512 };
 char *tra_least_text(int64_t least, int64_t base, const char *estimated, const char *what, char buf[TRA_LEASTTEXT]);
 

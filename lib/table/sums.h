@@ -2,7 +2,8 @@
  *
  * What a join would be summed over can be summed before it: the rows of one table that agree in the keys of the join,
  * and in all else that the summands read together with the other table, are added up in one slot; the slots that have
- * rows become rows again, are joined, and weighed by how many rows they stand for (rule Q-10, plans/rules/matrix_sums.c).
+ * rows become rows again, are joined, and weighed by how many rows they stand for (rule Q-10,
+ * plans/rules/matrix_sums.c).
  */
 #ifndef TRA_TABLE_SUMS_H
 #define TRA_TABLE_SUMS_H
