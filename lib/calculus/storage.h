@@ -1,6 +1,6 @@
 /* storage.h - storages: statements that say, in the calculus, how a tensor is computed from components
- * (tra-storage(5)), and tensor statements. After STOREL, sections 4 and 5.2. Trees and declarations are in the caller's arena; those that
- * were checked may be used by several threads. */
+ * (tra-storage(5)), and tensor statements. After STOREL, sections 4 and 5.2. Trees and declarations are in the caller's
+ * arena; those that were checked may be used by several threads. */
 #ifndef TRA_STORAGE_H
 #define TRA_STORAGE_H
 
