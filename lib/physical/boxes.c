@@ -1,6 +1,7 @@
 /* boxes.c - what sites hold, in closed form. */
 #include "boxes.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 bool tra_boxes_fit(const tra_placement *p, const tra_catalog *c) {
@@ -51,8 +52,13 @@ void tra_boxes_of(const tra_placement *p, const tra_catalog *c, int site, tra_bo
         if (x->kind != TRA_AXIS_PART || x->sites == 1) continue;
         for (int j = 0; j < x->n; j++) n *= tra_max64(1, x->ext[j]);
         /* coordinate floor(t * sites / n) */
-        int64_t lo = (int64_t)(((__int128)g * n + x->sites - 1) / x->sites);
-        int64_t hi = (int64_t)(((__int128)(g + 1) * n + x->sites - 1) / x->sites);
+        int64_t lo, hi;
+        if (n <= INT32_MAX) {
+            lo = (g * n + x->sites - 1) / x->sites, hi = (g * n + n + x->sites - 1) / x->sites;
+        } else {
+            lo = (int64_t)(((__int128)g * n + x->sites - 1) / x->sites);
+            hi = (int64_t)(((__int128)(g + 1) * n + x->sites - 1) / x->sites);
+        }
         hi = tra_min64(hi, n);
         if (x->n == 1) { /* of each box a part */
             int d = x->dim[0], m = 0;
@@ -119,6 +125,46 @@ int64_t tra_boxes_common(const tra_catalog *c, const tra_boxes *a, const tra_box
             for (int d = 0; d < c->frontier.n; d++) {
                 both.lo[d] = tra_max64(a->v[i].lo[d], b->v[j].lo[d]);
                 both.hi[d] = tra_min64(a->v[i].hi[d], b->v[j].hi[d]);
+            }
+            n += floats_of(c, &both);
+        }
+    }
+    return n;
+}
+
+const tra_sample *tra_boxes_sample(const tra_placement *p, const tra_catalog *c, tra_arena *a) {
+    if (p->sites <= TRA_SAMPLED || !tra_boxes_fit(p, c)) return NULL;
+    tra_sample *x = tra_new(a, tra_sample);
+    int k = c->frontier.n, cap = 0;
+    int64_t *v = NULL;
+    for (int i = 0; i < TRA_SAMPLED; i++) {
+        tra_boxes b;
+        tra_boxes_of(p, c, (int)((int64_t)i * (p->sites - 1) / (TRA_SAMPLED - 1)), &b);
+        x->floats[i] = tra_boxes_floats(c, &b);
+        x->first[i + 1] = x->first[i] + b.n;
+        if (x->first[i + 1] * 2 * k > cap) v = tra_realloc(v, (size_t)(cap = x->first[i + 1] * 4 * k), sizeof *v);
+        for (int j = 0; j < b.n * k; j++) {
+            int64_t *at = v + 2 * (x->first[i] * k + j);
+            at[0] = b.v[j / k].lo[j % k], at[1] = b.v[j / k].hi[j % k];
+        }
+    }
+    size_t n = (size_t)(2 * x->first[TRA_SAMPLED] * k);
+    x->v = tra_news(a, int64_t, n);
+    if (n) memcpy(x->v, v, n * sizeof *v);
+    free(v);
+    return x;
+}
+
+int64_t tra_sample_common(const tra_catalog *c, const tra_sample *a, const tra_sample *b, int site) {
+    int64_t n = 0;
+    int k = c->frontier.n;
+    for (int i = a->first[site]; i < a->first[site + 1]; i++) {
+        for (int j = b->first[site]; j < b->first[site + 1]; j++) {
+            const int64_t *x = a->v + 2 * i * k, *y = b->v + 2 * j * k;
+            tra_box both;
+            for (int d = 0; d < k; d++) {
+                both.lo[d] = tra_max64(x[2 * d], y[2 * d]);
+                both.hi[d] = tra_min64(x[2 * d + 1], y[2 * d + 1]);
             }
             n += floats_of(c, &both);
         }

@@ -1,5 +1,5 @@
-/* boxes.h - what sites hold, in closed form: where tuples form a grid, what a site has is a few boxes of keys. Private
- * to lib/physical. */
+/* boxes.h - what sites hold, in closed form: where tuples form a grid, what a site has is a few boxes of keys. For
+ * lib/physical and the costs of plans/search. */
 #ifndef TRA_BOXES_H
 #define TRA_BOXES_H
 
@@ -23,5 +23,17 @@ void tra_boxes_of(const tra_placement *p, const tra_catalog *c, int site, tra_bo
 int64_t tra_boxes_tuples(const tra_catalog *c, const tra_boxes *b);
 int64_t tra_boxes_floats(const tra_catalog *c, const tra_boxes *b);                     /* elements of their arrays */
 int64_t tra_boxes_common(const tra_catalog *c, const tra_boxes *a, const tra_boxes *b); /* elements in both */
+
+/* What some of the sites hold, kept for many exchanges from and to a placement. */
+enum { TRA_SAMPLED = 16 };
+typedef struct tra_sample {
+    int first[TRA_SAMPLED + 1]; /* of each of these sites its boxes are first[i] <= j < first[i + 1] */
+    int64_t floats[TRA_SAMPLED];
+    int64_t *v; /* of each box lo and hi of each key dimension */
+} tra_sample;
+/* NULL: the placement has not more sites than that, or they do not hold boxes. */
+const tra_sample *tra_boxes_sample(const tra_placement *p, const tra_catalog *c, tra_arena *a);
+/* Elements that are on the i-th site of both samples. */
+int64_t tra_sample_common(const tra_catalog *c, const tra_sample *a, const tra_sample *b, int i);
 
 #endif

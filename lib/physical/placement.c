@@ -261,18 +261,20 @@ static int64_t moved_boxes(const tra_placement *p, const tra_placement *q, const
     return total;
 }
 
-enum { SOME_SITES = 16, SOME_TUPLES = 2048 };
+enum { SOME_TUPLES = 2048 };
 
-int64_t tra_place_moved_about(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t *most) {
+int64_t tra_place_moved_about(const tra_placement *p, const tra_placement *q, const tra_catalog *c,
+                              const struct tra_sample *at_p, const struct tra_sample *at_q, int64_t *most) {
     int64_t total = 0, out = 0;
     *most = 0;
-    if (tra_boxes_fit(p, c) && tra_boxes_fit(q, c) && q->sites > SOME_SITES) {
-        for (int i = 0; i < SOME_SITES; i++) {
-            int64_t in = moved_at(p, q, c, i * (q->sites - 1) / (SOME_SITES - 1), &out);
+    if (at_p && at_q) {
+        int from = tra_place_copies(p), to = tra_place_copies(q), summands = tra_place_summands(p);
+        for (int i = 0; i < TRA_SAMPLED; i++) {
+            int64_t already = tra_sample_common(c, at_p, at_q, i), in = summands * at_q->floats[i] - already;
             total += in;
-            *most = tra_max64(*most, tra_max64(in, out));
+            *most = tra_max64(*most, tra_max64(in, from == 1 ? to * at_p->floats[i] - already : 0));
         }
-        total = (int64_t)((double)total * q->sites / SOME_SITES);
+        total = (int64_t)((double)total * q->sites / TRA_SAMPLED);
     } else if (c->n > SOME_TUPLES && (!c->grid || p->owner || q->owner)) {
         tra_move *v = tra_malloc((size_t)p->sites * (size_t)q->sites * sizeof *v);
         for (int i = 0; i < SOME_TUPLES; i++) {

@@ -22,7 +22,7 @@ typedef struct best_rest {
     int sites; /* along the label */
 } best_rest;
 
-enum { MAXDIVISORS = 32 }; /* of numbers up to TRA_MAXSITES */
+enum { MAXDIVISORS = 128 }; /* of numbers up to TRA_MAXSITES */
 
 /* Writes the divisors of n, ascending. Returns how many there are. */
 static int find_divisors(int n, int divisor[MAXDIVISORS]) {

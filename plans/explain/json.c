@@ -81,14 +81,17 @@ static void run(tra_json *j, const tra_profile *m) {
 /* ---- the plan ----------------------------------------------------------------------------------------------- */
 
 /* A predicted peak of memory. If it rests on estimates, the memory ceiling is its bound. */
-static tra_size peak_of(const tra_plan *p, int64_t bytes) {
-    if (p->memory == 0 || !tra_plan_memory_estimated(p)) return tra_size_upto(bytes);
+static tra_size peak_of(const tra_plan *p, bool estimated, int64_t bytes) {
+    if (!estimated) return tra_size_upto(bytes);
     return tra_size_about((double)bytes, tra_max64(bytes, p->memory));
 }
 
-/* Writes an operator of plan p. m: what was measured of p, or NULL; l: the labelling that p follows, or NULL. */
-static void operator(tra_json *j, const tra_job *job, const tra_plan *p, const tra_shown_op *s, const tra_labelling *l,
-                     const tra_profile *m) {
+static bool is_estimated(const tra_plan *p) { return p->memory != 0 && tra_plan_memory_estimated(p); }
+
+/* Writes an operator of plan p, whose memory is estimated or exact. m: what was measured of p, or NULL; l: the labelling
+ * that p follows, or NULL. */
+static void operator(tra_json *j, const tra_job *job, const tra_plan *p, bool estimated, const tra_shown_op *s,
+                     const tra_labelling *l, const tra_profile *m) {
     const tra_op *o = s->op;
     const tra_catalog *c = o->type.cat;
     int64_t in[2];
@@ -121,7 +124,7 @@ static void operator(tra_json *j, const tra_job *job, const tra_plan *p, const t
     tra_json_size(j, "disk_read_bytes", o->predicted.cost.disk_read);
     tra_json_size(j, "disk_write_bytes", o->predicted.cost.disk_write);
     number_with_bound(j, "flops", o->predicted.cost.flops, o->predicted.cost.flops_bound);
-    tra_json_size(j, "peak_memory_bytes", peak_of(p, o->predicted.cost.peak_memory));
+    tra_json_size(j, "peak_memory_bytes", peak_of(p, estimated, o->predicted.cost.peak_memory));
     tra_json_int(j, "least_memory_bytes", o->predicted.least_memory);
     tra_json_size(j, "scratch_bytes", tra_size_upto(o->predicted.spill));
     tra_json_num(j, "seconds", o->predicted.cost.seconds);
@@ -135,6 +138,7 @@ static void operator(tra_json *j, const tra_job *job, const tra_plan *p, const t
 static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool operators, const tra_profile *m) {
     const tra_plan *p = s->plan;
     const tra_labelling *l = tra_explain_labelling(job, p);
+    bool estimated = is_estimated(p);
     tra_json_begin(j, NULL, '{');
     tra_json_int(j, "rank", p->rank);
     tra_json_str(j, "strategy", p->strategy);
@@ -147,7 +151,7 @@ static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool 
     tra_json_size(j, "disk_read_bytes", p->cost.disk_read);
     tra_json_size(j, "disk_write_bytes", p->cost.disk_write);
     number_with_bound(j, "flops", p->cost.flops, p->cost.flops_bound);
-    tra_json_size(j, "peak_memory_bytes", peak_of(p, p->cost.peak_memory));
+    tra_json_size(j, "peak_memory_bytes", peak_of(p, estimated, p->cost.peak_memory));
     tra_json_int(j, "least_memory_bytes", p->least_memory);
     tra_json_int(j, "base_memory_bytes", tra_memory_base(p, job->options.threads));
     tra_json_size(j, "scratch_bytes", tra_size_about((double)p->scratch_expected, p->scratch));
@@ -161,7 +165,7 @@ static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool 
     if (m) measured(j, m, m->nops, NULL, p->cost.seconds);
     if (operators) {
         tra_json_begin(j, "operators", '[');
-        for (int i = 0; i < p->nops; i++) operator(j, job, p, &s->ops[i], l, m);
+        for (int i = 0; i < p->nops; i++) operator(j, job, p, estimated, &s->ops[i], l, m);
         tra_json_end(j, ']');
         if (p->nloops > 0) tra_json_loops(j, p, m);
         if (l) tra_json_statements(j, job->plans.labellings, l);
@@ -202,7 +206,8 @@ static void derivation(tra_json *j, const tra_job *job) {
         snprintf(digest, sizeof digest, "%016" PRIx64, tra_plan_digest(x->plan));
         tra_json_str(j, "digest", digest);
         tra_json_begin(j, "operators", '[');
-        for (int k = 0; k < x->plan->nops; k++) operator(j, job, x->plan, &s->ops[k], NULL, NULL);
+        bool estimated = is_estimated(x->plan);
+        for (int k = 0; k < x->plan->nops; k++) operator(j, job, x->plan, estimated, &s->ops[k], NULL, NULL);
         tra_json_end(j, ']');
         tra_json_end(j, '}');
     }

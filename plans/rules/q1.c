@@ -41,7 +41,15 @@ static void refuse_numbers(tra_rewriting *w, const tra_expr *x, const tra_expr *
 
 /* ---- passes over rows -------------------------------------------------------------------------------------------- */
 
+/* What was composed is not composed again: its parts are matched by themselves. A pass of more steps than MOST is not
+ * worth the room of all the passes between. */
 static void compose(tra_rewriting *w, tra_expr *x, tra_expr *y) {
+    enum { MOST = 32 };
+    const tra_rowwise_step *v;
+    const tra_rowwise *r, *s;
+    const tra_equality *q = x->equality >= 0 ? &w->m->equal[x->equality] : NULL;
+    if ((x->rule == &tra_rule_q_1 || x->rule == &tra_rule_q_7) && q && q->below[0] >= 0) return;
+    if (passes(x, y, &r, &s) && tra_rowwise_steps(r, &v) + tra_rowwise_steps(s, &v) > MOST) return;
     if (!tra_kernel_composes(y->node.kernel, x->node.kernel)) return;
     tra_node n = tra_proto_transform(tra_kernel_then(w->m->arena, y->node.kernel, x->node.kernel), y->node.in[0]);
     tra_claim(w, x, y, 0, &n, NULL, NULL);

@@ -1,8 +1,9 @@
-/* cost.c - what operators cost. */
+/* cost.c - the work of operators. */
 #include "cost.h"
 
 #include "../../lib/kernel/program.h"
 #include "../../lib/kernel/rows_cut.h"
+#include "../../lib/physical/boxes.h"
 #include "../../lib/physical/needs.h"
 #include "../../lib/table/join.h"
 
@@ -11,78 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- exchanges ---------------------------------------------------------------------------------------------- */
-
-/* A broadcast of all tuples from a placement with one holder of each (`one`) to every site; or a reduction, which moves
- * the same in the other direction: from every site a summand of each tuple to its one holder. A closed form, without a
- * look at each pair of sites. */
-static tra_traffic broadcast_or_reduction(const tra_placement *one, const tra_catalog *c) {
-    int64_t all = tra_catalog_elements(c), most = 0, others = one->sites - 1;
-    int64_t *held = tra_calloc(2 * (size_t)one->sites, sizeof *held);
-    tra_place_floats(one, c, held, held + one->sites);
-    for (int s = 0; s < one->sites; s++) most = tra_max64(most, held[s]);
-    free(held);
-    return (tra_traffic){.moved = all * others, .most = most * others, .both = tra_min64(most * others, all - most)};
-}
-
-static bool has_one_holder(const tra_placement *p) { return tra_place_copies(p) == 1 && !tra_place_is_partial(p); }
-
-static tra_traffic exchange(const tra_placement *p, const tra_placement *q, const tra_catalog *c, bool exact) {
-    tra_traffic t = {0};
-    int64_t in, out = 0;
-    double f = (double)tra_catalog_elements(c), copies = tra_place_copies(q), summands = tra_place_summands(p);
-    if (tra_place_is_all(q) && has_one_holder(p)) {
-        t = broadcast_or_reduction(p, c);
-    } else if (summands == p->sites && has_one_holder(q)) {
-        t = broadcast_or_reduction(q, c);
-    } else if (!tra_place_is_all(p)) {
-        if (exact) {
-            t.moved = tra_place_moved_floats(p, q, c, &in, &out);
-            t.most = tra_max64(in, out), t.both = tra_min64(in, out);
-        } else {
-            t.moved = tra_place_moved_about(p, q, c, &t.most);
-            t.both = tra_min64(t.most, tra_ceil_div(t.moved, p->sites));
-        }
-    }
-    if (summands > 1)
-        t.floats = summands * f + (copies > 1 ? copies * f : 0);
-    else if (t.moved > 0)
-        t.floats = copies * f;
-    return t;
-}
-
-tra_traffic tra_traffic_exchange(const tra_placement *p, const tra_placement *q, const tra_catalog *c) {
-    return exchange(p, q, c, true);
-}
-
-tra_traffic tra_traffic_estimate(const tra_placement *p, const tra_placement *q, const tra_catalog *c) {
-    return exchange(p, q, c, false);
-}
-
-/* A list of up to LISTED tuples is placed tuple by tuple, and the bytes of up to KNOWN tuples are added up one by one;
- * what is longer is estimated. */
+/* A list of up to LISTED tuples is placed tuple by tuple, and what is known of up to KNOWN tuples is added up one by
+ * one; what is longer is estimated. */
 enum { LISTED = 1 << 18, KNOWN = 1 << 14 };
-
-tra_size tra_moved_bytes(const tra_placement *p, const tra_placement *q, const tra_type *t, tra_traffic about) {
-    if (about.moved == 0) return tra_size_exactly(0);
-    if (t->cat->n > KNOWN) return tra_type_bytes_of(t, about.moved);
-    tra_move *v = tra_malloc((size_t)p->sites * (size_t)q->sites * sizeof *v);
-    tra_size all = tra_size_exactly(0), each = all;
-    /* what each tuple takes is known; else tuples with the same extents, as most have, take as much */
-    bool known = t->layout && t->entries && t->entries->of;
-    tra_dims ext, last = {.n = -1};
-    for (int64_t i = 0; i < t->cat->n; i++) {
-        int n = tra_place_moves(p, q, t->cat, i, v), sent = 0;
-        for (int j = 0; j < n; j++) sent += !v[j].local;
-        if (sent == 0) continue;
-        tra_catalog_ext(t->cat, i, &ext);
-        if (known || !tra_dims_eq(&ext, &last)) each = tra_type_bytes(t, i);
-        last = ext;
-        all = tra_size_add(all, tra_size_times(each, sent));
-    }
-    free(v);
-    return all;
-}
 
 /* ---- work --------------------------------------------------------------------------------------------------- */
 
@@ -328,15 +260,158 @@ tra_work tra_work_triangle(const tra_kernel *k, const tra_labels *x, const tra_t
         (count){.s = step_of(k, TRA_USE_JOIN, t, t), .p = place, .out = out, .x = x, .mirror = mirror});
 }
 
+/* ---- grids, in closed form -------------------------------------------------------------------------------------- */
+
+/* Tuples of a grid differ only in which of their key dimensions have their last value, if extents change there: `n`
+ * such dimensions, so 2^n kinds of tuples. A profile tells of the part of a grid that sites with one coordinate on an axis
+ * have, how many values (of the axis's dimensions together) are of each kind. */
+enum { MOST_CHANGING = 4, KINDS = 1 << MOST_CHANGING, MOST_PROFILES = 32 };
+typedef struct kinds {
+    int n, dim[MOST_CHANGING];
+    double work[KINDS]; /* of one tuple of each kind */
+} kinds;
+static int changing(const kinds *k, int d) {
+    int at = k->n - 1;
+    while (at >= 0 && k->dim[at] != d) at--;
+    return at;
+}
+typedef struct profiles {
+    uint32_t of; /* the changing dimensions that it is about, as bits */
+    int n;
+    double v[MOST_PROFILES][KINDS]; /* by the bits of `of` that are at their last value */
+} profiles;
+
+/* Do extents of the operand change at the last value of its key dimension d? */
+static bool changes(const tra_catalog *c, int d) {
+    for (int a = 0; a < c->bound.n; a++)
+        if (c->by[a] == d && c->last[a] != c->bound.v[a]) return true;
+    return false;
+}
+
+static bool find_kinds(const count *c, kinds *k) {
+    k->n = 0;
+    for (int d = 0; d < c->out->frontier.n; d++) {
+        bool any = !c->x && changes(c->s.l->cat, d);
+        for (int i = 0; c->x && i < c->x->n; i++) {
+            const tra_label *b = &c->x->v[i];
+            if (b->out != d) continue;
+            any |= (b->l >= 0 && changes(c->s.l->cat, b->l)) || (b->r >= 0 && changes(c->s.r->cat, b->r));
+        }
+        if (any && k->n == MOST_CHANGING) return false;
+        if (any) k->dim[k->n++] = d;
+    }
+    return true;
+}
+
+/* Adds a profile of the boxes, unless it is there. False: there are too many. */
+static bool add_profile(const count *c, const kinds *k, const tra_boxes *b, uint32_t dims, profiles *p) {
+    double v[KINDS] = {0};
+    for (int i = 0; i < b->n; i++)
+        for (uint32_t kind = 0; kind < 1u << k->n; kind++) {
+            double n = kind & ~p->of ? 0 : 1;
+            for (int d = 0; d < c->out->frontier.n && n > 0; d++) {
+                if (!(dims >> d & 1)) continue;
+                int at = changing(k, d);
+                bool ends = at >= 0 && b->v[i].hi[d] == c->out->frontier.v[d];
+                int64_t values = b->v[i].hi[d] - b->v[i].lo[d];
+                n *= (double)(at >= 0 && kind >> at & 1 ? ends : values - ends);
+            }
+            v[kind] += n;
+        }
+    for (int i = 0; i < p->n; i++)
+        if (memcmp(p->v[i], v, sizeof *v << k->n) == 0) return true;
+    if (p->n == MOST_PROFILES) return false;
+    memcpy(p->v[p->n++], v, sizeof *v << k->n);
+    return true;
+}
+
+/* The most work of any site: of each axis one profile, as bad as it gets. */
+static double most_work(const kinds *k, int n, const profiles *p, const double *so_far) {
+    double most = 0, next[KINDS];
+    if (n == 0) {
+        for (uint32_t kind = 0; kind < 1u << k->n; kind++) most += so_far[kind] * k->work[kind];
+        return most;
+    }
+    for (int i = 0; i < p->n; i++) {
+        for (uint32_t kind = 0; kind < 1u << k->n; kind++) next[kind] = so_far[kind] * p->v[i][kind & p->of];
+        most = fmax(most, most_work(k, n - 1, p + 1, next));
+    }
+    return most;
+}
+
+/* Counts a grid that is placed by axes of which no two divide one dimension; false: it is not so. */
+static bool count_grid(count *c, tra_work *w) {
+    kinds k;
+    const tra_placement *p = c->p;
+    uint32_t divided = 0;
+    int n = 0, holders = tra_place_copies(p) * tra_place_summands(p);
+    if (!find_kinds(c, &k)) return false;
+    for (int i = 0; i < p->naxes; i++)
+        for (int j = 0; j < p->axis[i].n && p->axis[i].kind == TRA_AXIS_PART && p->axis[i].sites > 1; j++) {
+            if (divided >> p->axis[i].dim[j] & 1) return false;
+            divided |= 1u << p->axis[i].dim[j];
+        }
+    profiles *v = tra_calloc(TRA_MAXAXES + 1, sizeof *v);
+    bool fits = true;
+    for (int i = 0; i <= p->naxes && fits; i++) { /* after the axes, what none divides */
+        tra_placement one = tra_place_all(1);
+        uint32_t dims = i < p->naxes ? 0 : ~divided;
+        if (i < p->naxes) {
+            const tra_axis *x = &p->axis[i];
+            if (x->kind != TRA_AXIS_PART || x->sites == 1) continue;
+            for (int j = 0; j < x->n; j++) dims |= 1u << x->dim[j];
+            one = (tra_placement){.sites = x->sites, .naxes = 1, .axis = {*x}};
+        }
+        for (int j = 0; j < k.n; j++) v[n].of |= (dims >> k.dim[j] & 1) << j;
+        fits = tra_boxes_fit(&one, c->out);
+        for (int site = 0; site < one.sites && fits; site++) {
+            tra_boxes b;
+            tra_boxes_of(&one, c->out, site, &b);
+            fits = add_profile(c, &k, &b, dims, &v[n]);
+        }
+        n++;
+    }
+    bool bounded = tra_program_is_fused(c->s.k);
+    double total = 0, dense = 0, each[KINDS];
+    for (uint32_t kind = 0; kind < 1u << k.n && fits; kind++) {
+        tra_dims key = {.n = c->out->frontier.n};
+        int64_t tl, tr;
+        double tuples = 1;
+        for (int d = 0; d < key.n; d++) {
+            int at = changing(&k, d);
+            bool last = at >= 0 && kind >> at & 1;
+            key.v[d] = last ? c->out->frontier.v[d] - 1 : 0;
+            tuples *= (double)(at < 0 ? c->out->frontier.v[d] : last ? 1 : c->out->frontier.v[d] - 1);
+        }
+        each[kind] = 1;
+        k.work[kind] = 0;
+        if (tuples == 0) continue;
+        operands_of(c, tra_linear(&c->out->frontier, &key), &key, &tl, &tr);
+        k.work[kind] = dense_work(&c->s, tl, tr);
+        total += holders * tuples * k.work[kind];
+        dense += holders * tuples * k.work[kind] * (bounded ? most_share(&c->s, tl, tr) : 1);
+    }
+    if (fits) {
+        double *busiest = tra_malloc(sizeof *busiest);
+        *busiest = most_work(&k, n, v, each);
+        *w = share(&c->s, busiest, 1, total, dense);
+    }
+    free(v);
+    return fits;
+}
+
 static tra_work count_all(count c) {
     tra_dims key;
     int64_t t, alike;
+    tra_work w;
     bool grids = c.out->grid && c.s.l->cat->grid && (!c.s.r || c.s.r->cat->grid);
     bool place = c.p->owner || c.out->n <= LISTED;
     if (c.out->n > KNOWN) c.s.known = false;
+    bool each = !grids || c.p->owner || c.s.known;
+    if (!each && c.out->n > 0 && count_grid(&c, &w)) return w;
     c.sites = tra_calloc((size_t)c.p->sites, sizeof *c.sites);
     c.holders = tra_malloc((size_t)c.p->sites * sizeof *c.holders);
-    if (!grids || c.p->owner || c.s.known) {
+    if (each) {
         for (t = 0; t < c.out->n; t++) {
             tra_catalog_key(c.out, t, &key);
             count_tuple(&c, t, &key, 1, place);

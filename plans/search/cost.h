@@ -7,6 +7,7 @@
 #define TRA_COST_H
 
 #include "../ia/ia.h"
+#include "../../lib/physical/boxes.h"
 #include "search.h"
 
 /* An exchange or repartition. floats is the count of the TRA paper, moved the elements that do cross between sites. */
@@ -20,7 +21,8 @@ typedef struct tra_traffic {
  * and copying both; nothing where every destination already holds its tuples. */
 tra_traffic tra_traffic_exchange(const tra_placement *p, const tra_placement *q, const tra_catalog *c);
 /* As above, with exact floats, but `moved` and `most` from a look at a part of the sites or of the tuples. */
-tra_traffic tra_traffic_estimate(const tra_placement *p, const tra_placement *q, const tra_catalog *c);
+tra_traffic tra_traffic_estimate(const tra_placement *p, const tra_placement *q, const tra_catalog *c,
+                                 const tra_sample *at_p, const tra_sample *at_q);
 /* The same tensor from blocks `in` placed as p to blocks `out` placed as q: pieces where blocks overlap move on their
  * own, each from the holder that tra_place_moves would choose. in must be a blocked tensor. origin: where `out` begins
  * in it; n 0: where that begins. */

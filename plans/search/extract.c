@@ -18,9 +18,9 @@
 /* ---- memory ---------------------------------------------------------------------------------------------------- */
 
 int64_t tra_search_bytes(const search *s) {
-    const tra_arena *arenas[] = {s->work, s->kept, s->scratch};
-    size_t n = 0;
-    for (int i = 0; i < 3; i++) n += arenas[i] ? tra_arena_bytes(arenas[i]) : 0;
+    const tra_arena *arenas[] = {s->work, s->kept, s->scratch, s->closed_room, s->samples};
+    size_t n = (size_t)s->capclosed * sizeof *s->closed;
+    for (int i = 0; i < 5; i++) n += arenas[i] ? tra_arena_bytes(arenas[i]) : 0;
     n += s->bytes.rooms;
     n += (size_t)s->supplies.cap * (sizeof *s->supplies.v + sizeof *s->supplies.score + 2 * sizeof *s->supplies.table);
     n += (size_t)s->implementations.cap * sizeof *s->implementations.v + (size_t)s->costs.cap * sizeof *s->costs.v;
@@ -34,92 +34,6 @@ static void add_candidate(candidates *x, candidate c) {
     TRA_ROOM(x->v, x->n, x->cap);
     c.seq = x->n;
     x->v[x->n++] = c;
-}
-
-/* ---- sets of supplies -------------------------------------------------------------------------------------------- */
-
-/* open[i] is all ones if group i may be used from outside of g, else 0. */
-static void mark_open(const search *s, int g, uint64_t *open) {
-    for (int i = 0; i < g; i++) {
-        const group *x = &s->group[i];
-        open[i] = x->pre >= s->group[g].pre && x->pre < s->group[g].post ? 0 : ~(uint64_t)0;
-    }
-}
-
-static void count(const search *s, int supply, uint64_t open, score *t) {
-    const score *c = &s->supplies.score[supply];
-    t->scalar += c->scalar;
-    t->flops += c->flops;
-    t->bytes += c->bytes;
-    t->memory = c->memory > t->memory ? c->memory : t->memory;
-    t->open += c->open & open;
-    t->strategy += c->strategy;
-}
-
-static score score_of(const search *s, int n, const int *supply, const uint64_t *open) {
-    score t = {0};
-    for (int i = n - 1; i >= 0; i--) {
-        if (supply[i]) count(s, supply[i], open ? open[i] : 0, &t);
-    }
-    return t;
-}
-
-/* The union of two sets, in out (room for the longer one); false when they have different implementations of a group.
- */
-static bool unite(search *s, const entry *a, const entry *b, const uint64_t *open, int *out, score *t) {
-    int n = a->n > b->n ? a->n : b->n;
-    *t = (score){0};
-    /* from the end, where the groups are that both sets are about: so a difference is found soon */
-    for (int i = n - 1; i >= 0; i--) {
-        int x = i < a->n ? a->supply[i] : 0, y = i < b->n ? b->supply[i] : 0;
-        if (x == 0) {
-            x = y;
-        } else if (y != 0 && x != y) {
-            x = tra_supply_union(s, x, y);
-            if (x < 0) return false;
-        }
-        out[i] = x;
-        if (x) count(s, x, open ? open[i] : 0, t);
-    }
-    return true;
-}
-
-/* A group whose relation is wanted at a placement; -1: wherever it is made. */
-typedef struct root {
-    int group, place;
-} root;
-
-/* The supplies of what the roots need, each group made by implementation[group]; of n groups, into out. */
-static void collect(search *s, const int *implementation, int nroots, const root *roots, int n, int *out) {
-    memset(out, 0, (size_t)n * sizeof *out);
-    for (int i = 0; i < nroots; i++) {
-        int *x = &out[roots[i].group];
-        if (!*x) *x = tra_supply_of(s, implementation[roots[i].group]);
-        if (roots[i].place >= 0) *x = tra_supply_add_demand(s, *x, roots[i].place);
-    }
-    for (int g = n - 1; g >= 0; g--) {
-        if (!out[g]) continue;
-        const struct implementation *m = s->supplies.v[out[g]].m;
-        for (int i = 0; i < 2 && m->f->in[i] >= 0; i++) {
-            int *x = &out[m->f->in[i]];
-            if (!*x) *x = tra_supply_of(s, implementation[m->f->in[i]]);
-            *x = tra_supply_add_demand(s, *x, m->in[i]);
-        }
-    }
-}
-
-/* The union of two sets that have different implementations of a group: the first one's is taken. */
-static void reconcile(search *s, const entry *a, const entry *b, int nroots, const root *roots, const uint64_t *open,
-                      int *out, score *t) {
-    int n = a->n > b->n ? a->n : b->n, *implementation = tra_calloc((size_t)n, sizeof *implementation);
-    for (int i = 0; i < n; i++) {
-        int x = i < a->n ? a->supply[i] : 0;
-        if (i < b->n && (!x || s->supplies.v[x].m->inlined)) x = b->supply[i];
-        implementation[i] = x ? s->supplies.v[x].m->id : -1;
-    }
-    collect(s, implementation, nroots, roots, n, out);
-    *t = score_of(s, n, out, open);
-    free(implementation);
 }
 
 /* ---- cells ----------------------------------------------------------------------------------------------------- */
@@ -139,8 +53,8 @@ static const cell *cell_at(search *s, int g, int place) {
     }
     candidates c = {0};
     for (int i = 0; i < x->nentries; i++) {
-        const entry *e = &x->entries[i];
-        int old = e->supply[g], supply = place < 0 ? old : tra_supply_add_demand(s, old, place);
+        const set *e = &x->entries[i];
+        int old = e->v[e->n - 1].supply, supply = place < 0 ? old : tra_supply_add_demand(s, old, place);
         const score *a = &s->supplies.score[old], *b = &s->supplies.score[supply];
         score t = e->s;
         t.scalar += b->scalar - a->scalar;
@@ -152,12 +66,13 @@ static const cell *cell_at(search *s, int g, int place) {
     tra_search_prune(s, &c, s->limits.kept.cell);
     TRA_ARENA_ROOM(x->room, x->cells, x->ncells, x->capcells);
     cell *made = &x->cells[x->ncells++];
-    *made = (cell){.place = place, .n = c.n, .v = tra_news(x->room, entry, c.n)};
+    *made = (cell){.place = place, .n = c.n, .v = tra_news(x->room, set, c.n)};
     for (int i = 0; i < c.n; i++) {
-        int *v = tra_news(x->room, int, g + 1);
-        memcpy(v, c.v[i].base->supply, (size_t)g * sizeof *v);
-        v[g] = c.v[i].supply;
-        made->v[i] = (entry){.n = g + 1, .supply = v, .s = c.v[i].s};
+        int n = c.v[i].base->n;
+        member *v = tra_news(x->room, member, n);
+        memcpy(v, c.v[i].base->v, (size_t)n * sizeof *v);
+        v[n - 1].supply = c.v[i].supply;
+        made->v[i] = (set){.n = n, .v = v, .s = c.v[i].s};
     }
     free(c.v);
     count_room(s, x);
@@ -168,84 +83,93 @@ static const cell *cell_at(search *s, int g, int place) {
 
 /* Unions of the entries of two cells, which provide the roots; the sets live in the arena. Until the best are chosen, a
  * candidate has the numbers of the two entries in the place of its supply and implementation. */
-static candidates combine(search *s, const cell *l, const cell *r, int nroots, const root *roots, const uint64_t *open,
-                          int most, tra_arena *a) {
+static candidates combine(search *s, const cell *l, const cell *r, int nroots, const root *roots, scope at, int most,
+                          tra_arena *a) {
     candidates c = {0};
-    int n = l->v[0].n > r->v[0].n ? l->v[0].n : r->v[0].n, *scratch = tra_calloc((size_t)n + 1, sizeof *scratch);
-    score t;
+    int room = 1, left = 0;
+    for (int i = 0; i < l->n; i++) left = l->v[i].n > left ? l->v[i].n : left;
+    for (int j = 0; j < r->n; j++) room = left + r->v[j].n > room ? left + r->v[j].n : room;
+    set scratch = {.v = tra_calloc((size_t)room, sizeof *scratch.v)};
     for (int i = 0; i < l->n; i++) {
         for (int j = 0; j < r->n; j++) {
-            if (unite(s, &l->v[i], &r->v[j], open, scratch, &t))
-                add_candidate(&c, (candidate){.s = t, .supply = i, .implementation = j});
+            if (tra_sets_unite(s, &l->v[i], &r->v[j], at, &scratch))
+                add_candidate(&c, (candidate){.s = scratch.s, .supply = i, .implementation = j});
         }
     }
     bool agree = c.n > 0;
-    const entry *first[2] = {&l->v[0], &r->v[0]};
+    const set *first[2] = {&l->v[0], &r->v[0]};
     for (int k = 0; k < 2 && !agree; k++) {
-        reconcile(s, first[k], first[1 - k], nroots, roots, open, scratch, &t);
-        add_candidate(&c, (candidate){.s = t, .supply = k});
+        tra_sets_reconcile(s, first[k], first[1 - k], nroots, roots, at, &scratch);
+        add_candidate(&c, (candidate){.s = scratch.s, .supply = k});
         s->limits.bounded = true;
     }
     tra_search_prune(s, &c, most);
     for (int i = 0; i < c.n; i++) {
         candidate *x = &c.v[i];
-        entry *e = tra_new(a, entry);
-        int *v = tra_news(a, int, n + 1);
-        *e = (entry){.n = n, .supply = v};
+        set *e = tra_new(a, set);
         if (agree)
-            unite(s, &l->v[x->supply], &r->v[x->implementation], open, v, &e->s);
+            tra_sets_unite(s, &l->v[x->supply], &r->v[x->implementation], at, &scratch);
         else
-            reconcile(s, first[x->supply], first[1 - x->supply], nroots, roots, open, v, &e->s);
+            tra_sets_reconcile(s, first[x->supply], first[1 - x->supply], nroots, roots, at, &scratch);
+        *e = (set){.n = scratch.n, .v = tra_news(a, member, scratch.n), .s = scratch.s};
+        memcpy(e->v, scratch.v, (size_t)e->n * sizeof *e->v);
         x->base = e;
     }
-    free(scratch);
+    free(scratch.v);
     return c;
 }
 
 /* The sets with which the implementation's inputs are where it takes them. */
-static candidates inputs_of(search *s, const implementation *m, const uint64_t *open, tra_arena *a) {
+static candidates inputs_of(search *s, const implementation *m, scope at, tra_arena *a) {
     candidates c = {0};
     const int *in = m->f->in;
     if (in[0] < 0) {
-        add_candidate(&c, (candidate){.base = tra_new(a, entry)});
+        add_candidate(&c, (candidate){.base = tra_new(a, set)});
         return c;
     }
     const cell *l = cell_at(s, in[0], m->in[0]);
     if (in[1] >= 0) {
         const root roots[2] = {{in[0], m->in[0]}, {in[1], m->in[1]}};
         cell left = *l; /* the next one may move it */
-        return combine(s, &left, cell_at(s, in[1], m->in[1]), 2, roots, open, s->limits.kept.cell, a);
+        return combine(s, &left, cell_at(s, in[1], m->in[1]), 2, roots, at, s->limits.kept.cell, a);
     }
     for (int i = 0; i < l->n; i++) {
-        score t = score_of(s, l->v[i].n, l->v[i].supply, open);
-        add_candidate(&c, (candidate){.s = t, .base = &l->v[i]});
+        add_candidate(&c, (candidate){.s = tra_set_score(s, &l->v[i], at), .base = &l->v[i]});
     }
     return c;
 }
 
 static void keep_entries(search *s, int g, const candidates *c) {
     group *x = &s->group[g];
+    int before = s->nclosed;
     x->nentries = c->n;
-    x->entries = tra_news(x->room, entry, c->n);
+    x->entries = tra_news(x->room, set, c->n);
     for (int i = 0; i < c->n; i++) {
         const candidate *k = &c->v[i];
-        int *v = tra_news(x->room, int, g + 1);
-        if (k->base->n) memcpy(v, k->base->supply, (size_t)k->base->n * sizeof *v);
-        v[g] = k->supply;
-        int inlined_by = s->supplies.v[k->supply].m->inlined_by;
-        if (inlined_by >= 0) v[s->implementations.v[inlined_by]->group] = tra_supply_of(s, inlined_by);
-        x->entries[i] = (entry){.n = g + 1, .supply = v, .s = k->s};
+        int n = k->base->n, by = s->supplies.v[k->supply].m->inlined_by;
+        member *v = tra_malloc((size_t)(n + 2) * sizeof *v);
+        if (n) memcpy(v, k->base->v, (size_t)n * sizeof *v);
+        if (by >= 0 && !tra_set_supply(k->base, s->implementations.v[by]->group)) {
+            int h = s->implementations.v[by]->group, j = n++;
+            for (; j > 0 && v[j - 1].group > h; j--) v[j] = v[j - 1];
+            v[j] = (member){.group = h, .supply = tra_supply_of(s, by)};
+        }
+        closed *inside = tra_close_members(s, (scope){.g = g}, before, &n, v);
+        v[n++] = (member){g, k->supply, inside};
+        x->entries[i] = (set){.n = n, .v = tra_news(x->room, member, n), .s = k->s};
+        memcpy(x->entries[i].v, v, (size_t)n * sizeof *v);
+        free(v);
     }
 }
 
-static void extract_group(search *s, int g, uint64_t *open) {
+static void extract_group(search *s, int g) {
+    const scope at = {.g = g};
     group *x = &s->group[g];
     tra_arena *scratch = s->scratch = tra_arena_new();
     candidates all = {0}, c = {0};
     const implementation *last = NULL;
     x->room = tra_arena_new();
     tra_implement_all(s, g);
-    mark_open(s, g, open);
     for (int i = 0; i < x->implementations.n; i++) {
         const implementation *m = s->implementations.v[x->implementations.v[i]];
         bool again = last && last->f->in[0] == m->f->in[0] && last->f->in[1] == m->f->in[1] &&
@@ -253,18 +177,17 @@ static void extract_group(search *s, int g, uint64_t *open) {
         if (!again) {
             free(c.v);
             s->bytes.pending = all.cap * (int64_t)sizeof(candidate);
-            c = inputs_of(s, m, open, scratch);
+            c = inputs_of(s, m, at, scratch);
             last = m;
         }
         int supply = tra_supply_of(s, m->id), inlining = m->inlined_by < 0 ? 0 : tra_supply_of(s, m->inlined_by);
         for (int j = 0; j < c.n; j++) {
-            const entry *b = c.v[j].base;
-            int h = inlining ? s->supplies.v[inlining].m->group : 0;
-            if (inlining && h < b->n && b->supply[h] && b->supply[h] != inlining)
-                continue; /* the join would be done twice */
-            candidate k = {.s = c.v[j].s, .place = m->out, .supply = supply, .base = c.v[j].base};
-            count(s, supply, 0, &k.s);
-            if (inlining && !(h < b->n && b->supply[h])) count(s, inlining, open[h], &k.s);
+            const set *b = c.v[j].base;
+            int h = inlining ? s->supplies.v[inlining].m->group : 0, there = inlining ? tra_set_supply(b, h) : 0;
+            if (there && there != inlining) continue; /* the join would be done twice */
+            candidate k = {.s = c.v[j].s, .place = m->out, .supply = supply, .base = b};
+            tra_count_supply(s, supply, false, &k.s);
+            if (inlining && !there) tra_count_supply(s, inlining, tra_is_open(s, at, h), &k.s);
             add_candidate(&all, k);
         }
     }
@@ -290,104 +213,143 @@ static void forget_group(search *s, group *x) {
     x->nentries = x->ncells = x->capcells = 0;
 }
 
-static void mark(int n, const entry *v, int *to) {
+typedef void visit_fn(int n, member *v, int *to);
+
+static void mark(int n, member *v, int *to) {
     for (int i = 0; i < n; i++) {
-        for (int j = 0; j < v[i].n; j++) to[v[i].supply[j]] = 1;
+        to[v[i].supply] = 1;
+        if (v[i].inside) v[i].inside->live = true;
     }
 }
 
-static void renumber(int n, const entry *v, int *to) {
+static void renumber(int n, member *v, int *to) {
     for (int i = 0; i < n; i++) {
-        for (int j = 0; j < v[i].n; j++) v[i].supply[j] = to[v[i].supply[j]];
+        v[i].supply = to[v[i].supply];
+        if (v[i].inside) v[i].inside = v[i].inside->moved;
     }
 }
 
-/* Visits all sets of supplies: those of the groups, and n more. No two sets share an array of numbers. */
-static void each_entry(const search *s, int n, const entry *v, void (*visit)(int n, const entry *v, int *to), int *to) {
+/* Visits all sets of the groups. No two share an array. */
+static void each_set(const search *s, visit_fn *visit, int *to) {
     for (int g = 0; g < s->ngroups; g++) {
         const group *x = &s->group[g];
-        visit(x->nentries, x->entries, to);
-        for (int i = 0; i < x->ncells; i++) visit(x->cells[i].n, x->cells[i].v, to);
+        for (int i = 0; i < x->nentries; i++) visit(x->entries[i].n, x->entries[i].v, to);
+        for (int i = 0; i < x->ncells; i++)
+            for (int j = 0; j < x->cells[i].n; j++) visit(x->cells[i].v[j].n, x->cells[i].v[j].v, to);
     }
-    visit(n, v, to);
 }
 
-/* Frees the supplies that are in no set: most were made only to be compared. */
+/* Copies what sets still have of what was chosen for good; to: as each_set. */
+static void move_closed(search *s, int *to) {
+    tra_arena *a = tra_arena_new();
+    int n = 0;
+    for (int i = 0; i < s->nclosed; i++) {
+        closed *old = s->closed[i], *c;
+        if (!old->live) continue;
+        c = s->closed[n++] = old->moved = tra_new(a, closed);
+        *c = *old;
+        c->live = false;
+        c->v = memcpy(tra_news(a, member, c->n), old->v, (size_t)c->n * sizeof *c->v);
+        c->needs = tra_news(a, root, c->nneeds);
+        if (c->nneeds) memcpy(c->needs, old->needs, (size_t)c->nneeds * sizeof *c->needs);
+        renumber(c->n, c->v, to);
+    }
+    s->nclosed = n;
+    each_set(s, renumber, to);
+    tra_arena_free(s->closed_room);
+    s->closed_room = a;
+}
+
+/* Frees the supplies that are in no set, nor in v[n]: most were made only to be compared. */
 static void sweep(search *s, int n, const entry *v) {
     int *to = tra_calloc((size_t)s->supplies.n + 1, sizeof *to);
-    each_entry(s, n, v, mark, to);
+    each_set(s, mark, to);
+    for (int i = s->nclosed - 1; i >= 0; i--)
+        if (s->closed[i]->live) mark(s->closed[i]->n, s->closed[i]->v, to);
+    for (int i = 0; i < n; i++)
+        for (int g = 0; g < v[i].n; g++) to[v[i].supply[g]] = 1;
     tra_supplies_sweep(s, to);
-    each_entry(s, n, v, renumber, to);
+    move_closed(s, to);
+    for (int i = 0; i < n; i++)
+        for (int g = 0; g < v[i].n; g++) v[i].supply[g] = to[v[i].supply[g]];
     free(to);
 }
 
 /* ---- outputs --------------------------------------------------------------------------------------------------- */
 
-static int by_group(const void *a, const void *b) {
-    const root *x = a, *y = b;
-    return x->group != y->group ? (x->group > y->group) - (x->group < y->group)
-                                : (x->place > y->place) - (x->place < y->place);
-}
-
 /* What outputs and loops take, each once, by group; a loop takes the first and the next values of its states where the
  * states are. */
 static int find_roots(search *s, root *v) {
     const tra_graph *graph = s->m->g;
-    int n = 0, m = 0;
+    int n = 0;
     for (int i = 0; i < graph->noutputs; i++) {
         const tra_output *o = &graph->outputs[i];
         bool placed = o->sink == TRA_SINK_FIRST || o->sink == TRA_SINK_NEXT;
         int place = placed ? tra_place_of_input(s, graph->loops[o->loop]->states[o->item].state) : -1;
         v[n++] = (root){s->at[s->m->v[s->m->of_node[o->node->id]]->group], place};
     }
-    if (n) qsort(v, (size_t)n, sizeof *v, by_group);
-    for (int i = 0; i < n; i++)
-        if (m == 0 || by_group(&v[m - 1], &v[i])) v[m++] = v[i];
-    return m;
+    return tra_roots_once(n, v);
 }
 
-/* Marks what the groups in mark[] need. */
-static void mark_needed(const search *s, uint64_t *mark) {
+/* Of each group the last root that needs it; -1: none. */
+static int *last_roots(const search *s, int n, const root *roots) {
+    int *last = tra_malloc(((size_t)s->ngroups + 1) * sizeof *last);
+    for (int g = 0; g < s->ngroups; g++) last[g] = -1;
+    for (int i = 0; i < n; i++) last[roots[i].group] = i;
     for (int g = s->ngroups - 1; g >= 0; g--) {
-        for (int i = 0; i < s->group[g].nvariants && mark[g]; i++) {
-            for (int j = 0; j < 2 && s->group[g].f[i].in[j] >= 0; j++) mark[s->group[g].f[i].in[j]] = ~(uint64_t)0;
+        for (int i = 0; i < s->group[g].nvariants; i++) {
+            const int *in = s->group[g].f[i].in;
+            for (int j = 0; j < 2 && in[j] >= 0; j++) last[in[j]] = last[g] > last[in[j]] ? last[g] : last[in[j]];
         }
     }
+    return last;
 }
 
-static entry *combine_outputs(search *s, uint64_t *open, int *n) {
+/* The sets of the outputs so far, of which what no later one needs is chosen for good. */
+static cell close_outputs(search *s, scope at, const candidates *c) {
+    cell have = {.place = -1, .n = c->n, .v = tra_news(s->work, set, c->n)};
+    for (int j = 0; j < c->n; j++) {
+        const set *b = c->v[j].base;
+        int n = b->n;
+        member *v = tra_news(s->work, member, n + 1);
+        if (n) memcpy(v + 1, b->v, (size_t)n * sizeof *v);
+        v[0] = (member){-1, 0, tra_close_members(s, at, s->nclosed, &n, v + 1)};
+        if (n > 0 && v[1].group < 0) v[0] = (member){0}, v++, n--; /* only what was closed before */
+        have.v[j] = (set){.n = n + 1, .v = v, .s = c->v[j].s};
+    }
+    return have;
+}
+
+static entry *combine_outputs(search *s, int *n) {
     root *roots = tra_calloc((size_t)s->m->g->noutputs + 1, sizeof *roots);
-    int m = find_roots(s, roots);
-    cell have = {.place = -1};
+    int m = find_roots(s, roots), nopen = 0;
+    int *last = last_roots(s, m, roots);
+    cell have = {.place = -1, .n = 1, .v = tra_new(s->work, set)};
     for (int i = 0; i < m; i++) {
-        memset(open, 0, (size_t)s->ngroups * sizeof *open);
-        for (int j = i + 1; j < m; j++) open[roots[j].group] = ~(uint64_t)0;
-        mark_needed(s, open);
+        const scope at = {.g = -1, .root = i, .last_root = last};
         const cell *c = cell_at(s, roots[i].group, roots[i].place);
-        candidates v = {0};
-        if (i == 0) {
-            for (int j = 0; j < c->n; j++) {
-                score t = score_of(s, c->v[j].n, c->v[j].supply, open);
-                add_candidate(&v, (candidate){.s = t, .base = &c->v[j]});
-            }
-            tra_search_prune(s, &v, s->limits.kept.plans);
-        } else {
-            v = combine(s, &have, c, i + 1, roots, open, s->limits.kept.plans, s->work);
-        }
-        have.n = v.n;
-        have.v = tra_news(s->work, entry, v.n);
-        for (int j = 0; j < v.n; j++)
-            have.v[j] = (entry){.n = v.v[j].base->n, .supply = v.v[j].base->supply, .s = v.v[j].s};
+        int still = 0;
+        for (int j = 0; j < nopen; j++)
+            if (last[roots[j].group] >= i) roots[still++] = roots[j]; /* in front: those whose groups are not closed */
+        roots[still++] = roots[i];
+        nopen = still;
+        candidates v = combine(s, &have, c, nopen, roots, at, s->limits.kept.plans, s->work);
+        have = close_outputs(s, at, &v);
         free(v.v);
     }
     free(roots);
+    free(last);
+    entry *out = tra_news(s->work, entry, have.n);
+    for (int j = 0; j < have.n; j++) {
+        out[j] = (entry){.n = s->ngroups, .supply = tra_news(s->work, int, s->ngroups + 1), .s = have.v[j].s};
+        tra_set_spread(s, &have.v[j], out[j].supply);
+    }
     *n = have.n;
-    return have.v;
+    return out;
 }
 
 entry *tra_extract(search *s, int *n) {
     enum { FEW = 4096 };
-    uint64_t *open = tra_calloc((size_t)s->ngroups + 1, sizeof *open);
     numbers *done = tra_calloc((size_t)s->ngroups + 1, sizeof *done); /* groups by their last use */
     s->supplies.sweep = FEW;
     for (int g = 0; g < s->ngroups; g++) {
@@ -395,25 +357,20 @@ entry *tra_extract(search *s, int *n) {
     }
     for (int g = 0; g < s->ngroups; g++) {
         if (s->group[g].last_use < 0) continue;
-        extract_group(s, g, open);
+        extract_group(s, g);
         tra_trace_group(s, g);
         for (int i = 0; i < done[g].n; i++) forget_group(s, &s->group[done[g].v[i]]);
         if (s->supplies.n < s->supplies.sweep) continue;
         sweep(s, 0, NULL);
         s->supplies.sweep = FEW + 2 * s->supplies.n;
     }
-    entry *v = combine_outputs(s, open, n);
+    entry *v = combine_outputs(s, n);
     tra_trace_sets(s, *n, v);
-    for (int i = 0; i < *n; i++) {
-        int *own = tra_news(s->work, int, v[i].n);
-        v[i].supply = memcpy(own, v[i].supply, (size_t)v[i].n * sizeof *own);
-    }
     for (int g = 0; g < s->ngroups; g++) forget_group(s, &s->group[g]);
     sweep(s, *n, v);
     tra_costs_forget(s);
     for (int g = 0; g <= s->ngroups; g++) free(done[g].v);
     free(done);
-    free(open);
     return v;
 }
 
@@ -421,10 +378,23 @@ entry *tra_extract(search *s, int *n) {
 
 entry tra_assemble(search *s, const int *implementation) {
     root *roots = tra_calloc((size_t)s->m->g->noutputs + 1, sizeof *roots);
-    int n = find_roots(s, roots);
-    int *v = tra_news(s->work, int, s->ngroups + 1);
-    collect(s, implementation, n, roots, s->ngroups, v);
-    entry e = {.n = s->ngroups, .supply = v, .s = score_of(s, s->ngroups, v, NULL)};
+    int n = find_roots(s, roots), *v = tra_news(s->work, int, s->ngroups + 1);
+    for (int i = 0; i < n; i++) {
+        int *x = &v[roots[i].group];
+        if (!*x) *x = tra_supply_of(s, implementation[roots[i].group]);
+        if (roots[i].place >= 0) *x = tra_supply_add_demand(s, *x, roots[i].place);
+    }
+    entry e = {.n = s->ngroups, .supply = v};
+    for (int g = s->ngroups - 1; g >= 0; g--) {
+        if (!v[g]) continue;
+        const struct implementation *m = s->supplies.v[v[g]].m;
+        for (int i = 0; i < 2 && m->f->in[i] >= 0; i++) {
+            int *x = &v[m->f->in[i]];
+            if (!*x) *x = tra_supply_of(s, implementation[m->f->in[i]]);
+            *x = tra_supply_add_demand(s, *x, m->in[i]);
+        }
+        tra_count_supply(s, v[g], false, &e.s);
+    }
     free(roots);
     return e;
 }

@@ -173,7 +173,7 @@ static numbers takes(const search *s, int h, taken how) {
     numbers v = {0};
     bool any = false, copies = tra_may_read_all(s, x->node);
     for (int i = 0; i < x->nentries; i++) {
-        int p = s->supplies.v[x->entries[i].supply[h]].m->out;
+        int p = s->supplies.v[x->entries[i].v[x->entries[i].n - 1].supply].m->out;
         any |= p == ANY;
         if (p != ANY) add_once(&v, p);
     }

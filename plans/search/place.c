@@ -72,7 +72,9 @@ enum {
     MEMO_WORK,
     MEMO_MAP,
     MEMO_MERGE,
-    MEMO_TRIANGLE
+    MEMO_TRIANGLE,
+    MEMO_SAMPLE,
+    MEMO_SAMPLE_PARTIAL
 };
 
 static bool is_map(const memo_entry *m) { return m->key >> 60 == MEMO_MAP + 1; }
@@ -94,6 +96,10 @@ static void copy_memo(search *s, int64_t cap, bool forget) {
         s->costs.n++;
     }
     free(old);
+    if (!forget) return;
+    tra_arena_free(s->samples);
+    s->samples = tra_arena_new();
+    s->costs.forgotten++;
 }
 
 static int64_t count_maps(const search *s) {
@@ -135,12 +141,28 @@ static memo_entry *memo_find(search *s, int kind, const tra_node *n, int p, int 
 
 /* ---- steps ------------------------------------------------------------------------------------------------------ */
 
+static const tra_sample *sample(search *s, const tra_node *n, bool partial, int p) {
+    bool fresh;
+    memo_entry *m = memo_find(s, partial ? MEMO_SAMPLE_PARTIAL : MEMO_SAMPLE, n, p, 0, &fresh);
+    const tra_catalog *c = partial ? s->summands[n->id].cat : n->type.cat;
+    if (fresh) m->sample = tra_boxes_sample(&s->places.v[p], c, s->samples);
+    return m->sample;
+}
+
 tra_traffic tra_move_traffic(search *s, const tra_node *n, bool partial, int from, int to) {
     bool fresh;
     memo_entry *m = memo_find(s, partial ? MEMO_MOVE_PARTIAL : MEMO_MOVE, n, from, to, &fresh);
     const tra_catalog *c = partial ? s->summands[n->id].cat : n->type.cat;
-    if (fresh) m->traffic = tra_traffic_estimate(&s->places.v[from], &s->places.v[to], c);
-    return m->traffic;
+    if (!fresh) return m->traffic;
+    const tra_sample *p, *q;
+    int64_t before;
+    do { /* the second may make room by forgetting the first */
+        before = s->costs.forgotten;
+        p = sample(s, n, partial, from), q = sample(s, n, partial, to);
+    } while (s->costs.forgotten != before);
+    tra_traffic t = tra_traffic_estimate(&s->places.v[from], &s->places.v[to], c, p, q);
+    m = memo_find(s, partial ? MEMO_MOVE_PARTIAL : MEMO_MOVE, n, from, to, &fresh);
+    return m->traffic = t;
 }
 
 tra_traffic tra_exact_traffic(search *s, const tra_node *n, bool partial, int from, int to) {

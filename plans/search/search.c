@@ -19,6 +19,7 @@ enum { VISITS_ALONE = 2000000, VISITS_PER_GROUP_ALONE = 10000, FINISHED = 8 };
 /* How much the search tries: as many entries as keep the visits of supplies below a limit. It depends on the sizes of
  * the program alone, so that the same plans come out each time. */
 static budget budget_of(const search *s) {
+    enum { SHARED = 200 }; /* sets of large programs are shorter than these: what one group alone needs is one member */
     static const int cells[] = {320, 200, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2};
     bool alone = s->o->sites == 1;
     double most = alone ? VISITS_ALONE + VISITS_PER_GROUP_ALONE * s->ngroups : VISITS + VISITS_PER_GROUP * s->ngroups;
@@ -32,7 +33,7 @@ static budget budget_of(const search *s) {
                 double pairs = f->join ? s->ways[f->join->node.id].n : 1;
                 for (int x = 0; x < 2 && f->in[x] >= 0; x++)
                     pairs *= s->group[f->in[x]].node->op == TRA_OP_INPUT ? 1 : k;
-                visits += pairs * (g + 1);
+                visits += pairs * (double)tra_min64(g + 1, SHARED + (g + 1) / 4);
             }
         }
         if (visits <= most) break;
@@ -196,6 +197,8 @@ static void make_plans(finding *f, const tra_plan_options *o, bool fit, tra_aren
 static tra_status search_begin(search *s, tra_err *e) {
     s->work = tra_arena_new();
     s->kept = tra_arena_new();
+    s->closed_room = tra_arena_new();
+    s->samples = tra_arena_new();
     TRA_TRY(tra_prepare(s, e));
     s->limits.kept = budget_of(s);
     if (s->o->trace)
@@ -217,6 +220,9 @@ static void search_end(search *s) {
     free(s->wayplaces.table);
     tra_arena_free(s->work);
     tra_arena_free(s->kept);
+    tra_arena_free(s->closed_room);
+    tra_arena_free(s->samples);
+    free(s->closed);
 }
 
 /* Adds the direct translation, which is always a candidate if it can run. Only reproducible plans do without it, since

@@ -125,7 +125,7 @@ typedef struct tra_choices {
  * The plans live in the arena, and what it holds already counts as the program in what they take of memory: ranks that
  * are to find the same plans begin with the same in it. At most TRA_MAXPLANS. Their memory is 0 if they do not fit
  * (option `over`). Plans are large: those that the options do not want made are counted and ranked, but NULL. */
-enum { TRA_MAXPLANS = 200, TRA_MAXSITES = 1024 };
+enum { TRA_MAXPLANS = 200, TRA_MAXSITES = 65536 };
 typedef struct tra_labellings {
     const tra_eingraph *graph;
     const tra_labelling **of;   /* of each plan */

@@ -91,19 +91,49 @@ typedef struct score {
  * alternatives that are compared, all of them read, or all sent. */
 typedef enum reading { UNDECIDED, AS_FOUND, READ, SENT } reading;
 
-/* A set of supplies, by group: everything that makes a group's relation at a place. */
+/* A set of supplies, by group: everything that a plan needs. */
 typedef struct entry {
-    int n;       /* groups, up to its own, */
+    int n;       /* groups, */
     int *supply; /* and the supply of each, by number; 0: it is not needed */
     score s;
     reading reading; /* of the plan that is made of it */
 } entry;
 
+/* A group whose relation is wanted at a placement; -1: wherever it is made. */
+typedef struct root {
+    int group, place;
+} root;
+
+/* The supply of a group, and of all groups that only this one needs (it dominates them), once they are chosen. A group
+ * of -1, with supply 0, has what only the outputs so far need. */
+typedef struct member {
+    int group, supply;
+    struct closed *inside; /* NULL: nothing */
+} member;
+/* Supplies that are chosen for good below a group: nobody else may use them, so sets of supplies share and compare them
+ * as a whole. */
+typedef struct closed {
+    int n, nneeds;
+    member *v;   /* by group */
+    root *needs; /* what they take of groups that are not among them */
+    score s;     /* of all of them; open: their hash */
+    struct closed *moved; /* while what no set has is forgotten: the copy that stays */
+    bool live;
+} closed;
+/* Everything that makes a group's relation at a place: the supplies of the group, the last one, and of those below it
+ * that others may use too; what only one of them needs is inside of that one. So a set is as long as what is shared at
+ * that point of a program, and not as the program. */
+typedef struct set {
+    int n;
+    member *v; /* by group */
+    score s;
+} set;
+
 /* The entries of a group that also bring its relation to a placement. */
 typedef struct cell {
     int place;
     int n;
-    entry *v;
+    set *v;
 } cell;
 
 typedef struct group {
@@ -126,7 +156,7 @@ typedef struct group {
     tra_arena *room;   /* of what follows, which is freed after the last use; NULL: it is not there */
     size_t room_bytes; /* of it, in search_bytes */
     int nentries;
-    entry *entries;
+    set *entries;
     int ncells, capcells;
     cell *cells;
 } group;
@@ -136,6 +166,7 @@ typedef struct memo_entry {
     union {
         tra_traffic traffic;
         tra_work work;
+        const tra_sample *sample;
         int place;
     };
 } memo_entry;
@@ -150,6 +181,7 @@ typedef struct budget {
 typedef struct costs {
     memo_entry *v;
     int64_t n, cap;
+    int64_t forgotten; /* how often all but the places of maps was forgotten */
 } costs;
 
 typedef struct implementations {
@@ -206,6 +238,10 @@ typedef struct search {
     costs costs;
     implementations implementations;
     supplies supplies;
+    int nclosed, capclosed;
+    closed **closed; /* those that sets may have, the inner ones first */
+    tra_arena *closed_room;
+    tra_arena *samples; /* of `costs` */
     search_bytes bytes;
     limits limits;
     tra_arena *scratch; /* of the group that is being extracted; NULL */

@@ -64,7 +64,7 @@ void tra_trace_group(const search *s, int g) {
     for (int i = 0; i < x->demand.n; i++) add_place(s, i ? ", " : "  demanded at ", x->demand.v[i], &line);
     if (line.n) add_line(out, &line);
     for (int i = 0; i < x->nentries && i < SHOWN; i++) {
-        const implementation *m = s->supplies.v[x->entries[i].supply[g]].m;
+        const implementation *m = s->supplies.v[x->entries[i].v[x->entries[i].n - 1].supply].m;
         tra_str_add(&line, "  ");
         add_cost(s->o, x->entries[i].s.scalar, &line);
         tra_str_printf(&line, ": variant %d", (int)(m->f - x->f) + 1);

@@ -16,7 +16,7 @@ typedef struct reading {
     const tra_ast *right_side;        /* of the whole statement */
     tra_span bound_at[TRA_MAXLABELS]; /* where each label stands first */
     int cap;                          /* of s->ref */
-    bool ok;
+    bool ok, full;                    /* full: it was said that there are too many labels */
 } reading;
 
 static int find_label(const tra_einsum *s, const char *name) {
@@ -38,7 +38,10 @@ static int bind_label(reading *r, const tra_ast *x, int64_t extent) {
     }
     if (l >= 0) return l;
     if (s->nlabels == TRA_MAXLABELS) {
-        tra_diag_error(r->b->d, x->span, NULL, "a statement has at most %d labels", TRA_MAXLABELS);
+        if (!r->full)
+            tra_diag_error(r->b->d, x->span, "make a part of it a statement of its own: B[i,k] = sum ...",
+                           "a statement has at most %d labels", TRA_MAXLABELS);
+        r->full = true;
         return -1;
     }
     r->bound_at[s->nlabels] = x->span;

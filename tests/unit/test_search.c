@@ -418,3 +418,47 @@ TEST(loops_over_rows_are_cut_in_pieces) {
     CHECK_STR(pieces_of("Y[j] = sum 2 * A[i,j] * A[i,k] * x[k]"), "sums");
     CHECK_STR(pieces_of("Y[j] = sum A[i,j] * A[k,j] * x[j]"), "none");
 }
+
+/* ---- large programs ----------------------------------------------------------------------------------------------- */
+
+/* What planning a program of n statements of a kind holds, in bytes, and how many expressions rules leave. */
+typedef struct effort {
+    int64_t bytes;
+    int expressions;
+} effort;
+
+static effort effort_of(const char *statement, int n, bool outputs, int sites) {
+    tra_str text = {0};
+    tra_str_add(&text, "input A : f64 [400,400] by [100,100]\nB0[i,j] = A[i,j] * 2\nB1[i,j] = A[i,j] * 3\noutput B0\noutput B1\n");
+    for (int i = 2; i < n; i++) {
+        tra_str_printf(&text, statement, i, i - 1, i - 2);
+        if (outputs) tra_str_printf(&text, "output B%d\n", i);
+    }
+    if (!outputs) tra_str_printf(&text, "output B%d\n", n - 1);
+    planned p = plan_with(tra_str_get(&text), options(sites, TRA_COST_TIME));
+    effort e = {p.plans.planned, p.status == TRA_OK ? p.plans.memo->n : 0};
+    done(&p);
+    tra_str_free(&text);
+    return e;
+}
+
+TEST(effort_is_linear_in_statements) {
+    enum { N = 80 };
+    static const struct {
+        const char *statement;
+        bool outputs;
+    } kinds[] = {{"B%d[i,j] = A[i,j] + %d * %d\n", true},           /* independent */
+                 {"B%d[i,j] = B%d[i,j] + %d\n", false},             /* a chain of maps */
+                 {"B%d[i,j] = B%d[i,j] + B%d[i,j]\n", false},       /* each is used twice */
+                 {"B%d[i,k] = sum B%d[i,j] * B%d[j,k]\n", false}}; /* products */
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        for (int sites = 1; sites <= 4; sites += 3) {
+            effort one = effort_of(kinds[k].statement, N, kinds[k].outputs, sites);
+            effort four = effort_of(kinds[k].statement, 4 * N, kinds[k].outputs, sites);
+            if (four.expressions > 5 * one.expressions || four.bytes > 5 * one.bytes)
+                check_report("%s%d sites: %d statements take %" PRId64 " bytes and %d expressions, %d %" PRId64 " and %d",
+                             kinds[k].statement, sites, N, one.bytes, one.expressions, 4 * N, four.bytes,
+                             four.expressions);
+        }
+    }
+}
