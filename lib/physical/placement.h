@@ -87,8 +87,8 @@ struct tra_sample;
 int64_t tra_place_moved_floats(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t *max_in,
                                int64_t *max_out);
 /* The same as an estimate, and in *most about the most that one site sends or receives: from a sample of sites or
- * tuples where there are many. 0 exactly when nothing moves. at_p, at_q: what is known of some sites (boxes.h), or NULL.
- */
+ * tuples where there are many. 0 exactly when nothing moves. at_p, at_q: what is known of some sites (boxes.h), or
+ * NULL. */
 int64_t tra_place_moved_about(const tra_placement *p, const tra_placement *q, const tra_catalog *c,
                               const struct tra_sample *at_p, const struct tra_sample *at_q, int64_t *most);
 /* Elements and tuples that each site holds under p: arrays of p->sites. */

@@ -88,8 +88,8 @@ static tra_size peak_of(const tra_plan *p, bool estimated, int64_t bytes) {
 
 static bool is_estimated(const tra_plan *p) { return p->memory != 0 && tra_plan_memory_estimated(p); }
 
-/* Writes an operator of plan p, whose memory is estimated or exact. m: what was measured of p, or NULL; l: the labelling
- * that p follows, or NULL. */
+/* Writes an operator of plan p, whose memory is estimated or exact. m: what was measured of p, or NULL; l: the
+ * labelling that p follows, or NULL. */
 static void operator(tra_json *j, const tra_job *job, const tra_plan *p, bool estimated, const tra_shown_op *s,
                      const tra_labelling *l, const tra_profile *m) {
     const tra_op *o = s->op;

@@ -263,8 +263,8 @@ tra_work tra_work_triangle(const tra_kernel *k, const tra_labels *x, const tra_t
 /* ---- grids, in closed form -------------------------------------------------------------------------------------- */
 
 /* Tuples of a grid differ only in which of their key dimensions have their last value, if extents change there: `n`
- * such dimensions, so 2^n kinds of tuples. A profile tells of the part of a grid that sites with one coordinate on an axis
- * have, how many values (of the axis's dimensions together) are of each kind. */
+ * such dimensions, so 2^n kinds of tuples. A profile tells of the part of a grid that sites with one coordinate on an
+ * axis have, how many values (of the axis's dimensions together) are of each kind. */
 enum { MOST_CHANGING = 4, KINDS = 1 << MOST_CHANGING, MOST_PROFILES = 32 };
 typedef struct kinds {
     int n, dim[MOST_CHANGING];

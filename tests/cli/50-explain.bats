@@ -385,7 +385,7 @@ END
     echo 'input A : f64 [9, 9] by [3, 3]' >none.tra
     status 2 tra run none.tra
     has "add a line such as \`output C\`"
-    status 2 tra explain --sites 5000 p.tra
+    status 2 tra explain --sites 70000 p.tra
     status 2 tra explain
     status 2 tra explain --threads 0 p.tra
     echo 'output Q' >bad.tra

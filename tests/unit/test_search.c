@@ -419,7 +419,7 @@ TEST(loops_over_rows_are_cut_in_pieces) {
     CHECK_STR(pieces_of("Y[j] = sum A[i,j] * A[k,j] * x[j]"), "none");
 }
 
-/* ---- large programs ----------------------------------------------------------------------------------------------- */
+/* ---- large programs --------------------------------------------------------------------------------------------- */
 
 /* What planning a program of n statements of a kind holds, in bytes, and how many expressions rules leave. */
 typedef struct effort {
@@ -429,7 +429,8 @@ typedef struct effort {
 
 static effort effort_of(const char *statement, int n, bool outputs, int sites) {
     tra_str text = {0};
-    tra_str_add(&text, "input A : f64 [400,400] by [100,100]\nB0[i,j] = A[i,j] * 2\nB1[i,j] = A[i,j] * 3\noutput B0\noutput B1\n");
+    tra_str_add(&text, "input A : f64 [400,400] by [100,100]\nB0[i,j] = A[i,j] * 2\nB1[i,j] = A[i,j] * 3\n"
+                       "output B0\noutput B1\n");
     for (int i = 2; i < n; i++) {
         tra_str_printf(&text, statement, i, i - 1, i - 2);
         if (outputs) tra_str_printf(&text, "output B%d\n", i);
@@ -456,7 +457,7 @@ TEST(effort_is_linear_in_statements) {
             effort one = effort_of(kinds[k].statement, N, kinds[k].outputs, sites);
             effort four = effort_of(kinds[k].statement, 4 * N, kinds[k].outputs, sites);
             if (four.expressions > 5 * one.expressions || four.bytes > 5 * one.bytes)
-                check_report("%s%d sites: %d statements take %" PRId64 " bytes and %d expressions, %d %" PRId64 " and %d",
+                check_report("%s%d sites: %d statements take %" PRId64 " bytes, %d expressions; %d %" PRId64 ", %d",
                              kinds[k].statement, sites, N, one.bytes, one.expressions, 4 * N, four.bytes,
                              four.expressions);
         }
