@@ -42,7 +42,10 @@ static void add_variant(const variant *f, tra_str *line) {
     if (f->in[0] >= 0) tra_str_add(line, ")");
     if (x->rule) tra_str_printf(line, "  by %s", x->rule->name);
     if (j && j->rule && j->rule != x->rule) tra_str_printf(line, "%s%s", x->rule ? ", " : "  by ", j->rule->name);
-    for (const tra_expr *of = x; of; of = of == x ? j : NULL) tra_str_printf(line, "  %s", of->text);
+    for (const tra_expr *of = x; of; of = of == x ? j : NULL) { /* after a semicolon comes what is known of the rows */
+        const char *end = strstr(of->text, "; ");
+        tra_str_printf(line, "  %.*s", end ? (int)(end - of->text) : (int)strlen(of->text), of->text);
+    }
 }
 
 void tra_trace_group(const search *s, int g) {
