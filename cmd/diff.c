@@ -34,11 +34,6 @@ static number number_of(const strip *s, int64_t i) {
     return s->whole ? (number){.whole = true, .i = s->i[i]} : (number){.f = s->f[i]};
 }
 
-number tra_diff_number(tra_dtype t, const void *data, int64_t i) {
-    if (tra_dtype_is_float(t)) return (number){.f = tra_element_real(t, data, i)};
-    return (number){.whole = true, .i = tra_element_whole(t, data, i)};
-}
-
 double tra_diff_difference(number x, number y, double *size) {
     *size = fabs(y.whole ? (double)y.i : y.f);
     if (x.whole && y.whole)

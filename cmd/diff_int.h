@@ -24,7 +24,10 @@ typedef struct comparison {
 } comparison;
 
 /* Element i of data, as it is. */
-number tra_diff_number(tra_dtype t, const void *data, int64_t i);
+static inline number tra_diff_number(tra_dtype t, const void *data, int64_t i) {
+    if (tra_dtype_is_float(t)) return (number){.f = tra_element_real(t, data, i)};
+    return (number){.whole = true, .i = tra_element_whole(t, data, i)};
+}
 /* 0 only where they are equal; infinite where one of them is NaN. *size: of y. */
 double tra_diff_difference(number x, number y, double *size);
 /* Is a difference from a value of this size within the tolerances? An infinity is within none. */
