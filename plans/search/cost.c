@@ -371,7 +371,7 @@ static bool count_grid(count *c, tra_work *w) {
         }
         n++;
     }
-    bool bounded = tra_program_is_fused(c->s.k);
+    bool bounded = tra_kernel_is_fused(c->s.k);
     double total = 0, dense = 0, each[KINDS];
     for (uint32_t kind = 0; kind < 1u << k.n && fits; kind++) {
         tra_dims key = {.n = c->out->frontier.n};
