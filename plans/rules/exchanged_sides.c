@@ -8,6 +8,7 @@
 #include "../../lib/table/kernels.h"
 #include "../../lib/table/parts.h"
 #include "../tra/table_build.h"
+#include "q4.h"
 #include "sum_query.h"
 
 /* One table: what of its columns the keys of the join and the query read. */
@@ -34,13 +35,7 @@ static bool take_table(query *q, int d, taken *t, int *at) {
     }
     for (int i = 0; i < t->n; i++) names[i] = tra_arena_printf(q->a, "%c%d", d == LEFT ? 'l' : 'r', i);
     tra_rowwise_project(r, t->n, names, x);
-    tra_rows_kernel k = {.use = TRA_USE_MAP,
-                         .dtype = TRA_F64,
-                         .rows = TRA_ROWS_SAME,
-                         .counts = s->pass != NULL,
-                         .share = 1,
-                         .flops = TRA_COLUMN_FLOPS * t->n};
-    tra_node n = tra_proto_transform(tra_pass_kernel(q->w, &k, r), s->rows);
+    tra_node n = tra_proto_pass(q->w, s->rows, r);
     t->x = tra_make_below(q->w, q->group, &n);
     return t->x != NULL;
 }
@@ -107,18 +102,13 @@ static void claim(query *q, tra_expr *whole, const tra_lookup *l, const tra_expr
     tra_claim(q->w, whole, NULL, 0, &n, e, NULL);
 }
 
-static tra_expr *first_of(const tra_memo *m, int group) { return m->v[m->group[tra_memo_find(m, group)].expr[0]]; }
-
-static const tra_group *group_of(const tra_expr *x) {
-    const tra_rows_kernel *k = x->node.op == TRA_OP_TRANSFORM ? tra_kernel_rows(x->node.kernel) : NULL;
-    return k && k->ops == &tra_group_ops ? k->data : NULL;
+static const void *data_of(const tra_expr *x, const tra_rows_ops *ops) {
+    const tra_rows_kernel *k = x->node.kernel ? tra_kernel_rows(x->node.kernel) : NULL;
+    return k && k->ops == ops ? k->data : NULL;
 }
 
-/* Does it only bring rows together, and sort or slice them? */
-static bool gathers(const tra_expr *x) {
-    const tra_rows_kernel *k = x->node.kernel ? tra_kernel_rows(x->node.kernel) : NULL;
-    return x->node.op == TRA_OP_CONCAT || x->node.op == TRA_OP_REKEY ||
-           (k && (k->ops == &tra_arrange_ops || k->ops == &tra_slice_ops));
+static const tra_group *group_of(const tra_expr *x) {
+    return x->node.op == TRA_OP_TRANSFORM ? data_of(x, &tra_group_ops) : NULL;
 }
 
 /* The group of all rows that is made of these states, or is this one itself; NULL: it is in several blocks. */
@@ -130,8 +120,8 @@ static tra_expr *whole_of(const tra_memo *m, tra_expr *group) {
         if (!group_of(x) || tra_group_pass_of(group_of(x)) != TRA_GROUP_FINAL || x->node.type.cat->n != 1) continue;
         for (int d = 0; d < DEEPEST && y->in[0] >= 0 && y->node.in[0]->type.columns; d++) {
             if (tra_memo_find(m, y->in[0]) == tra_memo_find(m, group->group)) return x;
-            y = first_of(m, y->in[0]);
-            if (!gathers(y)) break;
+            y = (tra_expr *)first_of(m, y->in[0]);
+            if (!gathers(y) && !data_of(y, &tra_arrange_ops) && !data_of(y, &tra_slice_ops)) break;
         }
     }
     return NULL;

@@ -2,8 +2,6 @@
  * matrix_sums.h promises of them. */
 #include "matrix_sums.h"
 
-#include "../tra/table_estimates.h"
-
 static int key_of(const factoring *f, const tra_colexpr *x) {
     for (int k = 0; k < f->nkeys; k++)
         if (tra_colexpr_same(f->pipe->all, f->key[k], x)) return k;
@@ -17,16 +15,7 @@ tra_expr *tra_factor_pass(factoring *f, const tra_expr *in, const tra_rows_kerne
 }
 
 tra_expr *tra_factor_project(factoring *f, const tra_expr *in, const tra_rowwise *r) {
-    const tra_rowwise_step *v;
-    tra_rows_kernel k = {.use = TRA_USE_MAP,
-                         .dtype = TRA_F64,
-                         .rows = TRA_ROWS_SAME,
-                         .counts = tra_rowwise_selects(r),
-                         .share = 1,
-                         .flops = TRA_COLUMN_FLOPS * tra_rowwise_out(r)->n};
-    for (int i = tra_rowwise_steps(r, &v) - 1; i >= 0; i--)
-        if (v[i].selects) k.share *= tra_table_selectivity(v[i].x[0]), k.flops += 2;
-    return tra_factor_below(f, tra_proto_transform(tra_pass_kernel(f->w, &k, r), &in->node));
+    return tra_factor_below(f, tra_proto_pass(f->w, &in->node, r));
 }
 
 tra_expr *tra_factor_beside(factoring *f, const tra_expr *rows, const tra_node *array, bool all,

@@ -5,6 +5,7 @@
 
 #include "../../lib/relation/table_file.h"
 #include "../../lib/table/kernels.h"
+#include "../tra/table_estimates.h"
 
 const tra_rowwise *tra_rowwise_of_expr(const tra_expr *x) {
     return x->node.op == TRA_OP_TRANSFORM ? tra_rows_args(&x->node, &tra_rowwise_ops) : NULL;
@@ -229,6 +230,19 @@ const tra_kernel *tra_pass_kernel(tra_rewriting *w, const tra_rows_kernel *k, co
     made.label = NULL, made.ops = &tra_rowwise_ops, made.data = r;
     made.columns = tra_rowwise_is_matrix(r, NULL) ? NULL : tra_rowwise_out(r);
     return tra_rows_kernel_of(w->m->arena, &made);
+}
+
+tra_node tra_proto_pass(tra_rewriting *w, const tra_node *in, const tra_rowwise *r) {
+    const tra_rowwise_step *v;
+    tra_rows_kernel k = {.use = TRA_USE_MAP,
+                         .dtype = TRA_F64,
+                         .rows = TRA_ROWS_SAME,
+                         .counts = tra_rowwise_selects(r),
+                         .share = 1,
+                         .flops = TRA_COLUMN_FLOPS * tra_rowwise_out(r)->n};
+    for (int i = tra_rowwise_steps(r, &v) - 1; i >= 0; i--)
+        if (v[i].selects) k.share *= tra_table_selectivity(v[i].x[0]), k.flops += 2;
+    return tra_proto_transform(tra_pass_kernel(w, &k, r), in);
 }
 
 void tra_add_steps(tra_rowwise *to, int n, const tra_rowwise_step *v) {

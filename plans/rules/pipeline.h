@@ -62,6 +62,8 @@ double tra_flops_of_columns(double flops, int fewer);
 
 /* The kernel of the pass r: as k, but with the columns that r makes. */
 const tra_kernel *tra_pass_kernel(tra_rewriting *w, const tra_rows_kernel *k, const tra_rowwise *r);
+/* The pass r over `in`, with what it is expected to leave and to take. */
+tra_node tra_proto_pass(tra_rewriting *w, const tra_node *in, const tra_rowwise *r);
 /* Appends steps to a pass. */
 void tra_add_steps(tra_rowwise *to, int n, const tra_rowwise_step *v);
 /* May computing a value of the expression fail? */

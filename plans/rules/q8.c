@@ -85,7 +85,7 @@ static tra_expr *join_node(exchanging *p, const tra_expr *like, const tra_lookup
 }
 
 /* The columns of the outer join, in their order. */
-static const tra_kernel *columns_back(exchanging *p) {
+static const tra_rowwise *columns_back(exchanging *p) {
     tra_arena *a = p->w->m->arena;
     const tra_schema *out = tra_lookup_out(p->outer), *in = tra_lookup_out(p->second);
     const char **names = tra_news(a, const char *, out->n + 1);
@@ -98,13 +98,7 @@ static const tra_kernel *columns_back(exchanging *p) {
     }
     tra_rowwise *r = tra_rowwise_new(a, in);
     tra_rowwise_project(r, out->n, names, x);
-    return tra_pass_kernel(p->w,
-                           &(tra_rows_kernel){.use = TRA_USE_MAP,
-                                              .dtype = TRA_F64,
-                                              .rows = TRA_ROWS_SAME,
-                                              .share = 1,
-                                              .flops = TRA_COLUMN_FLOPS * out->n},
-                           r);
+    return r;
 }
 
 /* How many rows a join is expected to leave for a row of its left side. */
@@ -127,11 +121,11 @@ static void exchange(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     }
     if (growth(&x->node) > 1.01 * growth(&y->node)) return; /* the other order leaves fewer rows in between */
     if (!make_first(&p) || !make_second(&p)) return;
-    const tra_kernel *back = columns_back(&p);
+    const tra_rowwise *back = columns_back(&p);
     tra_expr *first = back ? join_node(&p, x, p.first, y->node.in[0]) : NULL;
     tra_expr *second = first ? join_node(&p, y, p.second, &first->node) : NULL;
     if (!second) return;
-    tra_node n = tra_proto_transform(back, &second->node);
+    tra_node n = tra_proto_pass(w, &second->node, back);
     tra_claim(w, x, y, 0, &n, second, NULL);
 }
 
@@ -192,10 +186,8 @@ static void reorder(tra_rewriting *w, tra_expr *x) {
         columns[i] = tra_colexpr_substitute(f->a, p->column[i], g.by);
     }
     tra_rowwise *r = tra_rowwise_new(f->a, g.x->node.type.columns);
-    tra_rows_kernel k = {
-        .use = TRA_USE_MAP, .dtype = TRA_F64, .rows = TRA_ROWS_SAME, .share = 1, .flops = TRA_COLUMN_FLOPS * s->n};
     tra_rowwise_project(r, s->n, names, columns);
-    tra_node n = tra_proto_transform(tra_pass_kernel(w, &k, r), &g.x->node);
+    tra_node n = tra_proto_pass(w, &g.x->node, r);
     tra_claim(w, x, NULL, 0, &n, g.x, NULL);
 }
 

@@ -134,10 +134,8 @@ static tra_expr *side_of(const multiplying *f, int d) {
     const query *q = f->q;
     const made_of *m = &f->of[d];
     tra_rowwise *r = tra_rowwise_new(q->a, q->of[d].in);
-    tra_rows_kernel k = {
-        .use = TRA_USE_MAP, .dtype = TRA_F64, .rows = TRA_ROWS_SAME, .share = 1, .flops = TRA_COLUMN_FLOPS * m->n};
     tra_rowwise_project(r, m->n, m->names, m->column);
-    tra_node n = tra_proto_transform(tra_pass_kernel(q->w, &k, r), q->of[d].rows);
+    tra_node n = tra_proto_pass(q->w, q->of[d].rows, r);
     tra_expr *made = tra_make_below(q->w, q->group, &n);
     if (!made || d == LEFT || q->right == q->join->node.in[1]) return made;
     n = (tra_node){.op = TRA_OP_CONCAT, .in = {&made->node}, .span = q->group->node.span};
