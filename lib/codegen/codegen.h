@@ -128,14 +128,12 @@ typedef struct tra_codegen_call {
     tra_codegen_rows *rows; /* ROWS */
     void *memory;           /* for dictionaries and accumulators: `most` bytes aligned to 64; NULL: from malloc */
     int64_t most;           /* the most bytes that these may take; 0: any, where memory is NULL or it is interpreted */
-    bool exact;             /* for tra_codegen_count */
     const atomic_bool
         *stop; /* looked at now and then: when true the kernel ends early and the result is useless; NULL: none */
 } tra_codegen_call;
 
-/* An upper bound of the rows and entries that a kernel of ROWS makes on these operands, by a pass over structure alone.
- * exact: counts the places that are written to, by running all loops; only those whose sum is 0 are then no entries. An
- * interpreted kernel counts entries. */
+/* Counts the rows and entries that a kernel of ROWS makes on these operands, by running all loops: compiled code counts
+ * the places that are written to, of which those whose sum is 0 are then no entries. */
 TRA_MUSTUSE tra_status tra_codegen_count(const tra_codegen_kernel *k, const tra_codegen_call *c, int64_t *rows,
                                          int64_t *entries, tra_err *e);
 /* Runs a kernel, in any thread. Errors are those of the interpreter: TRA_INPUT (division by 0, overflow, a key outside

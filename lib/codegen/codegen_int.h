@@ -32,7 +32,6 @@ struct tra_codegen_kernel {
     void *object; /* from dlopen; NULL: it is interpreted */
     bool shared;  /* the object belongs to another kernel */
     int (*run)(struct kernel_args *);
-    int (*count)(struct kernel_args *);
     const struct kernel_error *wrong;
     struct tra_codegen_kernel *next;
 };

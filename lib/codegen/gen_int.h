@@ -75,8 +75,7 @@ enum {
     GEN_DICTS = 4,
     GEN_ARRAYS = 8,
     GEN_ENTRIES = 16,
-    GEN_COUNTING = 32,
-    GEN_RELATIONS = 64
+    GEN_RELATIONS = 32
 };
 
 typedef struct gen {
@@ -101,7 +100,6 @@ typedef struct gen {
         tra_calc_wrong wrong;
     } * sites;      /* errors, by number */
     unsigned parts; /* GEN_ARITHMETIC ... that are needed */
-    bool counting;
     const char *sums; /* the array to which contributions to the current row are added directly, its columns being
                          marked already; NULL: put_ takes them */
     int ntemps;
@@ -191,8 +189,6 @@ struct gen_generators {
     const tra_calc *x;
     gen_body *body;
     void *ctx;
-    void (*last)(gen *g, const gen_generators *s, int n,
-                 int b); /* NULL, or what is done in place of the last generator */
 };
 /* Writes the generators of a SUM from number n and binder b on, then the body. */
 void gen_generator(gen *g, const gen_generators *s, int n, int b);
@@ -206,9 +202,6 @@ gen_value gen_build(gen *g, const tra_calc *x);
  * at these values is added, and which is prefetched as well; NULL: none. */
 void gen_ahead(gen *g, tra_calc *const *rest, int n, const gen_value *in, const tra_calc_binder *value, const char *at,
                const char *out);
-
-/* count.c */
-void gen_count(gen *g, const tra_calc *x, gen_chain *to);
 
 /* prelude.c */
 void gen_prelude(unsigned parts, tra_str *out);

@@ -54,9 +54,8 @@ static tra_status bring(tra_codegen *g, tra_codegen_kernel *k, const char *sourc
     }
     if (!k->object) return why || compile ? cannot(g, e, "%s", why) : TRA_OK;
     *(void **)&k->run = dlsym(k->object, "tra_kernel");
-    *(void **)&k->count = dlsym(k->object, "tra_kernel_count");
     k->wrong = dlsym(k->object, "tra_kernel_wrong");
-    if (k->run && k->wrong && (k->count || k->spec->result != TRA_CODEGEN_ROWS)) return TRA_OK;
+    if (k->run && k->wrong) return TRA_OK;
     dlclose(k->object);
     k->object = NULL;
     return cannot(g, e, "a compiled kernel has no function");
@@ -88,7 +87,6 @@ static tra_status make(tra_codegen *g, const tra_codegen_spec *s, bool compile, 
                                           .object = same->object,
                                           .shared = true,
                                           .run = same->run,
-                                          .count = same->count,
                                           .wrong = same->wrong};
             else
                 status = bring(g, k, tra_str_get(&source), compile, e);
@@ -171,7 +169,6 @@ static void bring_arguments(const tra_codegen_spec *s, const tra_codegen_call *c
                                 .out = c->out,
                                 .grow = c->memory ? grow_in : grow,
                                 .memory = c->memory,
-                                .exact = c->exact,
                                 .most = c->most,
                                 .stop = (const volatile _Bool *)c->stop};
     if (c->rows) {
@@ -282,7 +279,8 @@ tra_status tra_codegen_count(const tra_codegen_kernel *k, const tra_codegen_call
     int64_t columns;
     bring_arguments(k->spec, c, &x);
     x.a.listed = is_long(k->spec, c, &columns);
-    int code = c->exact ? k->run(&x.a) : k->count(&x.a);
+    x.a.exact = true;
+    int code = k->run(&x.a);
     if (code == GEN_NO_ORDER) code = run_listed(k, &x.a);
     *rows = tra_min64(x.a.nrows, x.a.n);
     *entries = x.a.n;
@@ -298,7 +296,6 @@ tra_status tra_codegen_run(const tra_codegen_kernel *k, const tra_codegen_call *
     arguments x;
     bring_arguments(k->spec, c, &x);
     bool rows = k->spec->result == TRA_CODEGEN_ROWS;
-    x.a.exact = false;
     giving to = {c->sink, c->ctx, k->spec->plan->type.real, e};
     x.a.operand = (const struct kernel_operand *)(const void *)c->operand;
     x.a.give = give;

@@ -456,25 +456,6 @@ static const char entries[] =
     "    if (r->list) free_(a, r->list, r->cap * (int64_t)sizeof *r->list);\n"
     "}\n";
 
-static const char counting[] = "/* Rows and entries at most: a row has no more than its columns. Where rows do not "
-                               "ascend all are counted. */\n"
-                               "struct count_ {\n"
-                               "    int64_t row, here, columns, rows, n, all, times;\n"
-                               "    int disorder;\n"
-                               "};\n"
-                               "static inline void count_(struct count_ *c, int64_t row, int64_t n) {\n"
-                               "    if (n <= 0) return;\n"
-                               "    if (row != c->row) {\n"
-                               "        c->disorder |= row < c->row;\n"
-                               "        c->n += c->here < c->columns ? c->here : c->columns;\n"
-                               "        c->rows++;\n"
-                               "        c->here = 0;\n"
-                               "        c->row = row;\n"
-                               "    }\n"
-                               "    c->here += n;\n"
-                               "    c->all += n;\n"
-                               "}\n";
-
 static const char relations[] = "/* Elements as bits. */\n"
                                 "static inline double bits_real_(int64_t bits) {\n"
                                 "    double v;\n"
@@ -492,5 +473,4 @@ void gen_prelude(unsigned parts, tra_str *out) {
     if (parts & GEN_DICTS) tra_str_add(out, dicts);
     if (parts & GEN_ENTRIES) tra_str_add(out, entries);
     if (parts & GEN_RELATIONS) tra_str_add(out, relations);
-    if (parts & GEN_COUNTING) tra_str_add(out, counting);
 }

@@ -181,13 +181,11 @@ static void bring_result(gen *g) {
     }
     if (g->s->result != TRA_CODEGEN_ROWS)
         gen_line(g, "%s *restrict const out = (%s *)a->out;", type, type);
-    else if (g->counting)
-        gen_line(g, "struct count_ count = {.row = -1, .columns = extent%d};", rank - 1);
     else
         gen_line(g, "struct rows_ rows;");
 }
 
-/* Writes one function: the one that computes, or the one that counts entries. */
+/* Writes the function that computes. */
 static void function(gen *g, tra_str *out) {
     const tra_codegen_spec *s = g->s;
     bool real = s->result == TRA_CODEGEN_CALLS ? s->plan->type.real : s->type != TRA_ELEMENT_I64;
@@ -200,24 +198,15 @@ static void function(gen *g, tra_str *out) {
     compare_sizes(g);
     bring_result(g);
     g->out = &body;
-    if (g->counting) {
-        gen_count(g, s->plan, &to);
-    } else {
-        if (s->result == TRA_CODEGEN_ROWS) {
-            gen_line(g, "if (!rows_begin_(&rows, a, extent%d, &bad)) goto end;", to.depth - 1);
-            g->parts |= GEN_ENTRIES;
-        }
-        gen_emit(g, s->plan, &to);
+    if (s->result == TRA_CODEGEN_ROWS) {
+        gen_line(g, "if (!rows_begin_(&rows, a, extent%d, &bad)) goto end;", to.depth - 1);
+        g->parts |= GEN_ENTRIES;
     }
-    tra_str_printf(out, "int tra_kernel%s(struct kernel_args *a) {\n%s%s%s", g->counting ? "_count" : "",
-                   tra_str_get(&head), tra_str_get(&g->top), tra_str_get(&body));
+    gen_emit(g, s->plan, &to);
+    tra_str_printf(out, "int tra_kernel(struct kernel_args *a) {\n%s%s%s", tra_str_get(&head), tra_str_get(&g->top),
+                   tra_str_get(&body));
     tra_str_add(out, "    goto end;\nend:\n");
-    if (g->counting)
-        tra_str_add(out, "    count.n += count.here < count.columns ? count.here : count.columns;\n"
-                         "    a->listed |= count.disorder;\n"
-                         "    a->n = count.disorder ? count.all : count.n;\n"
-                         "    a->nrows = count.rows;\n");
-    else if (s->result == TRA_CODEGEN_ROWS)
+    if (s->result == TRA_CODEGEN_ROWS)
         tra_str_printf(out, "    rows_end_(&rows, &bad, %d);\n", gen_site(g, s->plan, TRA_CALC_WRONG_SUM_TOO_LARGE));
     tra_str_printf(out, "%s    return bad;\n}\n", tra_str_get(&g->end));
     tra_str_free(&head);
@@ -304,13 +293,6 @@ tra_status tra_codegen_source(const tra_codegen_spec *s, tra_str *out, tra_err *
     if (g.status == TRA_OK) {
         name_scope(&g);
         function(&g, &code);
-        if (s->result == TRA_CODEGEN_ROWS && g.status == TRA_OK) {
-            g.counting = true;
-            g.nenv = 0;
-            g.env = NULL;
-            tra_str_add(&code, "\n");
-            function(&g, &code);
-        }
     }
     if (g.status == TRA_OK) {
         heading(&g, out);

@@ -155,13 +155,14 @@ typedef struct job {
     const tra_fused_plan *x;
     const call *c;
     tra_cell *out;
+    bool loops; /* it has such a loop, which is: */
     tra_fused_loop loop;
     int n;
     int64_t at[TRA_PIECES + 1];
     int64_t memory, most; /* of the workspace of a piece: where it begins in scratch, and its bytes */
     char *sums;           /* of the pieces after the first, where they have sums of their own, */
     int64_t each;         /* each of so many bytes */
-    bool exact, add;      /* add: to what a dense result holds */
+    bool add;             /* to what a dense result holds */
     tra_rows_pieces *rows;
     tra_err *err;  /* of each piece */
     int64_t limit; /* bytes of dictionaries of the interpreter, in each thread; 0: the plan is compiled */
@@ -202,7 +203,7 @@ static tra_status run_one(job *j, int piece, char *scratch, bool count) {
     call c;
     tra_err *e = &j->err[piece];
     narrow(j, piece, &c);
-    tra_codegen_call to = {.scope = c.scope, .stop = tra_kernel_stop(), .exact = j->exact};
+    tra_codegen_call to = {.scope = c.scope, .stop = tra_kernel_stop()};
     to.most = j->limit ? j->limit : j->most;
     to.memory = j->most ? scratch + j->memory : NULL;
     tra_status s;
@@ -271,20 +272,43 @@ static bool count_all(job *j, int64_t entries, int64_t most) {
     return true;
 }
 
+static bool has_label(const tra_program_operand *o, int n, int label) {
+    for (int d = 0; d < n; d++)
+        if (o->label[d] == label) return true;
+    return false;
+}
+
+/* Bounds the entries by those of the operand of the loop: it is a factor, and 0 where it has none. A label of the
+ * result that it lacks has all its values. */
+static void count_operand(job *j) {
+    const tra_calc_program *p = j->c->k->program;
+    const tra_program_operand *o = &p->operand[j->loop.operand];
+    const held_operand *h = &j->c->operand[j->loop.operand];
+    int last = p->shape.n - 1;
+    bool by_entries = false, rows_are_its = true;
+    int64_t times = 1;
+    for (int d = 0; d <= last; d++) {
+        int label = p->key[p->out[d]].label;
+        bool by_rows = has_label(o, o->block.n - 1, label), has = by_rows || o->label[o->block.n - 1] == label;
+        by_entries = by_entries || (has && !by_rows);
+        rows_are_its = rows_are_its && (by_rows || d == last);
+        if (!has) times = tra_mul_most(times, j->out->array.ext.v[d]);
+    }
+    for (int i = 0; i < j->n; i++) {
+        int64_t from = j->n == 1 ? 0 : j->at[i], to = j->n == 1 ? h->rows.nrows : j->at[i + 1];
+        int64_t n = tra_mul_most(times, by_entries ? h->rows.begin[to] - h->rows.begin[from] : to - from);
+        j->out->counted_of[i][0] = rows_are_its ? to - from : tra_min64(n, tra_rows_box(&j->out->array.ext));
+        j->out->counted_of[i][1] = n;
+    }
+}
+
 /* Counts the entries of a result that is held as rows, at most: exactly where that is far more than there will be. */
 static tra_status count_rows(job *j, int64_t entries, char *scratch, tra_err *e) {
     enum { QUICK = 1 << 20 }; /* bytes of a result that need not be counted exactly */
-    bool tight = j->out->tight;
-    j->exact = false;
-    j->out->loose = true;
-    if (!tight && count_all(j, entries, QUICK)) {
-        tra_rows_pieces_counted(j->out, j->n);
-        return TRA_OK;
-    }
-    TRA_TRY(in_pieces(j, count_piece, scratch, e));
-    j->exact = tra_rows_pieces_counted(j->out, j->n) > (tight ? 0 : tra_max64(QUICK, 24 * entries));
-    j->out->loose = !j->exact;
-    if (j->exact) TRA_TRY(in_pieces(j, count_piece, scratch, e));
+    bool all = !j->out->tight && count_all(j, entries, QUICK), bounded = !j->out->tight && (all || j->loops);
+    if (bounded && !all) count_operand(j);
+    j->out->loose = all || (bounded && tra_rows_pieces_counted(j->out, j->n) <= tra_max64(QUICK, 24 * entries));
+    if (!j->out->loose) TRA_TRY(in_pieces(j, count_piece, scratch, e));
     tra_rows_pieces_counted(j->out, j->n);
     return TRA_OK;
 }
@@ -295,7 +319,6 @@ static tra_status make_rows(job *j, int64_t entries, bool count, char *scratch, 
     if (count) return TRA_OK;
     tra_rows_pieces_begin(&rows, j->out, j->n);
     j->rows = &rows;
-    j->exact = false;
     tra_status s = in_pieces(j, run_piece, scratch, e);
     if (s == TRA_OK) tra_rows_pieces_end(&rows);
     return s;
@@ -326,7 +349,8 @@ static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b,
     j.memory = (own - scratch + 63) / 64 * 64;
     int64_t reserved = tra_fused_interpreted(k, x, &a->array.ext, &b->array.ext, out->layout != NULL);
     if (!tra_codegen_compiled(m->kernel)) j.limit = tra_max64(1, tra_add_most(reserved, tra_kernel_granted()) / 2);
-    if (loop_of(k, x, &j.loop)) cut(&j, c.operand[j.loop.operand].n);
+    j.loops = loop_of(k, x, &j.loop);
+    if (j.loops) cut(&j, c.operand[j.loop.operand].n);
     if (j.n > 1 && !j.loop.disjoint) {
         j.sums = scratch + (j.memory + j.most + 63) / 64 * 64;
         j.each = ((int64_t)tra_array_bytes(&out->array) + 63) / 64 * 64;

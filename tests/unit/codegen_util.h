@@ -129,7 +129,6 @@ static inline void run_plan(tra_codegen *g, operands *o, const tra_codegen_spec 
         int64_t most_rows = 0, most = 0;
         if (s->result == TRA_CODEGEN_ROWS) {
             tra_err ignored = {0};
-            c.exact = s->type == TRA_ELEMENT_F64 && o->seed % 2;
             if (tra_codegen_count(k, &c, &most_rows, &most, &ignored) == TRA_OK) {
                 CHECK(most_rows <= 1 << 10 && most <= 1 << 12);
                 rows.room_rows = most_rows;
