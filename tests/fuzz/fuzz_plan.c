@@ -19,6 +19,10 @@ static void parse(const char *text, size_t n) {
     for (int i = 0; s == TRA_OK && i < f.ninputs; i++) {
         if (!f.inputs[i].name || !f.inputs[i].path || !f.inputs[i].identity) abort();
     }
+    tra_choices c;
+    if (s == TRA_OK && f.choices && tra_planfile_choices(&f, a, &c))
+        for (int i = 0; i < c.n; i++)
+            if (c.v[i].expr < 0 || c.v[i].join < -1 || c.v[i].in[0].naxes > TRA_MAXAXES) abort();
     tra_arena_free(a);
 }
 

@@ -35,6 +35,9 @@ TEST(a_plan_file_comes_back) {
     CHECK_INT(f.size, strlen(programs[0]));
     CHECK_STR(f.program, programs[0]);
     CHECK_STR(f.dir, "/tmp");
+    tra_choices c;
+    CHECK(f.choices && tra_planfile_choices(&f, a, &c) && c.n > 0);
+    for (int i = 0; i < c.n; i++) CHECK(c.v[i].in[0].sites == 0 || c.v[i].in[0].sites == 3);
     tra_arena_free(a);
     tra_str_free(&text);
 }
