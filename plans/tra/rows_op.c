@@ -181,6 +181,12 @@ static void print_lookup(const void *args, bool all, tra_str *out) {
         tra_lookup_print_band(l, out);
     }
     tra_str_add(out, ")");
+    const tra_schema *made = tra_lookup_out(l);
+    int columns = s->how <= TRA_LOOKUP_LEFT ? tra_lookup_pair(l)->n : 0; /* of pairs, but one for two keys of one name */
+    for (int i = 0; i < s->nkeys; i++)
+        columns -= strcmp(s->left->v[s->lkey[i]].name, s->right->v[s->rkey[i]].name) == 0;
+    for (int i = 0; i < made->n && made->n < columns; i++)
+        tra_str_printf(out, "%s%s", i ? ", " : " of ", made->v[i].name);
     for (int i = 0; all && i < 2; i++) tra_str_printf(out, " %s", s->name[i] ? s->name[i] : "-");
 }
 
