@@ -152,12 +152,12 @@ void tra_memo_rebuild(tra_memo *m) {
 
 /* ---- operators on tables ------------------------------------------------------------------------------------ */
 
-void tra_memo_add_made(tra_memo *m, tra_made made) {
+void tra_memo_add_made(tra_memo *m, tra_made_rows made) {
     TRA_ARENA_ROOM(m->arena, m->made, m->nmade, m->capmade);
     m->made[m->nmade++] = made;
 }
 
-const tra_made *tra_memo_made(const tra_memo *m, const tra_expr *x) {
+const tra_made_rows *tra_memo_made(const tra_memo *m, const tra_expr *x) {
     for (int i = 0; i < m->nmade; i++)
         if (m->made[i].rule == x->rule && tra_memo_find(m, m->made[i].group) == tra_memo_find(m, x->group))
             return &m->made[i];
@@ -205,7 +205,7 @@ tra_memo *tra_memo_new(const tra_graph *g, tra_arena *a) {
     for (int i = 0; i < g->ntables; i++) {
         const tra_table_op *op = g->tables[i];
         int x = m->of_node[op->node->id], rows = op->rows ? m->of_node[op->rows->id] : -1;
-        if (x >= 0 && rows >= 0) tra_memo_add_made(m, (tra_made){op, m->v[x]->group, m->v[rows]->group, NULL});
+        if (x >= 0 && rows >= 0) tra_memo_add_made(m, (tra_made_rows){op, m->v[x]->group, m->v[rows]->group, NULL});
     }
     free(needed);
     return m;

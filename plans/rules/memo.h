@@ -31,11 +31,11 @@ typedef struct tra_equality {
 
 /* The expressions of a group that are made as the program has it (by no rule, or with the columns that are read alone)
  * end an operator on tables: it makes them of the rows of another group, however that is done. */
-typedef struct tra_made {
+typedef struct tra_made_rows {
     const struct tra_table_op *op;
     int group, rows;
     const struct tra_rule *rule; /* of the expressions: NULL, or Q-6 */
-} tra_made;
+} tra_made_rows;
 
 typedef struct tra_memo_group {
     int parent;        /* union-find; itself: canonical */
@@ -57,7 +57,7 @@ typedef struct tra_memo {
     int nequal, capequal;
     tra_equality *equal; /* one for every application of a rule */
     int nmade, capmade;
-    tra_made *made;
+    tra_made_rows *made;
     bool bounded;       /* the limit ended the rewriting before it was complete */
     int *table, ntable; /* private: expressions by their hash, -1 */
 } tra_memo;
@@ -77,8 +77,8 @@ int tra_memo_add(tra_memo *m, const tra_node *proto, int group, const char **why
  * stays in its group's list. */
 void tra_memo_rebuild(tra_memo *m);
 /* The operator on tables that x ends; NULL: there is none, or a rule has made x. */
-const tra_made *tra_memo_made(const tra_memo *m, const tra_expr *x);
-void tra_memo_add_made(tra_memo *m, tra_made made);
+const tra_made_rows *tra_memo_made(const tra_memo *m, const tra_expr *x);
+void tra_memo_add_made(tra_memo *m, tra_made_rows made);
 /* After a rebuild: the canonical groups that the outputs need, each after the groups of its expressions' inputs; *n of
  * them. Expressions that would close a cycle (a group computed from itself) are left out: skip[expr] is set; each group
  * keeps one at least. Deterministic. Both from the memo's arena. */

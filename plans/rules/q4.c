@@ -14,7 +14,7 @@
 
 bool tra_find_rows(selecting *p) {
     const tra_memo *m = p->w->m;
-    const tra_made *made = tra_memo_made(m, p->y);
+    const tra_made_rows *made = tra_memo_made(m, p->y);
     const tra_schema *out = p->y->node.type.columns;
     bool order = made && made->op->op == TRA_TABLE_ORDER, distinct = made && made->op->op == TRA_TABLE_DISTINCT;
     p->g = made && made->op->op == TRA_TABLE_GROUP ? made->op : NULL;

@@ -348,7 +348,7 @@ void tra_narrow_tables(tra_rewriting *w) {
     find_needs(&u);
     for (int i = 0; i < u.n; i++) add_twin(&u, m->v[i]);
     for (int i = 0, n = m->nmade; i < n; i++) {
-        tra_made twin = m->made[i];
+        tra_made_rows twin = m->made[i];
         const tra_expr *made = table_of(&u, twin.group)->twin, *rows = table_of(&u, twin.rows)->twin;
         twin.rule = w->rule;
         if (made) twin.group = made->group;
