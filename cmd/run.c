@@ -242,7 +242,7 @@ static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_e
         if (g->v[i]->rel && g->v[i]->type.columns) tra_rel_drop_facts(g->v[i]->rel);
     tra_return_free_memory();
     tra_status s = tra_exec(job->plan, comm, o, &r, e);
-    if (r.starved && o->threads > 1 && tra_plan_memory_estimated(job->plan)) {
+    if (r.starved && comm->size == 1 && o->threads > 1 && tra_plan_memory_estimated(job->plan)) {
         /* results are larger than was estimated: one worker has the memory of all */
         tra_info(0, "%s; one thread goes on, since what was estimated has more entries", e->msg);
         tra_exec_options alone = *o;

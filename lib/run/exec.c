@@ -468,9 +468,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     for (int i = 0; i < n; i++) tra_rel_close(x.rels[i]);
     tra_checkpoint_free(x.checkpoint);
     tra_exchange_dir_remove(&x.site.exchange_dir, comm);
-    int64_t starved = s == TRA_RESOURCE && x.site.engine && tra_engine_starved(x.site.engine);
-    if (s == TRA_RESOURCE) tra_comm_max(comm, &starved, 1);
-    report->starved = starved;
+    report->starved = s == TRA_RESOURCE && x.site.engine && tra_engine_starved(x.site.engine);
     tra_engine_free(x.site.engine);
     tra_codegen_close(x.codegen);
     tra_pool_free(x.site.pool);

@@ -59,7 +59,7 @@ typedef struct tra_report {
     tra_record *record;     /* that of the options, for tra_profile_gather, which frees it */
     bool resumed;           /* something of it had been saved by a run before */
     bool unconverged;       /* the condition of a loop was never met */
-    bool starved;           /* it failed on some site since the workers had no memory beside each other */
+    bool starved;           /* it failed since workers of this site had no memory beside each other */
 } tra_report;
 
 /* Runs the plan on the ranks of comm, one site each (comm->size must be plan->sites). Collective: every rank calls it
