@@ -43,7 +43,7 @@ const char *tra_plan_memory_estimated(const tra_plan *p) {
 }
 
 int64_t tra_least_with_margin(int64_t least, int64_t base) {
-    static const double MARGIN = 1.35;
+    static const double MARGIN = 1.65;
     return base + (int64_t)(MARGIN * (double)tra_max64(0, least - base));
 }
 
