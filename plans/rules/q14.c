@@ -13,7 +13,8 @@ static void group_operand(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) 
     if (!r || tra_rowwise_is_matrix(r, NULL)) return;
     const tra_rows_kernel *k = tra_rows_op_of(&x->node), *pass = tra_rows_op_of(&y->node);
     tra_rows_kernel made = *k;
-    made.label = NULL, made.ops = &tra_group_of_pass_ops, made.data = tra_group_of_pass_new(w->m->arena, r, g);
+    made.label = k->label ? tra_arena_printf(w->m->arena, "%s of %s", k->label, pass->text) : NULL;
+    made.ops = &tra_group_of_pass_ops, made.data = tra_group_of_pass_new(w->m->arena, r, g);
     made.flops = pass->flops + pass->share * k->flops;
     made.share *= k->most == INT64_MAX ? pass->share : 1;
     tra_node n = tra_proto_rows(w, &made, y->node.in[0], NULL);

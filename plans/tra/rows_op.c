@@ -161,10 +161,7 @@ static void print_lookup(const void *args, bool all, tra_str *out) {
     const tra_colexpr *where = tra_lookup_condition(l);
     tra_str_add(out, s->nkeys || where || s->asof ? "join(" : "cross(");
     for (int i = 0; i < s->nkeys; i++) {
-        if (i) tra_str_add(out, " && ");
-        tra_name_print(s->left->v[s->lkey[i]].name, out);
-        tra_str_add(out, " == ");
-        tra_name_print(s->right->v[s->rkey[i]].name, out);
+        tra_str_printf(out, "%s%s == %s", i ? " && " : "", s->left->v[s->lkey[i]].name, s->right->v[s->rkey[i]].name);
     }
     if (where && s->nkeys) tra_str_add(out, " && ");
     if (where) tra_colexpr_print(where, tra_lookup_pair(l), out);
@@ -182,7 +179,7 @@ static void print_lookup(const void *args, bool all, tra_str *out) {
     }
     tra_str_add(out, ")");
     const tra_schema *made = tra_lookup_out(l);
-    int columns = s->how <= TRA_LOOKUP_LEFT ? tra_lookup_pair(l)->n : 0; /* of pairs, but one for two keys of one name */
+    int columns = s->how <= TRA_LOOKUP_LEFT ? tra_lookup_pair(l)->n : 0; /* two keys of one name are one column */
     for (int i = 0; i < s->nkeys; i++)
         columns -= strcmp(s->left->v[s->lkey[i]].name, s->right->v[s->rkey[i]].name) == 0;
     for (int i = 0; i < made->n && made->n < columns; i++)
