@@ -212,22 +212,6 @@ static void announce(const tra_job *job) {
 
 /* ---- running -------------------------------------------------------------------------------------------------- */
 
-/* The command, and the digests that its input files carry. */
-static char *history(const tra_graph *g) {
-    tra_str s = {0};
-    int argc;
-    char **argv = tra_own_arguments(&argc);
-    tra_str_printf(&s, "tra %s: run", TRA_VERSION);
-    for (int i = 2; i < argc; i++) tra_str_printf(&s, " %s", argv[i]); /* after program and command */
-    free(argv);
-    for (int i = 0; i < g->n; i++) {
-        const tra_node *n = g->v[i];
-        if (n->op != TRA_OP_INPUT || !n->rel || !tra_rel_info(n->rel)->digest) continue;
-        tra_str_printf(&s, "; %s %s", n->name, tra_rel_info(n->rel)->digest);
-    }
-    return s.s;
-}
-
 /* The terminal of ranks that `tra run --sites` launched is that of the launcher. */
 static tra_progress_form wants_progress(void) {
     return tra_progress_wanted(opt.progress, tra_common_opts.quiet,
@@ -284,7 +268,7 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, uint64_t ste
                           .record = tra_run_files_begin(job, comm, begun),
                           .codegen = (tra_codegen_mode)tra_planning_opts.codegen};
     tra_run_files_planned(job);
-    char *text = opt.no_history ? NULL : history(job->program.graph);
+    char *text = opt.no_history ? NULL : tra_run_history(job->program.graph);
     o.history = text;
     tra_journal_request saved = tra_resume_request(job, o.scratch, opt.resume);
     o.journal = &saved;

@@ -252,3 +252,18 @@ tra_status tra_run_files_end(const char *program, tra_status s, tra_err *e) {
     tra_json_free(&j);
     return s;
 }
+
+char *tra_run_history(const tra_graph *g) {
+    tra_str s = {0};
+    int argc;
+    char **argv = tra_own_arguments(&argc);
+    tra_str_printf(&s, "tra %s: run", TRA_VERSION);
+    for (int i = 2; i < argc; i++) tra_str_printf(&s, " %s", argv[i]); /* after program and command */
+    free(argv);
+    for (int i = 0; i < g->n; i++) {
+        const tra_node *n = g->v[i];
+        if (n->op != TRA_OP_INPUT || !n->rel || !tra_rel_info(n->rel)->digest) continue;
+        tra_str_printf(&s, "; %s %s", n->name, tra_rel_info(n->rel)->digest);
+    }
+    return s.s;
+}

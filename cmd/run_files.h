@@ -27,4 +27,7 @@ TRA_MUSTUSE tra_status tra_run_files_write(const tra_job *job, const tra_profile
  * TRA_OK and the metrics cannot be written. */
 TRA_MUSTUSE tra_status tra_run_files_end(const char *program, tra_status s, tra_err *e);
 
+/* The command, and the digests that its input files carry; from malloc. */
+char *tra_run_history(const tra_graph *g);
+
 #endif

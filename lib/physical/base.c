@@ -160,3 +160,20 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
            packers(p, threads) * TRA_PACKER + (int64_t)p->nops * TRA_OPERATOR +
            TRA_TUPLE * tra_min64(tuples, INT64_MAX / (2 * TRA_TUPLE)) + codec + library + p->program;
 }
+
+int64_t tra_least_with_margin(int64_t least, int64_t base) {
+    static const double MARGIN = 1.65;
+    return base + (int64_t)(MARGIN * (double)tra_max64(0, least - base));
+}
+
+char *tra_least_text(int64_t least, int64_t base, const char *estimated, const char *what, char buf[TRA_LEASTTEXT]) {
+    char ceiling[TRA_CEILINGTEXT];
+    if (estimated) least = tra_least_with_margin(least, base);
+    snprintf(buf, TRA_LEASTTEXT, "%s%s%s%s%s", estimated ? "about " : "", tra_ceiling_text(least, what, ceiling),
+             !estimated   ? ""
+             : *estimated ? ", by an estimate of the entries of "
+                          : ", by estimates of entries",
+             estimated ? estimated : "",
+             least > 2 * base ? "; smaller blocks (--block of gen and import) may need less" : "");
+    return buf;
+}

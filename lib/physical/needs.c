@@ -42,23 +42,6 @@ const char *tra_plan_memory_estimated(const tra_plan *p) {
     return NULL;
 }
 
-int64_t tra_least_with_margin(int64_t least, int64_t base) {
-    static const double MARGIN = 1.65;
-    return base + (int64_t)(MARGIN * (double)tra_max64(0, least - base));
-}
-
-char *tra_least_text(int64_t least, int64_t base, const char *estimated, const char *what, char buf[TRA_LEASTTEXT]) {
-    char ceiling[TRA_CEILINGTEXT];
-    if (estimated) least = tra_least_with_margin(least, base);
-    snprintf(buf, TRA_LEASTTEXT, "%s%s%s%s%s", estimated ? "about " : "", tra_ceiling_text(least, what, ceiling),
-             !estimated   ? ""
-             : *estimated ? ", by an estimate of the entries of "
-                          : ", by estimates of entries",
-             estimated ? estimated : "",
-             least > 2 * base ? "; smaller blocks (--block of gen and import) may need less" : "");
-    return buf;
-}
-
 /* The bytes of a result or its state, at most those of a panel; panel 0: the result is made as a whole. */
 static int64_t within(int64_t panel, int64_t bytes) { return panel ? tra_min64(bytes, panel) : bytes; }
 
