@@ -79,7 +79,7 @@ END2
 for i in range(40000): print(f"{i % 3},{i}")' | tra import -q --table - -o s.h5
     printf '%s\n' 'input s from "s.h5"' 'd = project(s, k = (hash(k) % 2) * 0, v)' \
         'J = join(d, d, k == k, prefix = "p_")' 'G = group(J, [], n = count())' 'output G' >p.tra
-    status 3 tra run -q --memory 200M p.tra
+    status 3 tra run -q --without Q-9 --memory 200M p.tra
     has "p.tra:3: J:"
     has "write one of its tables to a file before"
     [ ! -e G.h5 ]
