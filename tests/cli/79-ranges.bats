@@ -133,7 +133,7 @@ with open('$1.csv', 'w') as f:
         [ "${least%M}" -lt 400 ]
         if [ $how = semi ] || [ $how = anti ]; then
             tra explain --operators --memory "$least" p.tra >plan
-            grep -q "matches by .k" plan
+            grep -q "join \[1\]=\[0\] join(k == k" plan
         fi
         status 0 timeout 60 "$TRA" run -q --memory "$least" p.tra
         is "$want" digest_of J.h5
