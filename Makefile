@@ -34,7 +34,7 @@ LIBS      = $(H5_LIBS) -lsleef -lm -lpthread
 MPI_SRC  := $(addprefix lib/run/,comm.c measure.c transport_files.c transport_messages.c)
 LIB_SRC  := $(filter-out $(MPI_SRC),$(sort $(wildcard lib/*/*.c formats/*.c plans/*/*.c)))
 CMD_SRC  := $(sort $(wildcard cmd/*.c))
-PLUG_SRC := $(sort $(wildcard lib/relation/plugin/*.c)) lib/relation/zfilter.c
+PLUG_SRC := $(sort $(wildcard lib/h5/plugin/*.c)) lib/h5/zfilter.c
 TEST_SRC := $(sort $(wildcard tests/unit/test_*.c))
 BENCH_OWN := tests/bench/choice.c
 PROP_SRC := $(sort $(wildcard tests/property/*.c))
@@ -141,7 +141,7 @@ KERNEL_CC ?= $(firstword $(filter-out ccache %/ccache,$(CC)))
 $(B)/lib/codegen/cache.o: private COMPILE += -DTRA_BUILT_WITH='"$(KERNEL_CC)"'
 
 # Loops over the rows of tables and the bytes of CSV become vectors, however many there are; values stay IEEE.
-LOOPS := $(call objects,$(sort $(wildcard lib/table/*.c lib/relation/table_*.c formats/table_csv*.c)))
+LOOPS := $(call objects,$(sort $(wildcard lib/table/*.c lib/tablefile/*.c formats/table_csv*.c)))
 $(LOOPS): private COMPILE += -fno-math-errno -fno-trapping-math \
                              $(if $(findstring clang,$(CC)),,-ftree-vectorize -fvect-cost-model=dynamic)
 
@@ -150,7 +150,7 @@ STORAGES := $(sort $(wildcard share/storage/*.tra))
 $(B)/made/storages.c: $(STORAGES) Makefile
 	@mkdir -p $(@D)
 	$(call say,MAKE  $@)
-	$(Q){ echo '#include "lib/calculus/library.h"'; echo 'const tra_library_file tra_library_files[] = {'; \
+	$(Q){ echo '#include "lib/storage/library.h"'; echo 'const tra_library_file tra_library_files[] = {'; \
 	    for f in $(STORAGES); do n=$${f##*/}; echo "{\"$${n%.tra}\","; \
 	        sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; done; echo '{0, 0}};'; } >$@
 

@@ -2,7 +2,7 @@
 #include "cmd.h"
 #include "made.h"
 
-#include "../lib/relation/columns.h"
+#include "../lib/model/columns.h"
 #include "../plans/explain/explain.h"
 #include "../plans/tra/load.h"
 

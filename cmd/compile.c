@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "../formats/io.h"
-#include "../lib/relation/stand_in.h"
+#include "../lib/h5/stand_in.h"
 #include "../formats/stand_in.h"
 #include "../plans/explain/explain.h"
 #include "../plans/search/planfile.h"

@@ -7,7 +7,7 @@
 #include "diff_int.h"
 
 #include "../formats/sorter.h"
-#include "../lib/relation/rows.h"
+#include "../lib/model/rows.h"
 
 #include <string.h>
 

@@ -10,9 +10,9 @@
 #include "../formats/settle.h"
 #include "../formats/storage.h"
 #include "../lib/base/radix.h"
-#include "../lib/relation/block.h"
-#include "../lib/relation/gen_values.h"
-#include "../lib/relation/rows.h"
+#include "../lib/model/block.h"
+#include "../lib/dense/gen_values.h"
+#include "../lib/model/rows.h"
 
 static const char dists[] = "uniform|normal|identity|range|zero";
 static const char *const dist_names[] = {"uniform", "normal", "identity", "range", "zero"};

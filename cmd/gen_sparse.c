@@ -8,7 +8,7 @@
 #include "gen_sparse.h"
 
 #include "../formats/entries.h"
-#include "../lib/relation/gen_values.h"
+#include "../lib/dense/gen_values.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include "tables.h"
 
 #include "../formats/formats.h"
-#include "../lib/relation/labels.h"
-#include "../lib/relation/rows.h"
+#include "../lib/model/labels.h"
+#include "../lib/model/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

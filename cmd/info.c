@@ -1,7 +1,7 @@
 /* info.c - tra info REL...: what a relation is, and how it is stored. */
-#include "../lib/relation/labels.h"
-#include "../lib/relation/rows.h"
-#include "../lib/relation/stored.h"
+#include "../lib/model/labels.h"
+#include "../lib/model/rows.h"
+#include "../lib/storage/stored.h"
 #include "../lib/durable/durable.h"
 #include "common.h"
 #include "plot.h"

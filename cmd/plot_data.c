@@ -6,8 +6,8 @@
 
 #include "../formats/formats.h"
 #include "../formats/io.h"
-#include "../lib/relation/dates.h"
-#include "../lib/relation/rows.h"
+#include "../lib/model/dates.h"
+#include "../lib/model/rows.h"
 
 #include <float.h>
 #include <math.h>

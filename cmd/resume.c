@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-#include "../lib/relation/stand_in.h"
+#include "../lib/h5/stand_in.h"
 #include "../plans/ia/ia.h"
 #include "../plans/search/planfile.h"
 #include "cmd.h"

@@ -18,7 +18,7 @@
 #include "../lib/run/exec.h"
 #include "../lib/physical/memory.h"
 #include "../lib/physical/needs.h"
-#include "../lib/relation/table_file.h"
+#include "../lib/tablefile/table_file.h"
 #include "../plans/explain/explain.h"
 
 #include <errno.h>

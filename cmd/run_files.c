@@ -2,7 +2,7 @@
 #include "run_files.h"
 
 #include "../lib/durable/durable.h"
-#include "../lib/relation/stand_in.h"
+#include "../lib/h5/stand_in.h"
 #include "../plans/explain/explain.h"
 #include "cmd.h"
 #include "common.h"

@@ -4,7 +4,7 @@
 
 #include "cmd.h"
 
-#include "../lib/relation/table_file.h"
+#include "../lib/tablefile/table_file.h"
 
 /* Reads column `only` (-1: all columns), each in strips of rows, on several threads. b has the values of column c
  * alone; NULL: they cannot be read, and e says why: fn returns TRA_OK to go on or the status to stop. */

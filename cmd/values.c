@@ -1,7 +1,7 @@
 /* values.c - minimum, maximum, mean and NaN of a relation's elements. */
 #include "values.h"
 
-#include "../lib/relation/rows.h"
+#include "../lib/model/rows.h"
 #include "common.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* anndata.c - arrays in AnnData files (.h5ad): the matrix X, layers, obsm and so on, with the names of cells and genes;
  * a file that exists keeps all else that it holds. */
-#include "../lib/relation/labels.h"
-#include "../lib/relation/references.h"
+#include "../lib/model/labels.h"
+#include "../lib/h5/references.h"
 #include "hdf5_groups.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* box.c - a relation read by boxes. */
-#include "../lib/relation/rows.h"
+#include "../lib/model/rows.h"
 #include "io.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * reader (table_csv_read.c, table_csv_rows.c). Of a matrix the first pass counts the rows and looks whether all cells
  * are numbers; the second delivers the numbers, stretch by stretch. */
 #include "reading.h"
-#include "../lib/relation/labels.h"
+#include "../lib/model/labels.h"
 #include "table_csv_import.h"
 
 #include <ctype.h>

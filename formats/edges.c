@@ -2,7 +2,7 @@
  * one. */
 #include "reading.h"
 #include "lines.h"
-#include "../lib/relation/labels.h"
+#include "../lib/model/labels.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* entries.c - blocks of a tensor from its entries in any order. */
 #include "entries.h"
 
-#include "../lib/relation/rows.h"
+#include "../lib/model/rows.h"
 
 #include <assert.h>
 #include <string.h>

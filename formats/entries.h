@@ -2,7 +2,7 @@
 #ifndef TRA_ENTRIES_H
 #define TRA_ENTRIES_H
 
-#include "../lib/relation/cell.h"
+#include "../lib/model/cell.h"
 #include "formats.h"
 
 typedef struct tra_entries_options {
@@ -38,7 +38,7 @@ void tra_entries_block(const tra_sorter *sorted, const tra_dims *shape, bool cro
  * that may not be, or a sum does not fit the type. */
 TRA_MUSTUSE tra_status tra_entries_dense(tra_source *s, tra_sorter *sorted, const tra_places *p, const tra_dims *key,
                                          void *data, tra_err *e);
-/* Writes the block's entries as rows (lib/relation/rows.h) to a new cell of that layout (tra_cell_new), which has room
+/* Writes the block's entries as rows (lib/model/rows.h) to a new cell of that layout (tra_cell_new), which has room
  * for `most` entries, no less than tra_sorter_count_in says of the block's places. *bytes: how much of the block is
  * used. */
 TRA_MUSTUSE tra_status tra_entries_rows(tra_source *s, tra_sorter *sorted, const tra_places *p, const tra_dims *key,

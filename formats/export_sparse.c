@@ -5,7 +5,7 @@
  * memory. */
 #include "export_int.h"
 
-#include "../lib/relation/rows.h"
+#include "../lib/model/rows.h"
 #include "sorter.h"
 
 #include <string.h>

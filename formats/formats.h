@@ -9,9 +9,9 @@
 #define TRA_FORMATS_H
 
 #include "../lib/base/meter.h"
-#include "../lib/relation/columns.h"
-#include "../lib/relation/relation.h"
-#include "../lib/relation/stored.h"
+#include "../lib/model/columns.h"
+#include "../lib/model/relation.h"
+#include "../lib/storage/stored.h"
 #include "io.h"
 #include "sorter.h"
 

@@ -3,8 +3,8 @@
 #include "reading.h"
 #include "formats.h"
 
-#include "../lib/relation/labels.h"
-#include "../lib/relation/rows.h"
+#include "../lib/model/labels.h"
+#include "../lib/model/rows.h"
 #include "hdf5_groups.h"
 #include "settle.h"
 

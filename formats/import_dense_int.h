@@ -7,7 +7,7 @@
 #include "formats.h"
 
 #include "../lib/base/crew.h"
-#include "../lib/relation/block.h"
+#include "../lib/model/block.h"
 #include "entries.h"
 #include "import_int.h"
 #include "nonzeros.h"

@@ -6,8 +6,8 @@
 #include "import_int.h"
 #include "npy.h"
 
-#include "../lib/relation/mapped.h"
-#include "../lib/relation/rows.h"
+#include "../lib/storage/mapped.h"
+#include "../lib/model/rows.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #include "entries.h"
 #include "import_int.h"
 
-#include "../lib/relation/block.h"
-#include "../lib/relation/rows.h"
+#include "../lib/model/block.h"
+#include "../lib/model/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

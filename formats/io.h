@@ -3,7 +3,7 @@
 #define TRA_IO_H
 
 #include "../lib/durable/durable.h"
-#include "../lib/relation/cell.h"
+#include "../lib/model/cell.h"
 #include "../lib/relation/store.h"
 
 /* ---- input --------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* lines.c - coordinate files of text, parsed by all threads. */
 #include "lines_int.h"
 #include "../lib/base/crew.h"
-#include "../lib/relation/scales.h"
+#include "../lib/h5/scales.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  */
 #include "made_strings.h"
 
-#include "../lib/relation/table_file.h"
+#include "../lib/tablefile/table_file.h"
 #include "io.h"
 #include "table_csv_spill.h"
 

@@ -8,7 +8,7 @@
 #ifndef TRA_PLACES_H
 #define TRA_PLACES_H
 
-#include "../lib/relation/relation.h"
+#include "../lib/model/relation.h"
 
 typedef struct tra_places {
     tra_dims shape, block,

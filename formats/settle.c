@@ -2,7 +2,7 @@
 #include "settle.h"
 
 #include "../lib/base/crew.h"
-#include "../lib/relation/rows.h"
+#include "../lib/model/rows.h"
 #include "io.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #ifndef TRA_SETTLE_H
 #define TRA_SETTLE_H
 
-#include "../lib/relation/stored.h"
+#include "../lib/storage/stored.h"
 
 typedef struct tra_settle tra_settle;
 

@@ -2,7 +2,7 @@
 #ifndef TRA_FORMATS_STAND_IN_H
 #define TRA_FORMATS_STAND_IN_H
 
-#include "../lib/relation/stand_in.h"
+#include "../lib/h5/stand_in.h"
 #include "reading.h"
 
 /* What commands set before they open relations. */

@@ -2,8 +2,8 @@
 #ifndef TRA_FORMATS_STORAGE_H
 #define TRA_FORMATS_STORAGE_H
 
-#include "../lib/calculus/storage.h"
-#include "../lib/relation/stored.h"
+#include "../lib/storage/storage.h"
+#include "../lib/storage/stored.h"
 
 /* "csr", "band(5)", "FILE.tra:NAME" for a tensor of this rank: its levels; *dense: a plain array. TRA_USAGE where there
  * is none of that name, or none that a file can be written in; TRA_PROGRAM or TRA_INPUT for the file. */

@@ -1,7 +1,7 @@
 /* string_set.c - sets of strings: open addressing, strings concatenated. */
 #include "string_set.h"
 
-#include "../lib/relation/columns.h"
+#include "../lib/model/columns.h"
 
 #include <stdlib.h>
 #include <string.h>

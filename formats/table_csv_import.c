@@ -3,7 +3,7 @@
 #include "table_csv_spill.h"
 
 #include "../lib/base/meter.h"
-#include "../lib/relation/stored.h"
+#include "../lib/storage/stored.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #ifndef TRA_TABLE_CSV_SPILL_H
 #define TRA_TABLE_CSV_SPILL_H
 
-#include "../lib/relation/table_file.h"
+#include "../lib/tablefile/table_file.h"
 #include "table_csv_import.h"
 
 /* A worker's texts are more than its share: columns that have the most of them will be spilled. */

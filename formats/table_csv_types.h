@@ -2,7 +2,7 @@
 #ifndef TRA_TABLE_CSV_TYPES_H
 #define TRA_TABLE_CSV_TYPES_H
 
-#include "../lib/relation/columns.h"
+#include "../lib/model/columns.h"
 #include "table_csv.h"
 
 typedef enum tra_csv_kind {

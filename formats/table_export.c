@@ -1,10 +1,10 @@
 /* table_export.c - tables to files of other programs: CSV, numpy's arrays of records, HDF5. */
-#include "../lib/relation/labels.h"
+#include "../lib/model/labels.h"
 #include "formats.h"
 #include "export_int.h"
 
 #include "../lib/base/meter.h"
-#include "../lib/relation/table_file.h"
+#include "../lib/tablefile/table_file.h"
 #include "../lib/table/table.h"
 
 #include <math.h>

@@ -38,7 +38,7 @@ typedef enum tra_codegen_result {
     TRA_CODEGEN_SCALAR, /* one number */
     TRA_CODEGEN_DENSE,  /* a row-major array, to which contributions are added */
     TRA_CODEGEN_CALLS,  /* contributions one by one, as from tra_calc_run */
-    TRA_CODEGEN_ROWS    /* entries that are not 0, each once, row by row (lib/relation/rows.h) */
+    TRA_CODEGEN_ROWS    /* entries that are not 0, each once, row by row (lib/model/rows.h) */
 } tra_codegen_result;
 
 typedef struct tra_codegen_spec {
@@ -96,7 +96,7 @@ void tra_kept_only_read(void); /* from now on nothing is written, and no folder 
 
 /* ---- running -------------------------------------------------------------------------------------------------- */
 
-/* The entries of a result, in the parts of lib/relation/rows.h. The caller gives room for at least what
+/* The entries of a result, in the parts of lib/model/rows.h. The caller gives room for at least what
  * tra_codegen_count said. */
 typedef struct tra_codegen_rows {
     int64_t *row, *begin; /* begin has one more element than row */
@@ -109,7 +109,7 @@ typedef struct tra_codegen_rows {
 /* The array of a relation: coordinates origin[d] .. origin[d] + length[d] - 1 of a tensor of these extents. All
  * coordinates but the last make up a row, whose number is `first` plus the sum of distance from the origin times
  * stride. A dense row has `width` elements; otherwise row, begin and column (a distance from the origin) are as in
- * lib/relation/rows.h. */
+ * lib/model/rows.h. */
 typedef struct tra_codegen_operand {
     const void *value;
     const int64_t *row, *begin;

@@ -1,6 +1,6 @@
 /* cells.c - the border of this room: by the layout of what it is given or asked for, the kernels of dense arrays or
  * those of the layout; of the rows of tables, those of lib/table. */
-#include "../relation/columns.h"
+#include "../model/columns.h"
 #include "program_int.h"
 
 #include <assert.h>

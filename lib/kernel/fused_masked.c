@@ -1,5 +1,5 @@
-/* fused_masked.c - fused statements that are a product of two matrices under a mask, by lib/sparse/masked.h. */
-#include "../sparse/masked.h"
+/* fused_masked.c - fused statements that are a product of two matrices under a mask, by lib/kernel/masked.h. */
+#include "masked.h"
 #include "program_int.h"
 #include "share.h"
 

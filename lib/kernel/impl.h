@@ -2,7 +2,7 @@
 #ifndef TRA_IMPL_H
 #define TRA_IMPL_H
 
-#include "../relation/cell.h"
+#include "../model/cell.h"
 
 /* Name in C, and in texts. The first are of operators of tables and of programs (program.h), then of dense arrays, then
  * of those where an operand or the result is rows of entries. */

@@ -8,7 +8,7 @@
 #ifndef TRA_KERNEL_H
 #define TRA_KERNEL_H
 
-#include "../relation/cell.h"
+#include "../model/cell.h"
 #include "functions.h"
 #include "kernel_run.h"
 #include "row_columns.h"

@@ -3,7 +3,7 @@
 #define TRA_KERNEL_INT_H
 
 #include "../base/share.h"
-#include "../relation/labels.h"
+#include "../model/labels.h"
 #include "kernel.h"
 
 /* How a kernel is run. A class, not a name: many named kernels share one. */

@@ -1,5 +1,5 @@
 /* program.c - kernels that are programs of the calculus: their shapes, what is known of them, and packing. */
-#include "../relation/rows.h"
+#include "../model/rows.h"
 #include "program_int.h"
 
 #include <string.h>

@@ -61,7 +61,7 @@ typedef struct tra_fused_name {
 } tra_fused_name;
 
 /* A statement that is a product of two matrices under a mask, all held as rows: its operands by what they are to
- * lib/sparse/masked.h, which computes it without a tree. */
+ * lib/kernel/masked.h, which computes it without a tree. */
 typedef struct tra_fused_masked {
     int mask, outer, inner;
     bool by_place;

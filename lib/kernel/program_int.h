@@ -3,8 +3,8 @@
 #ifndef TRA_PROGRAM_INT_H
 #define TRA_PROGRAM_INT_H
 
-#include "../relation/mapped.h"
-#include "../relation/rows.h"
+#include "../storage/mapped.h"
+#include "../model/rows.h"
 #include "kernel_int.h"
 #include "program.h"
 
@@ -38,7 +38,7 @@ int64_t tra_fused_length(const tra_kernel *k, int label, const tra_dims *a, cons
 void tra_fused_pack_shape(const tra_kernel *k, tra_dims *out);
 tra_filled tra_fused_pack_filled(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in);
 int64_t tra_fused_pack(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count);
-/* One operand of a packed array: n elements of 64 bits, or rows, whose parts are those of lib/relation/rows.h. `first`
+/* One operand of a packed array: n elements of 64 bits, or rows, whose parts are those of lib/model/rows.h. `first`
  * is to be subtracted from row numbers; coordinates follow from these by the extents of a whole block. */
 typedef struct tra_fused_unpacked {
     const void *value;

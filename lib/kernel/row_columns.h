@@ -5,7 +5,7 @@
 #ifndef TRA_ROW_COLUMNS_H
 #define TRA_ROW_COLUMNS_H
 
-#include "../relation/columns.h"
+#include "../model/columns.h"
 
 typedef struct tra_rows_reads {
     int left;   /* columns of the left operand */

@@ -1,6 +1,6 @@
 /* rows_cut.c - see rows_cut.h. */
 #include "rows_cut.h"
-#include "../relation/rows.h"
+#include "../model/rows.h"
 #include "kernel_int.h"
 
 #include <math.h>

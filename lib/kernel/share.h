@@ -3,7 +3,7 @@
 #define TRA_KERNEL_SHARE_H
 
 #include "../base/share.h"
-#include "../relation/rows.h"
+#include "../model/rows.h"
 
 /* In how many pieces, at most TRA_SHARE_SUMS, an addition of `entries` entries, of `steps` steps each, to `elements`
  * elements is cut, where each piece has a sum of its own. More entries never give fewer pieces. */

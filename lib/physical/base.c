@@ -2,10 +2,10 @@
  * bookkeeping of tuples. */
 #include "needs.h"
 
-#include "../relation/columns.h"
-#include "../relation/rows.h"
-#include "../relation/stored.h"
-#include "../relation/table_file.h"
+#include "../model/columns.h"
+#include "../model/rows.h"
+#include "../storage/stored.h"
+#include "../tablefile/table_file.h"
 #include "repart.h"
 
 #include <stdlib.h>

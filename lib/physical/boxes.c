@@ -132,9 +132,9 @@ int64_t tra_boxes_common(const tra_catalog *c, const tra_boxes *a, const tra_box
     return n;
 }
 
-const tra_sample *tra_boxes_sample(const tra_placement *p, const tra_catalog *c, tra_arena *a) {
+const tra_site_sample *tra_boxes_sample(const tra_placement *p, const tra_catalog *c, tra_arena *a) {
     if (p->sites <= TRA_SAMPLED || !tra_boxes_fit(p, c)) return NULL;
-    tra_sample *x = tra_new(a, tra_sample);
+    tra_site_sample *x = tra_new(a, tra_site_sample);
     int k = c->frontier.n, cap = 0;
     int64_t *v = NULL;
     for (int i = 0; i < TRA_SAMPLED; i++) {
@@ -155,7 +155,7 @@ const tra_sample *tra_boxes_sample(const tra_placement *p, const tra_catalog *c,
     return x;
 }
 
-int64_t tra_sample_common(const tra_catalog *c, const tra_sample *a, const tra_sample *b, int site) {
+int64_t tra_sample_common(const tra_catalog *c, const tra_site_sample *a, const tra_site_sample *b, int site) {
     int64_t n = 0;
     int k = c->frontier.n;
     for (int i = a->first[site]; i < a->first[site + 1]; i++) {

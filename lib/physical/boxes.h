@@ -26,14 +26,14 @@ int64_t tra_boxes_common(const tra_catalog *c, const tra_boxes *a, const tra_box
 
 /* What some of the sites hold, kept for many exchanges from and to a placement. */
 enum { TRA_SAMPLED = 16 };
-typedef struct tra_sample {
+typedef struct tra_site_sample {
     int first[TRA_SAMPLED + 1]; /* of each of these sites its boxes are first[i] <= j < first[i + 1] */
     int64_t floats[TRA_SAMPLED];
     int64_t *v; /* of each box lo and hi of each key dimension */
-} tra_sample;
+} tra_site_sample;
 /* NULL: the placement has not more sites than that, or they do not hold boxes. */
-const tra_sample *tra_boxes_sample(const tra_placement *p, const tra_catalog *c, tra_arena *a);
+const tra_site_sample *tra_boxes_sample(const tra_placement *p, const tra_catalog *c, tra_arena *a);
 /* Elements that are on the i-th site of both samples. */
-int64_t tra_sample_common(const tra_catalog *c, const tra_sample *a, const tra_sample *b, int i);
+int64_t tra_sample_common(const tra_catalog *c, const tra_site_sample *a, const tra_site_sample *b, int i);
 
 #endif

@@ -1,5 +1,5 @@
 /* disk.c - what a plan reads of its inputs. */
-#include "../relation/columns.h"
+#include "../model/columns.h"
 #include "memory_int.h"
 #include "repart.h"
 #include "scan.h"

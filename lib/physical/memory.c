@@ -1,8 +1,8 @@
 /* memory.c - which results are fused or written directly, and what a plan as a whole takes of memory and scratch. */
 #include "memory_int.h"
 
-#include "../relation/mapped.h"
-#include "../relation/table_file.h"
+#include "../storage/mapped.h"
+#include "../tablefile/table_file.h"
 #include "overlap.h"
 #include "scan.h"
 

@@ -2,10 +2,10 @@
 #include "needs.h"
 
 #include "../kernel/program.h"
-#include "../relation/columns.h"
-#include "../relation/mapped.h"
+#include "../model/columns.h"
+#include "../storage/mapped.h"
 #include "../relation/store.h"
-#include "../relation/stored.h"
+#include "../storage/stored.h"
 #include "repart.h"
 #include "scan.h"
 

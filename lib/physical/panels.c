@@ -1,6 +1,6 @@
 /* panels.c - results that are made and written in panels where memory is short (grow.h). */
-#include "../relation/rows.h"
-#include "../relation/stored.h"
+#include "../model/rows.h"
+#include "../storage/stored.h"
 #include "needs.h"
 
 bool tra_agg_finishes_by_panels(const tra_kernel *agg) {

@@ -264,7 +264,7 @@ static int64_t moved_boxes(const tra_placement *p, const tra_placement *q, const
 enum { SOME_TUPLES = 2048 };
 
 int64_t tra_place_moved_about(const tra_placement *p, const tra_placement *q, const tra_catalog *c,
-                              const struct tra_sample *at_p, const struct tra_sample *at_q, int64_t *most) {
+                              const struct tra_site_sample *at_p, const struct tra_site_sample *at_q, int64_t *most) {
     int64_t total = 0, out = 0;
     *most = 0;
     if (at_p && at_q) {

@@ -14,7 +14,7 @@
 #ifndef TRA_PLACEMENT_H
 #define TRA_PLACEMENT_H
 
-#include "../relation/relation.h"
+#include "../model/relation.h"
 
 enum { TRA_MAXAXES = 6 };
 typedef enum tra_axis_kind { TRA_AXIS_PART, TRA_AXIS_COPY, TRA_AXIS_PARTIAL } tra_axis_kind;
@@ -82,7 +82,7 @@ bool tra_classes_next(tra_classes *x, int64_t *ordinal, tra_dims *key, int64_t *
 int64_t tra_classes_width(const tra_classes *x, int d, int64_t value);
 void tra_classes_end(tra_classes *x);
 
-struct tra_sample;
+struct tra_site_sample;
 /* Elements that cross between sites; *max_in (may be NULL): the most that one site receives, *max_out sends. */
 int64_t tra_place_moved_floats(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t *max_in,
                                int64_t *max_out);
@@ -90,7 +90,7 @@ int64_t tra_place_moved_floats(const tra_placement *p, const tra_placement *q, c
  * tuples where there are many. 0 exactly when nothing moves. at_p, at_q: what is known of some sites (boxes.h), or
  * NULL. */
 int64_t tra_place_moved_about(const tra_placement *p, const tra_placement *q, const tra_catalog *c,
-                              const struct tra_sample *at_p, const struct tra_sample *at_q, int64_t *most);
+                              const struct tra_site_sample *at_p, const struct tra_site_sample *at_q, int64_t *most);
 /* Elements and tuples that each site holds under p: arrays of p->sites. */
 void tra_place_floats(const tra_placement *p, const tra_catalog *c, int64_t *floats, int64_t *tuples);
 

@@ -1,7 +1,7 @@
 /* plan.c - the table of operators, questions about operators of a plan, and whether a plan is valid. */
 #include "plan.h"
 
-#include "../relation/columns.h"
+#include "../model/columns.h"
 
 #include <assert.h>
 #include <string.h>

@@ -10,8 +10,8 @@
 #define TRA_PLAN_H
 
 #include "../kernel/kernel.h"
-#include "../relation/keyfn.h"
-#include "../relation/relation.h"
+#include "../model/keyfn.h"
+#include "../model/relation.h"
 #include "../relation/store.h"
 #include "placement.h"
 

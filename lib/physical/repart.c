@@ -1,7 +1,7 @@
 /* repart.c - what a repartition reads and how it is cut in batches. */
 #include "repart.h"
 
-#include "../relation/cell.h"
+#include "../model/cell.h"
 #include "needs.h"
 
 #include <stdlib.h>

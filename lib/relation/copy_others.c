@@ -1,7 +1,7 @@
 /* copy_others.c - what else the target of a new file holds is copied into it: other relations, groups, links,
  * attributes. And whether the target can be completed so. */
-#include "references.h"
-#include "scales.h"
+#include "../h5/references.h"
+#include "../h5/scales.h"
 #include "door.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef TRA_DOOR_H
 #define TRA_DOOR_H
 
-#include "store_int.h"
+#include "../h5/filed.h"
 
 /* The kind of an object of a file; NULL: it is no relation. */
 const tra_file_kind *tra_kind_of(hid_t object);

@@ -1,6 +1,6 @@
 /* file.c - opening a relation: which object of which file it is, and of which kind. */
 #include "door.h"
-#include "table_file.h"
+#include "../tablefile/table_file.h"
 #include "store.h"
 
 #include <errno.h>

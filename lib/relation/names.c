@@ -1,5 +1,5 @@
 /* names.c - which relations a file holds. */
-#include "scales.h"
+#include "../h5/scales.h"
 #include "store.h"
 #include "door.h"
 

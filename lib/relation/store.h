@@ -31,8 +31,8 @@
 #ifndef TRA_STORE_H
 #define TRA_STORE_H
 
-#include "dense.h"
-#include "digest.h"
+#include "../dense/dense.h"
+#include "../model/digest.h"
 
 /* ---- reading ------------------------------------------------------------------------------------------------ */
 

@@ -1,8 +1,8 @@
 /* writer.c - writing a relation: creating it, several processes, the commit. What differs between
  * kinds is in their rows (tra_file_kind). */
-#include "scales.h"
+#include "../h5/scales.h"
 #include "door.h"
-#include "zfilter.h"
+#include "../h5/zfilter.h"
 #include "store.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* exec.c - runs a plan, operator by operator. */
 #include "exec_int.h"
 #include "../kernel/program.h"
-#include "../relation/table_file.h"
+#include "../tablefile/table_file.h"
 #include "compiled.h"
 
 #include <assert.h>

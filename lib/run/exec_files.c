@@ -1,7 +1,7 @@
 /* exec_files.c - what a plan reads and writes: inputs, outputs, what an earlier run has saved of results, and at the
  * end outputs that appear together. */
 #include "exec_int.h"
-#include "../relation/table_file.h"
+#include "../tablefile/table_file.h"
 
 #include <assert.h>
 #include <string.h>

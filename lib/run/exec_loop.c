@@ -1,6 +1,6 @@
 /* exec_loop.c - loops: their turns, the values of their states, their conditions, what they trace. */
 #include "exec_int.h"
-#include "../relation/columns.h"
+#include "../model/columns.h"
 #include "stages.h"
 
 #include <assert.h>

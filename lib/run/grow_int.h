@@ -2,7 +2,7 @@
 #ifndef TRA_GROW_INT_H
 #define TRA_GROW_INT_H
 
-#include "../relation/rows.h"
+#include "../model/rows.h"
 #include "grow.h"
 
 /* What a worker tries, and tries again when memory was short (tra_engine_retry): a failed attempt changes nothing. */

@@ -5,10 +5,10 @@
 #ifndef TRA_OUTPUT_INT_H
 #define TRA_OUTPUT_INT_H
 
-#include "../relation/codec.h"
-#include "../relation/mapped.h"
-#include "../relation/stored.h"
-#include "../relation/table_file.h"
+#include "../h5/codec.h"
+#include "../storage/mapped.h"
+#include "../storage/stored.h"
+#include "../tablefile/table_file.h"
 #include "outlet.h"
 
 typedef struct tra_thread_tally { /* what one thread of a rank has written */

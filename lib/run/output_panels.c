@@ -1,6 +1,6 @@
 /* output_panels.c - outputs by levels whose arrays are large: an array comes in panels, each of which waits in scratch,
  * and is read from there some rows at a time. */
-#include "../relation/rows.h"
+#include "../model/rows.h"
 #include "output_int.h"
 
 #include "../physical/constants.h"

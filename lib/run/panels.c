@@ -1,7 +1,7 @@
 /* panels.c - cutting results in panels and putting them together; what is said when memory is short. */
 #include "panels.h"
 
-#include "../relation/rows.h"
+#include "../model/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

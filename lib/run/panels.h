@@ -1,9 +1,9 @@
-/* panels.h - results that are held as rows of entries (lib/relation/rows.h), cut along their first dimension, so that a
+/* panels.h - results that are held as rows of entries (lib/model/rows.h), cut along their first dimension, so that a
  * result that does not fit in memory is made, and written, panel by panel. */
 #ifndef TRA_PANELS_H
 #define TRA_PANELS_H
 
-#include "../relation/cell.h"
+#include "../model/cell.h"
 #include "pool.h"
 
 /* The rows of a result at coordinates [from, to) of its first dimension. If panels share a block, rows outside of these

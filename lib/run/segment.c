@@ -1,7 +1,7 @@
 /* segment.c - files between sites. */
 #include "segment.h"
 
-#include "../relation/codec.h"
+#include "../h5/codec.h"
 #include "tuning.h"
 
 #include <errno.h>

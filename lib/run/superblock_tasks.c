@@ -1,5 +1,5 @@
 /* superblock_tasks.c - the tasks of super-blocks: adding a term to an output, step by step, and emitting results. */
-#include "../relation/columns.h"
+#include "../model/columns.h"
 #include "superblock_int.h"
 
 #include <stdlib.h>

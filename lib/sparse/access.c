@@ -1,35 +1,8 @@
 /* access.c - cells read and written row by row, however they are held. */
-#include "../base/simd.h"
 #include "sparse.h"
 
 #include <assert.h>
 #include <string.h>
-
-#define VECTORS TRA_ANY_TARGET __attribute__((optimize("O3")))
-
-int64_t tra_rows_from(const tra_rows_view *v, int64_t row) {
-    int64_t from = 0, to = v->nrows;
-    if (to > 0 && v->row[to - 1] == to - 1) return row < 0 ? 0 : tra_min64(row, to); /* all are there */
-    TRA_BISECT(from, to, mid, v->row[mid] < row);
-    return from;
-}
-
-/* How many of n columns are below this one. */
-VECTORS static int64_t below(const uint32_t *v, int64_t n, uint32_t column) {
-    uint32_t k = 0;
-    for (int64_t i = 0; i < n; i++) k += v[i] < column;
-    return k;
-}
-
-int64_t tra_rows_entry(const tra_rows_view *v, int64_t r, int64_t column) {
-    enum { SHORT = 64 }; /* columns that are counted as fast as they are searched */
-    int64_t from = v->begin[r], end = v->begin[r + 1];
-    while (end - from > SHORT) {
-        int64_t mid = from + (end - from) / 2;
-        *(v->column[mid] < column ? &from : &end) = mid;
-    }
-    return column > UINT32_MAX ? end : from + below(v->column + from, end - from, (uint32_t)column);
-}
 
 int64_t tra_most_entries(const tra_type *t, const tra_dims *ext) {
     int64_t n = 0;

@@ -1,6 +1,6 @@
 /* matmul.c - see matmul.h. */
 #include "matmul.h"
-#include "matmul_fold.h"
+#include "../kernel/matmul_fold.h"
 #include "sums.h"
 
 #include "../kernel/share.h"

@@ -1,4 +1,4 @@
-/* order.c - see order.h: what brings the entries of cells to lib/relation/turn.h. */
+/* order.c - see order.h: what brings the entries of cells to lib/model/turn.h. */
 #include "order.h"
 
 #include "../base/simd.h"

@@ -2,7 +2,7 @@
 #ifndef TRA_SPARSE_ORDER_H
 #define TRA_SPARSE_ORDER_H
 
-#include "../relation/turn.h"
+#include "../model/turn.h"
 #include "project.h"
 
 /* A cell whose entries are put in order, each row and column moved by so much. */

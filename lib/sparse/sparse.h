@@ -1,4 +1,4 @@
-/* sparse.h - kernels of arrays that are held as rows of entries (lib/relation/rows.h).
+/* sparse.h - kernels of arrays that are held as rows of entries (lib/model/rows.h).
  *
  * The same kernels as those of dense arrays, on the entries alone. The one rule of values (man tra-storage.5): in a
  * product or quotient a factor or dividend of sparse type that is 0 makes the result 0 there, also against NaN and
@@ -11,30 +11,14 @@
 #define TRA_SPARSE_H
 
 #include "../kernel/kernel_int.h"
-#include "../relation/rows.h"
+#include "../model/rows.h"
 
 /* ---- cells of either holding (access.c) --------------------------------------------------------------------- */
 
 static inline int64_t tra_last_extent(const tra_dims *ext) { return ext->n ? ext->v[ext->n - 1] : 1; }
 
-/* Is element i of an array of that type not 0? */
-static inline bool tra_not_zero(const void *data, tra_dtype t, int64_t i) {
-    switch (t) {
-#define X(name, text, type, ...)                                                                                       \
-    case TRA_##name: return ((const type *)data)[i] != 0;
-        TRA_DTYPES(X)
-#undef X
-    }
-    return false;
-}
-
 /* How many entries an array of that type has at most, if its extents are at most these. */
 int64_t tra_most_entries(const tra_type *t, const tra_dims *ext);
-
-/* The place of the first row of v whose number is `row` or larger; v->nrows if there is none. */
-int64_t tra_rows_from(const tra_rows_view *v, int64_t row);
-/* The first entry of the row at place r whose column is `column` or larger; where the row ends if there is none. */
-int64_t tra_rows_entry(const tra_rows_view *v, int64_t r, int64_t column);
 
 /* The rows of v whose coordinate in the first dimension lies in the panel: from panel[0] up to panel[1]. */
 tra_rows_view tra_rows_within(const tra_rows_view *v, const tra_dims *ext, const int64_t panel[2]);

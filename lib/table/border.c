@@ -1,8 +1,8 @@
 /* border.c - the elements of arrays as rows. */
 #include "border.h"
 
-#include "../relation/columns.h"
-#include "../relation/rows.h"
+#include "../model/columns.h"
+#include "../model/rows.h"
 
 #include <string.h>
 

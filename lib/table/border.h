@@ -9,7 +9,7 @@
 #define TRA_TABLE_BORDER_H
 
 #include "../kernel/kernel.h"
-#include "../relation/labels.h"
+#include "../model/labels.h"
 #include "group.h"
 
 /* The columns of a tensor of that rank: first those of the labels (entries: one of each dimension, positions where it

@@ -7,7 +7,7 @@
 #ifndef TRA_CALLS_H
 #define TRA_CALLS_H
 
-#include "../relation/columns.h"
+#include "../model/columns.h"
 
 #include <string.h>
 

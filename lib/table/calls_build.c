@@ -7,7 +7,7 @@
  * rows (made.h). Another call is computed row by row. */
 #include "calls_int.h"
 
-#include "../relation/table_file.h"
+#include "../tablefile/table_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "border.h"
 #include "order.h"
 
-#include "../relation/rows.h"
+#include "../model/rows.h"
 #include "table_int.h"
 
 #include <inttypes.h>

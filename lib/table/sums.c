@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "../relation/table_file.h"
+#include "../tablefile/table_file.h"
 #include "group.h"
 #include "table_int.h"
 

@@ -2,7 +2,7 @@
  *
  * Expressions are typed trees, which the compiler builds over the columns of a schema and workers evaluate in strips of
  * rows. Functions of strings are computed when the tree is built, once for each entry of a dictionary, so that rows
- * have only codes to look up. Kernels take batches (lib/relation/columns.h) and make new ones. Trees and kernels are in
+ * have only codes to look up. Kernels take batches (lib/model/columns.h) and make new ones. Trees and kernels are in
  * arenas, never change once they are built, and may be used by any thread.
  *
  * Source: Wen, TensorTable, TBench 2024; NULLs, NaN and orders as man tra-lang.5 has them.
@@ -11,8 +11,8 @@
 #define TRA_TABLE_H
 
 #include "../kernel/kernel.h"
-#include "../relation/columns.h"
-#include "../relation/dates.h"
+#include "../model/columns.h"
+#include "../model/dates.h"
 #include "calls.h"
 
 /* ---- expressions --------------------------------------------------------------------------------------------- */

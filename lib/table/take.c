@@ -1,7 +1,7 @@
 /* take.c - arrays whose positions along one dimension are others, in another order. */
 #include "border.h"
 
-#include "../relation/rows.h"
+#include "../model/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 
 #include "../../lib/base/crew.h"
 #include "../../lib/physical/memory.h"
-#include "../../lib/relation/block.h"
-#include "../../lib/relation/stand_in.h"
+#include "../../lib/model/block.h"
+#include "../../lib/h5/stand_in.h"
 #include "../search/cost.h"
 #include "apart.h"
 #include "explain_int.h"

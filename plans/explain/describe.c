@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/relation/mapped.h"
+#include "../../lib/storage/mapped.h"
 #include "../ia/ia.h"
 #include "../search/cost.h"
 #include "explain.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../../lib/physical/memory.h"
-#include "../../lib/relation/stand_in.h"
+#include "../../lib/h5/stand_in.h"
 #include "explain_int.h"
 
 enum { MOST_FINDINGS = 12 };

@@ -3,7 +3,7 @@
 
 #include "../../lib/physical/memory.h"
 #include "../../lib/physical/needs.h"
-#include "../../lib/relation/stand_in.h"
+#include "../../lib/h5/stand_in.h"
 #include "../ia/ia.h"
 #include "explain_int.h"
 

@@ -5,7 +5,7 @@
 
 #include "../ia/ia.h"
 #include "../../lib/physical/needs.h"
-#include "../../lib/relation/stand_in.h"
+#include "../../lib/h5/stand_in.h"
 #include "../search/cost.h"
 #include "explain_int.h"
 

@@ -1,9 +1,9 @@
 /* print.c - operators and plans as text. */
 #include <xxhash.h>
 
-#include "../../lib/relation/mapped.h"
-#include "../../lib/relation/table_file.h"
-#include "../../lib/relation/stored.h"
+#include "../../lib/storage/mapped.h"
+#include "../../lib/tablefile/table_file.h"
+#include "../../lib/storage/stored.h"
 #include "ia.h"
 
 static void print_dims(const tra_dims *d, tra_str *out) {

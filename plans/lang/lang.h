@@ -7,7 +7,7 @@
 #define TRA_LANG_H
 
 #include "../../lib/base/base.h"
-#include "../../lib/calculus/storage.h"
+#include "../../lib/storage/storage.h"
 
 typedef struct tra_span {
     int at, len; /* bytes in the source */

@@ -3,9 +3,9 @@
 #include "ref_table.h"
 
 #include "../../lib/kernel/program.h"
-#include "../../lib/relation/rows.h"
-#include "../../lib/relation/mapped.h"
-#include "../../lib/relation/stored.h"
+#include "../../lib/model/rows.h"
+#include "../../lib/storage/mapped.h"
+#include "../../lib/storage/stored.h"
 
 #include <assert.h>
 #include <math.h>

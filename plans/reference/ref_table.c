@@ -1,7 +1,7 @@
 /* ref_table.c - operators on tables by their definitions: row by row. */
 #include "ref_table.h"
 
-#include "../../lib/relation/table_file.h"
+#include "../../lib/tablefile/table_file.h"
 
 #include <string.h>
 

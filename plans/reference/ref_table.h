@@ -4,7 +4,7 @@
 #ifndef TRA_REF_TABLE_H
 #define TRA_REF_TABLE_H
 
-#include "../../lib/relation/columns.h"
+#include "../../lib/model/columns.h"
 #include "../tra/table_ops.h"
 #include "reference_int.h"
 

@@ -1,7 +1,7 @@
 /* ref_table_write.c - a table of the reference evaluator as a file. */
 #include "ref_table.h"
 
-#include "../../lib/relation/table_file.h"
+#include "../../lib/tablefile/table_file.h"
 
 #include <string.h>
 

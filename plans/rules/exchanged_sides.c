@@ -8,7 +8,7 @@
 #include "../../lib/table/kernels.h"
 #include "../../lib/table/parts.h"
 #include "../tra/table_build.h"
-#include "q4.h"
+#include "select_below_groups.h"
 #include "sum_query.h"
 
 /* One table: what of its columns the keys of the join and the query read. */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../lib/relation/table_file.h"
+#include "../../lib/tablefile/table_file.h"
 #include "../../lib/table/group.h"
 #include "../../lib/table/kernels.h"
 #include "../../lib/table/parts.h"

@@ -1,6 +1,6 @@
 /* fused_masked.c - fused statements that are a product of two matrices under a mask: C[i,k] = sum M[i,k] * A[i,j] *
  * B[j,k], its max and min, and sums whose result has fewer labels, as triangles that are counted. One kernel of entries
- * (lib/sparse/masked.h) computes them, so that no product is made of which the mask takes little. */
+ * (lib/kernel/masked.h) computes them, so that no product is made of which the mask takes little. */
 #include "../tra/cardinality.h"
 #include "fused_int.h"
 

@@ -14,7 +14,7 @@ static const char *list_of(tra_arena *a, int n, const char *prefix) {
     return s;
 }
 
-/* The storage mapping that describes arrays held as rows (lib/relation/rows.h): of rank 2 and more with the coordinates
+/* The storage mapping that describes arrays held as rows (lib/model/rows.h): of rank 2 and more with the coordinates
  * of each row. numbered: of rank 2, with the beginnings of all rows, empty ones too, which are found by their number.
  */
 static tra_storage *rows_storage(tra_arena *a, int rank, bool numbered, bool whole, tra_err *e) {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../lib/relation/table_file.h"
+#include "../../lib/tablefile/table_file.h"
 #include "../../lib/table/weighted.h"
 #include "../tra/cardinality.h"
 

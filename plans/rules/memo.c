@@ -1,5 +1,5 @@
 /* memo.c - expressions, groups, congruence. */
-#include "../../lib/relation/columns.h"
+#include "../../lib/model/columns.h"
 #include "../tra/table_ops.h"
 #include "memo.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "../../lib/relation/table_file.h"
+#include "../../lib/tablefile/table_file.h"
 #include "../../lib/table/kernels.h"
 #include "../tra/table_estimates.h"
 

@@ -22,7 +22,7 @@ typedef struct tra_traffic {
 tra_traffic tra_traffic_exchange(const tra_placement *p, const tra_placement *q, const tra_catalog *c);
 /* As above, with exact floats, but `moved` and `most` from a look at a part of the sites or of the tuples. */
 tra_traffic tra_traffic_estimate(const tra_placement *p, const tra_placement *q, const tra_catalog *c,
-                                 const tra_sample *at_p, const tra_sample *at_q);
+                                 const tra_site_sample *at_p, const tra_site_sample *at_q);
 /* The same tensor from blocks `in` placed as p to blocks `out` placed as q: pieces where blocks overlap move on their
  * own, each from the holder that tra_place_moves would choose. in must be a blocked tensor. origin: where `out` begins
  * in it; n 0: where that begins. */

@@ -141,7 +141,7 @@ static memo_entry *memo_find(search *s, int kind, const tra_node *n, int p, int 
 
 /* ---- steps ------------------------------------------------------------------------------------------------------ */
 
-static const tra_sample *sample(search *s, const tra_node *n, bool partial, int p) {
+static const tra_site_sample *sample(search *s, const tra_node *n, bool partial, int p) {
     bool fresh;
     memo_entry *m = memo_find(s, partial ? MEMO_SAMPLE_PARTIAL : MEMO_SAMPLE, n, p, 0, &fresh);
     const tra_catalog *c = partial ? s->summands[n->id].cat : n->type.cat;
@@ -154,7 +154,7 @@ tra_traffic tra_move_traffic(search *s, const tra_node *n, bool partial, int fro
     memo_entry *m = memo_find(s, partial ? MEMO_MOVE_PARTIAL : MEMO_MOVE, n, from, to, &fresh);
     const tra_catalog *c = partial ? s->summands[n->id].cat : n->type.cat;
     if (!fresh) return m->traffic;
-    const tra_sample *p, *q;
+    const tra_site_sample *p, *q;
     int64_t before;
     do { /* the second may make room by forgetting the first */
         before = s->costs.forgotten;

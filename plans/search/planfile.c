@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "../../lib/relation/stand_in.h"
+#include "../../lib/h5/stand_in.h"
 #include "../ia/ia.h"
 #include "cost.h"
 

@@ -166,7 +166,7 @@ typedef struct memo_entry {
     union {
         tra_traffic traffic;
         tra_work work;
-        const tra_sample *sample;
+        const tra_site_sample *sample;
         int place;
     };
 } memo_entry;

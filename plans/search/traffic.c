@@ -18,7 +18,7 @@ static tra_traffic broadcast_or_reduction(const tra_placement *one, const tra_ca
 static bool has_one_holder(const tra_placement *p) { return tra_place_copies(p) == 1 && !tra_place_is_partial(p); }
 
 static tra_traffic exchange(const tra_placement *p, const tra_placement *q, const tra_catalog *c, bool exact,
-                            const tra_sample *at_p, const tra_sample *at_q) {
+                            const tra_site_sample *at_p, const tra_site_sample *at_q) {
     tra_traffic t = {0};
     int64_t in, out = 0;
     double f = (double)tra_catalog_elements(c), copies = tra_place_copies(q), summands = tra_place_summands(p);
@@ -47,7 +47,7 @@ tra_traffic tra_traffic_exchange(const tra_placement *p, const tra_placement *q,
 }
 
 tra_traffic tra_traffic_estimate(const tra_placement *p, const tra_placement *q, const tra_catalog *c,
-                                 const tra_sample *at_p, const tra_sample *at_q) {
+                                 const tra_site_sample *at_p, const tra_site_sample *at_q) {
     return exchange(p, q, c, false, at_p, at_q);
 }
 

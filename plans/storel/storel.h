@@ -22,7 +22,7 @@
 #ifndef TRA_STOREL_H
 #define TRA_STOREL_H
 
-#include "../../lib/calculus/storage.h"
+#include "../../lib/storage/storage.h"
 
 /* ---- what is known of the names of a scope -------------------------------------------------------------------- */
 

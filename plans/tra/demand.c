@@ -4,7 +4,7 @@
  * columns count whose names the program has, or ends of its names, since joins put something before a name. */
 #include "graph_int.h"
 
-#include "../../lib/relation/stand_in.h"
+#include "../../lib/h5/stand_in.h"
 
 #include <string.h>
 

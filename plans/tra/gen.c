@@ -5,7 +5,7 @@
 #include "gen.h"
 #include "whole.h"
 
-#include "../../lib/relation/gen_values.h"
+#include "../../lib/dense/gen_values.h"
 
 #include <string.h>
 

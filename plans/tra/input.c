@@ -4,8 +4,8 @@
 #include "table_build.h"
 #include "units.h"
 
-#include "../../lib/relation/stand_in.h"
-#include "../../lib/relation/table_file.h"
+#include "../../lib/h5/stand_in.h"
+#include "../../lib/tablefile/table_file.h"
 
 #include <stdlib.h>
 #include <string.h>

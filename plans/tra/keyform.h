@@ -4,7 +4,7 @@
 #ifndef TRA_KEYFORM_H
 #define TRA_KEYFORM_H
 
-#include "../../lib/relation/keyfn.h"
+#include "../../lib/model/keyfn.h"
 
 /* The values lo..hi that an expression has on the keys for which it does not fail; lo > hi if it fails on all of them.
  * may_fail: it may fail on some key. */

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "../../lib/relation/table_file.h"
+#include "../../lib/tablefile/table_file.h"
 #include "lower.h"
 #include "meet.h"
 #include "table_build.h"

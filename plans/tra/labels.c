@@ -1,4 +1,4 @@
-/* labels.c - what the positions along the dimensions of nodes stand for (lib/relation/labels.h), and what dimensions
+/* labels.c - what the positions along the dimensions of nodes stand for (lib/model/labels.h), and what dimensions
  * are called. */
 #include <string.h>
 

@@ -3,7 +3,7 @@
 
 #include "build.h"
 
-#include "../../lib/relation/stand_in.h"
+#include "../../lib/h5/stand_in.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* meet.c - dimensions that meet in a statement or an operator: their positions must stand for the same things in one
- * order (lib/relation/labels.h), as far as that is known. */
+ * order (lib/model/labels.h), as far as that is known. */
 #include "meet.h"
 
 #include <string.h>

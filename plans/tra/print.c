@@ -1,5 +1,5 @@
 /* print.c - nodes as text and in JSON, and the check that a graph is valid. */
-#include "../../lib/relation/columns.h"
+#include "../../lib/model/columns.h"
 #include "tra.h"
 
 #include <string.h>

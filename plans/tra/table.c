@@ -463,7 +463,7 @@ bool tra_build_declared_table(tra_build *b, const tra_stmt *st, tra_node *n) {
     if (st->rows_block) ok = tra_build_int(b, st->rows_block, "the rows of a block", 1, &block.v[0]) && ok;
     if (!ok) return false;
     bool empty = rows.v[0] == 0;
-    if (empty) rows.v[0] = block.v[0] = 1; /* it has one block, as one of a file has (lib/relation/table_open.c) */
+    if (empty) rows.v[0] = block.v[0] = 1; /* it has one block, as one of a file has (lib/tablefile/table_open.c) */
     if (!st->rows_block) block.v[0] = tra_max64(1, tra_min64(rows.v[0], TRA_TABLE_BLOCK_ROWS));
     tra_catalog *c = tra_new(b->arena, tra_catalog);
     tra_err e = {0};

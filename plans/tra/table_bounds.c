@@ -13,7 +13,7 @@ static bool facts_of(const tra_column *c, tra_column_facts *f) {
 
 /* How often any value occurs, at most. A value that is not listed occurs no more often than the last listed one, or, as
  * it may not have been a candidate for the list, than by how much the count that finds candidates is too low, which is
- * a 2^15th of the rows at most (lib/relation/table_facts.c). */
+ * a 2^15th of the rows at most (lib/tablefile/table_facts.c). */
 static int64_t most_frequent(const tra_column_facts *f) {
     int64_t most = 1;
     if (f->exact && f->distinct == f->rows - f->nulls) return 1;

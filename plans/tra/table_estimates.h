@@ -2,7 +2,7 @@
 #ifndef TRA_TABLE_ESTIMATES_H
 #define TRA_TABLE_ESTIMATES_H
 
-#include "../../lib/relation/table_file.h"
+#include "../../lib/tablefile/table_file.h"
 #include "../../lib/table/join.h"
 #include "../../lib/table/table.h"
 

@@ -1,5 +1,5 @@
 /* table_pivot.c - pivot(T, row, column, value, agg): groups by two keys as a matrix, sparse by type. */
-#include "../../lib/relation/table_file.h"
+#include "../../lib/tablefile/table_file.h"
 #include "../../lib/table/group.h"
 #include "lower.h"
 #include "made.h"

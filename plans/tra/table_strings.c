@@ -1,5 +1,5 @@
 /* table_strings.c - operators that read strings which only rows tell: these are made first, as columns of a table. */
-#include "../../lib/relation/stand_in.h"
+#include "../../lib/h5/stand_in.h"
 #include "made.h"
 #include "table_build.h"
 

@@ -7,12 +7,12 @@
 #define TRA_TRA_H
 
 #include "../../lib/kernel/kernel.h"
-#include "../../lib/relation/keyfn.h"
-#include "../../lib/relation/labels.h"
-#include "../../lib/relation/mapped.h"
-#include "../../lib/relation/relation.h"
+#include "../../lib/model/keyfn.h"
+#include "../../lib/model/labels.h"
+#include "../../lib/storage/mapped.h"
+#include "../../lib/model/relation.h"
 #include "../../lib/relation/store.h"
-#include "../../lib/relation/stored.h"
+#include "../../lib/storage/stored.h"
 #include "../lang/lang.h"
 #include "rows_op.h"
 

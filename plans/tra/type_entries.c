@@ -4,8 +4,8 @@
  * to be independent. If a relation has tuples of its input as they are, exact numbers of their entries stay exact.
  * Those of computed tuples are estimated, also because these have no entries of value 0, as inputs may have.
  */
-#include "../../lib/relation/rows.h"
-#include "../../lib/relation/stored.h"
+#include "../../lib/model/rows.h"
+#include "../../lib/storage/stored.h"
 #include "cardinality.h"
 #include "type.h"
 

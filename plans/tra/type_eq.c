@@ -1,5 +1,5 @@
 /* type_eq.c - are two types the same? */
-#include "../../lib/relation/columns.h"
+#include "../../lib/model/columns.h"
 #include "tra.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef TRA_CHOICE_TENSORS_H
 #define TRA_CHOICE_TENSORS_H
 
-#include "../../lib/calculus/storage.h"
+#include "../../lib/storage/storage.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -57,7 +57,7 @@ refused() {
     printf '#!/bin/sh\nexit 1\n' >bin/pkg-config
     chmod +x bin/pkg-config
     PATH=$PWD/bin:$PATH status 0 make -s -C "$ROOT" B="$PWD/b" MPI=no \
-        "$PWD/b/lib/relation/h5.o" "$PWD/b/cmd/version.o" "$PWD/b/mpi-no/lib/run/comm.o"
+        "$PWD/b/lib/h5/h5.o" "$PWD/b/cmd/version.o" "$PWD/b/mpi-no/lib/run/comm.o"
     PATH=$PWD/bin:$PATH status 0 make -n V=1 -C "$ROOT" B="$PWD/b" MPI=no "$PWD/b/mpi-no/tra"
     for library in hdf5 zstd xxhash openblas z pcre2-8; do has "-l:lib$library.a"; done
 }

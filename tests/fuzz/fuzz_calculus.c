@@ -1,6 +1,6 @@
 /* Any bytes as an expression, a storage or a tensor statement: what parses prints to text that parses to the same; what
  * is typed runs within its steps on components and relations of any contents, inside their memory. */
-#include "../../lib/calculus/storage.h"
+#include "../../lib/storage/storage.h"
 #include "bytes.h"
 
 enum { STEPS = 20000 };

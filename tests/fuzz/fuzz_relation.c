@@ -1,11 +1,11 @@
 /* A dataset with any shape, chunks, attributes and tables, as another program or a damaged file may have them: opened,
  * read to its end and digested. The HDF5 file itself is sound: crashes of the HDF5 library in damaged files are caught
- * elsewhere (lib/relation/h5.c). */
-#include "../../lib/relation/store_int.h"
-#include "../../lib/relation/zfilter.h"
+ * elsewhere (lib/h5/h5.c). */
+#include "../../lib/h5/filed.h"
+#include "../../lib/h5/zfilter.h"
 #include "relation.h"
 #include "../../lib/relation/store.h"
-#include "../../lib/relation/digest.h"
+#include "../../lib/model/digest.h"
 
 enum { MOST = 1 << 16 }; /* bytes of an array that is read */
 

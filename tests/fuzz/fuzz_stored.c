@@ -1,11 +1,11 @@
 /* Sparse tensors in groups, as another program or a damaged file may have them: a relation of tra with elements of its
  * datasets, tables and attributes changed and sealed again; or any datasets under names and a description of binsparse
  * or AnnData. Opened, read to its end and digested. */
-#include "../../lib/relation/rows.h"
-#include "../../lib/relation/stored_int.h"
+#include "../../lib/model/rows.h"
+#include "../../lib/storage/stored_int.h"
 #include "relation.h"
 #include "../../lib/relation/store.h"
-#include "../../lib/relation/digest.h"
+#include "../../lib/model/digest.h"
 
 enum { MOST = 1 << 20 }; /* bytes of a block that is read */
 

@@ -3,7 +3,7 @@
  * be read. */
 #include "../../formats/formats.h"
 #include "../../formats/table_csv.h"
-#include "../../lib/relation/table_file.h"
+#include "../../lib/tablefile/table_file.h"
 #include "bytes.h"
 
 enum { MOST = 4000 };

@@ -1,6 +1,6 @@
 /* Files of tables as another program or a damaged file may have them: elements of their arrays and tables, and their
  * attributes, are changed, and sealed again. Opened, read to their end and checked. */
-#include "../../lib/relation/table_int.h"
+#include "../../lib/tablefile/tablefile_int.h"
 #include "bytes.h"
 #include "../../lib/relation/store.h"
 

@@ -2,7 +2,7 @@
 #ifndef TRA_FUZZ_RELATION_H
 #define TRA_FUZZ_RELATION_H
 
-#include "../../lib/relation/store_int.h"
+#include "../../lib/h5/filed.h"
 #include "bytes.h"
 #include "../../lib/relation/store.h"
 

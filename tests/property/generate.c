@@ -3,7 +3,7 @@
  * Operators are drawn one at a time on what the program has so far; what the type checker refuses is dropped. */
 #include "generate.h"
 
-#include "../../lib/relation/stored.h"
+#include "../../lib/storage/stored.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,8 +2,8 @@
 #include "held.h"
 
 #include "../../lib/kernel/program.h"
-#include "../../lib/relation/rows.h"
-#include "../../lib/relation/stored.h"
+#include "../../lib/model/rows.h"
+#include "../../lib/storage/stored.h"
 #include "../../lib/physical/repart.h"
 #include "generate.h"
 

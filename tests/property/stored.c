@@ -1,9 +1,9 @@
 /* stored.c - inputs of random programs that are stored by random levels and mappings. */
 #include "generate.h"
 
-#include "../../lib/relation/mapped.h"
-#include "../../lib/relation/rows.h"
-#include "../../lib/relation/stored.h"
+#include "../../lib/storage/mapped.h"
+#include "../../lib/model/rows.h"
+#include "../../lib/storage/stored.h"
 
 #include <stdlib.h>
 #include <string.h>

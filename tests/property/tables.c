@@ -2,7 +2,7 @@
  * tables without rows; pipelines of all operators, and sums over matrices that are made of their rows. */
 #include "tables_int.h"
 
-#include "../../lib/relation/table_file.h"
+#include "../../lib/tablefile/table_file.h"
 #include "../../plans/reference/ref_table.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef TRA_SPARSE_UTIL_H
 #define TRA_SPARSE_UTIL_H
 
-#include "../../lib/relation/rows.h"
+#include "../../lib/model/rows.h"
 #include "../../plans/reference/reference.h"
 
 static uint64_t sparse_seed = 88172645463325252u;

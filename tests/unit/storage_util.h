@@ -4,7 +4,7 @@
 
 #include "check.h"
 
-#include "../../lib/calculus/storage.h"
+#include "../../lib/storage/storage.h"
 
 enum { MOST = 4096 };
 

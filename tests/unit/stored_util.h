@@ -2,8 +2,8 @@
 #ifndef TRA_STORED_UTIL_H
 #define TRA_STORED_UTIL_H
 
-#include "../../lib/relation/rows.h"
-#include "../../lib/relation/stored.h"
+#include "../../lib/model/rows.h"
+#include "../../lib/storage/stored.h"
 #include "store_util.h"
 
 /* An element in about `every` is not 0. */

@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-#include "../../lib/relation/table_file.h"
+#include "../../lib/tablefile/table_file.h"
 #include "../../lib/table/kernels.h"
 #include "../../plans/reference/ref_table.h"
 

@@ -1,7 +1,7 @@
 /* test_block.c - blocks chosen for a shape. */
 #include "check.h"
 
-#include "../../lib/relation/block.h"
+#include "../../lib/model/block.h"
 
 static const char *chosen(int n, const int64_t *v) {
     static char text[TRA_DIMTEXT];

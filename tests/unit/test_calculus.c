@@ -1,7 +1,7 @@
 /* The calculus: what parses, what is printed, types, and what expressions mean. */
 #include "check.h"
 
-#include "../../lib/calculus/storage.h"
+#include "../../lib/storage/storage.h"
 
 /* Names for all tests: a, b real dictionaries, n an integer, x a real number, A a relation of sparse type, D a dense
  * one. */

@@ -1,6 +1,6 @@
 /* test_cell.c - blocks that are not dense: what they take, what is laid out is decoded, and what is damaged is refused.
  */
-#include "../../lib/relation/rows.h"
+#include "../../lib/model/rows.h"
 #include "check.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* test_codec.c - what happens to a chunk between memory and file, without a file. */
-#include "../../lib/relation/codec.h"
-#include "../../lib/relation/zfilter.h"
+#include "../../lib/h5/codec.h"
+#include "../../lib/h5/zfilter.h"
 #include "check.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /* test_columns.c - dictionaries, schemas, and blocks of rows: what is laid out is decoded, what is damaged is refused.
  */
-#include "../../lib/relation/columns.h"
+#include "../../lib/model/columns.h"
 #include "check.h"
 
 static tra_arena *arena;

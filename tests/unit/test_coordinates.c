@@ -1,7 +1,7 @@
 /* test_coordinates.c - readers of coordinate files on hand-made files, and blocks made of their entries. */
 #include "../../formats/entries.h"
 #include "../../lib/base/radix.h"
-#include "../../lib/relation/rows.h"
+#include "../../lib/model/rows.h"
 #include "formats_util.h"
 
 #include <fcntl.h>

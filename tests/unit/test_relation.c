@@ -1,8 +1,8 @@
 /* Keys, catalogs, types, functions of keys. */
 #include "check.h"
 
-#include "../../lib/relation/keyfn.h"
-#include "../../lib/relation/relation.h"
+#include "../../lib/model/keyfn.h"
+#include "../../lib/model/relation.h"
 
 static tra_dims dims(int n, int64_t a, int64_t b, int64_t c) { return (tra_dims){.n = n, .v = {a, b, c}}; }
 

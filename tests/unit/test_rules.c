@@ -2,8 +2,8 @@
 #include "check.h"
 
 #include "../../plans/reference/reference.h"
-#include "../../lib/relation/rows.h"
-#include "../../lib/relation/table_file.h"
+#include "../../lib/model/rows.h"
+#include "../../lib/tablefile/table_file.h"
 #include "../../plans/rules/facts.h"
 #include "../../plans/rules/rules.h"
 

@@ -3,7 +3,7 @@
  * test_function_help.c misses what the manual does not have. */
 #include "table_bench.h"
 
-#include "../../lib/calculus/storage.h"
+#include "../../lib/storage/storage.h"
 #include "../../lib/table/group.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* Tables in files: rows that straddle blocks, put by several writers, and what is known of columns. */
-#include "../../lib/relation/table_file.h"
-#include "../../lib/relation/table_int.h"
+#include "../../lib/tablefile/table_file.h"
+#include "../../lib/tablefile/tablefile_int.h"
 #include "check.h"
 #include "../../lib/relation/store.h"
 

@@ -1,6 +1,6 @@
 /* test_table_order.c - the order of rows that their digits give, against comparing them: all types, NULLs, NaN, -0,
  * ranges from one value to all that there are, rows that descend; and codes and runs of equal rows. */
-#include "../../lib/relation/columns.h"
+#include "../../lib/model/columns.h"
 #include "../../lib/table/order.h"
 #include "check.h"
 

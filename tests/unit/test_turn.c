@@ -1,5 +1,5 @@
 /* test_turn.c - entries in the order of other rows, against a stable sort by comparing. */
-#include "../../lib/relation/turn.h"
+#include "../../lib/model/turn.h"
 #include "check.h"
 
 #include <stdlib.h>

@@ -1,0 +1,13 @@
+/* texts.h - strings in attributes and datasets of HDF5. Under the HDF5 lock. */
+#ifndef TRA_TEXTS_H
+#define TRA_TEXTS_H
+
+#include "../model/columns.h"
+#include "filed.h"
+
+/* The strings of an attribute, in the arena; false: it has none, or is damaged. */
+bool tra_h5_get_texts(hid_t obj, const char *name, tra_arena *a, const char ***out, int *n);
+/* All strings of a dataset of one dimension, in the relation's arena; NULL: it has none, or is damaged. */
+const tra_dictionary *tra_h5_strings(tra_rel *r, hid_t dset);
+
+#endif

@@ -1,0 +1,370 @@
+/* stored_put.c - storing arrays by levels: counting positions, and writing slices to their places.
+ *
+ * Entries come in the order of the levels, so that the slice of each dataset is made in its order too: it is written
+ * piece by piece, and a tuple needs room only for the pieces. Where the order of levels is not that of dimensions,
+ * entries are sorted first.
+ */
+#include "stored_coder.h"
+#include "../model/turn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the entries of an array ------------------------------------------------------------------------------------ */
+
+/* The entries of a row; of a dense array all its elements, of which some may be 0. */
+typedef struct row {
+    int64_t number, n;
+    const uint32_t *column; /* NULL: 0, 1, ... */
+    const char *value;
+} row;
+
+typedef struct rows {
+    const tra_cell *cell;
+    tra_rows_view v;
+    int64_t box, width, next;
+    size_t size;
+} rows;
+
+static rows rows_of(const tra_cell *c) {
+    const tra_dims *ext = &c->array.ext;
+    rows r = {.cell = c, .box = tra_rows_box(ext), .width = ext->v[ext->n - 1]};
+    r.size = tra_dtype_size(c->array.dtype);
+    if (c->layout) r.v = tra_rows_of(c);
+    return r;
+}
+
+static bool next_row(rows *r, row *out) {
+    int64_t i = r->next++;
+    if (!r->cell->layout) {
+        if (i >= r->box) return false;
+        *out = (row){.number = i, .n = r->width};
+        out->value = (const char *)r->cell->array.data + (size_t)(i * r->width) * r->size;
+        return true;
+    }
+    if (i >= r->v.nrows) return false;
+    int64_t from = r->v.begin[i];
+    *out = (row){.number = r->v.row[i], .n = r->v.begin[i + 1] - from, .column = r->v.column + from};
+    out->value = r->v.value + (size_t)from * r->size;
+    return true;
+}
+
+/* Are all elements of the row entries? Zeros of dense arrays are none; nor are zeros of sparse rows whose last level is
+ * dense, since they cannot be told from those that fill it. */
+static bool stores_all(const tra_coder *x, const row *r) {
+    return r->column && x->form->group[x->form->levels.n - 1] != 0;
+}
+
+static bool entry(const tra_coder *x, const row *r, int64_t i, uint32_t *column) {
+    *column = r->column ? r->column[i] : (uint32_t)i;
+    return stores_all(x, r) || !tra_element_is_zero(x->dtype, r->value + (size_t)i * x->size);
+}
+
+static void count_row(tra_coder *x, const row *r, uint32_t *columns) {
+    int64_t n = 0, first = 0;
+    uint32_t last = 0, j;
+    for (int64_t i = 0; i < r->n; i++) {
+        if (!entry(x, r, i, &j)) continue;
+        if (n++ == 0) first = j;
+        last = j;
+        if (columns) columns[j]++;
+    }
+    if (n > 0) tra_spread_add(&x->rows, n, first, last);
+}
+
+/* Takes the entries of a row but the first one, which has been fed: columns and values as they are. */
+static void feed_rest(tra_coder *x, const row *r) {
+    const tra_form *f = x->form;
+    int l = f->levels.n - 1;
+    int64_t n = r->n - 1;
+    const char *values = r->value + x->size;
+    x->children[l] += n;
+    x->count[l] += n;
+    x->pos[l] += n;
+    x->last[l] = r->column[n];
+    x->values += n;
+    if (!x->out[f->values]) return;
+    tra_code_columns(x, f->indices[l], r->column + 1, n);
+    tra_code_all(x, f->values, values, n);
+    x->finite = x->finite && tra_code_finite(x->dtype, values, n);
+}
+
+static void feed_rows(tra_coder *x, const tra_cell *cell) {
+    rows all = rows_of(cell);
+    tra_dims lead = cell->array.ext, at;
+    int r = lead.n--;
+    uint32_t j;
+    if (cell->layout && tra_code_takes_lines(x->form) && !(x->any && all.v.n > 0 && x->last[0] == all.v.row[0])) {
+        const tra_rows_view *v = &all.v;
+        const tra_lines lines = {
+            .n = v->nrows, .number = v->row, .begin = v->begin, .at = v->column, .value = v->value};
+        tra_code_lines(x, &lines);
+        return;
+    }
+    for (row one; next_row(&all, &one);) {
+        int64_t c[TRA_MAXDIM];
+        c[0] = one.number;
+        if (r > 2) {
+            tra_unlinear(&lead, one.number, &at);
+            memcpy(c, at.v, sizeof c);
+        }
+        bool rest = one.n > 1 && stores_all(x, &one) && x->form->group[x->form->levels.n - 1] == 1;
+        for (int64_t i = 0; i < (rest ? 1 : one.n); i++) {
+            if (!entry(x, &one, i, &j)) continue;
+            c[r - 1] = j;
+            tra_code_entry(x, c, one.value + (size_t)i * x->size);
+        }
+        if (rest) feed_rest(x, &one);
+    }
+}
+
+/* Takes the entries of a matrix by columns, part by part; false: it is none, or not held as rows. */
+static bool feed_columns(tra_coder *x, const tra_cell *cell, char *scratch) {
+    if (!cell->layout || !tra_code_takes_lines(x->form) || cell->array.ext.v[0] > UINT32_MAX) return false;
+    tra_rows_view all = tra_rows_of(cell), v;
+    tra_turn turn;
+    char *sorting = scratch + tra_round64(tra_turn_room(all.n, cell->array.ext.v[1]));
+    bool few = tra_turn_few(&all, cell->array.ext.v[1], scratch, sorting, &v);
+    if (!few) tra_turn_matrix(&turn, &all, cell->array.ext.v[1], scratch, sorting);
+    for (int64_t p = 0; p < (few ? 1 : turn.parts); p++) {
+        if (!few) tra_turn_part(&turn, p, x->dtype, scratch, &v);
+        const tra_lines columns = {.n = v.nrows, .number = v.row, .begin = v.begin, .at = v.column, .value = v.value};
+        tra_code_lines(x, &columns);
+    }
+    return true;
+}
+
+/* The same where the levels are in another order than the dimensions. */
+static tra_status feed_sorted(tra_coder *x, const tra_cell *cell, tra_sort_item *items, int64_t room, tra_err *e) {
+    const tra_form *f = x->form;
+    rows all = rows_of(cell);
+    tra_dims lead = cell->array.ext, outer = {.n = f->levels.n - 1}, at;
+    int64_t n = 0, count = 0, box;
+    int r = lead.n--;
+    uint32_t j;
+    if (feed_columns(x, cell, (char *)items)) return TRA_OK;
+    for (int i = 0; i < outer.n; i++) outer.v[i] = f->ext[i];
+    if (!tra_dims_product(&outer, &box) || room > UINT32_MAX)
+        return tra_fail(e, TRA_RESOURCE, "a block is too large to be stored in this order; use smaller blocks");
+    const char *values = cell->layout ? all.v.value : cell->array.data;
+    for (row one; next_row(&all, &one);) {
+        int64_t place = (one.value - values) / (int64_t)x->size;
+        tra_unlinear(&lead, one.number, &at);
+        for (int64_t i = 0; i < one.n; i++) {
+            tra_dims c = {.n = outer.n};
+            if (!entry(x, &one, i, &j)) continue;
+            at.v[r - 1] = j;
+            for (int l = 0; l < outer.n; l++) c.v[l] = at.v[f->levels.order[l]];
+            items[count++] = (tra_sort_item){.hi = (uint64_t)tra_linear(&outer, &c),
+                                             .lo = (uint64_t)at.v[f->levels.order[outer.n]],
+                                             .i = (uint32_t)(place + i)};
+        }
+    }
+    const tra_sort_item *v = tra_sort_items(items, items + room, count);
+    for (n = 0; n < count; n++) {
+        tra_unlinear(&outer, (int64_t)v[n].hi, &at);
+        at.v[outer.n] = (int64_t)v[n].lo;
+        tra_code_entry(x, at.v, values + (size_t)v[n].i * x->size);
+    }
+    return TRA_OK;
+}
+
+static int64_t entries_room(const tra_cell *cell) {
+    int64_t n;
+    if (cell->layout) return tra_rows_of(cell).n;
+    return tra_dims_product(&cell->array.ext, &n) ? n : INT64_MAX;
+}
+
+static tra_status feed_cell(tra_coder *x, const tra_cell *cell, void *scratch, tra_err *e) {
+    tra_status s = TRA_OK;
+    if (tra_levels_in_order(&x->form->levels))
+        feed_rows(x, cell);
+    else
+        s = feed_sorted(x, cell, scratch, entries_room(cell), e);
+    return s;
+}
+
+/* ---- what is asked for ------------------------------------------------------------------------------------------ */
+
+static int64_t sorting(const tra_levels *l, int64_t entries) {
+    if (tra_levels_in_order(l)) return 0;
+    int64_t items = tra_mul_most(tra_max64(1, entries), 2 * (int64_t)sizeof(tra_sort_item));
+    if (l->n != 2) return items;
+    int64_t turn = tra_add_most(tra_round64(tra_turn_room(entries, entries)), tra_turn_scratch(entries, true));
+    return tra_max64(items, turn);
+}
+
+int64_t tra_stored_scratch(const tra_levels *l, int64_t entries) {
+    int64_t pieces = (2 * l->n + 2) * (int64_t)(TRA_SLICE_PIECE + sizeof(tra_slice));
+    return tra_add_most(tra_add_most(sorting(l, entries), pieces), tra_mul_most(entries, sizeof(uint32_t)));
+}
+
+static tra_coder coder_of(const tra_form *f, const tra_cell *cell, tra_err *e) {
+    tra_dtype t = cell->array.dtype;
+    return (tra_coder){.form = f, .finite = true, .dtype = t, .size = tra_dtype_size(t), .e = e};
+}
+
+/* Of a matrix that is held as rows, how many positions each level has, where that needs no look at the entries. */
+static bool count_at_once(const tra_coder *x, const tra_cell *cell, int64_t *counts) {
+    const tra_form *f = x->form;
+    if (!cell->layout || cell->array.ext.n != 2 || (f->group[0] < 2 && f->group[1] != 1)) return false;
+    tra_rows_view v = tra_rows_of(cell);
+    if (f->group[0] == 1 && !tra_levels_in_order(&f->levels)) return false;
+    counts[0] = f->group[0] == 2 ? v.n : f->group[0] == 1 ? v.nrows : f->ext[0];
+    counts[1] = v.n;
+    return true;
+}
+
+tra_status tra_stored_count(const tra_levels *l, const tra_dims *bound, const tra_cell *cell, int64_t *counts,
+                            void *scratch, tra_err *e) {
+    tra_form f;
+    tra_form_of(l, bound, 1, false, tra_dtype_size(cell->array.dtype), &f);
+    tra_coder x = coder_of(&f, cell, e);
+    if (count_at_once(&x, cell, counts)) return TRA_OK;
+    TRA_TRY(feed_cell(&x, cell, scratch, e));
+    tra_code_end(&x);
+    memcpy(counts, x.count, (size_t)l->n * sizeof *counts);
+    return TRA_OK;
+}
+
+size_t tra_stored_put_scratch(const tra_writer *w) {
+    const tra_levels *l = &w->placing->form.levels;
+    int64_t most = 0;
+    for (int64_t i = 0; i < w->type.cat->n; i++)
+        most = tra_max64(most, w->placing->counts ? w->placing->counts[(i + 1) * l->n - 1]
+                                                  : tra_catalog_elements_of(w->type.cat, i));
+    if (!w->type.layout) most = tra_max64(most, tra_catalog_elements_most(w->type.cat));
+    return tra_stored_scratch(l, most);
+}
+
+/* Keeps the checksums of the slices and the statistics of the tuple in w->sums. */
+static void keep_facts(tra_writer *w, int64_t ordinal, const tra_coder *x, tra_slice *const *slices) {
+    const tra_form *f = x->form;
+    uint64_t *facts = w->sums + ordinal * tra_form_fact_words(f);
+    for (int i = 0; i < f->n; i++) facts[i] = tra_chunk_sum_end(XXH64_digest(&slices[i]->sum));
+    facts += f->n;
+    tra_spread_store(facts, &x->rows, x->finite);
+    for (int l = 0; l < f->levels.n; l++) {
+        if (f->group[l] > 0) tra_spread_store(facts += TRA_SPREAD_WORDS, &x->level[l], x->finite);
+    }
+}
+
+/* A tuple that is being put. */
+struct tra_stored_putting {
+    tra_writer *w;
+    int64_t ordinal, width;
+    tra_coder x;
+    uint32_t *columns; /* entries of each column; NULL: these are not kept */
+};
+
+/* Begins to put a tuple; buf has room for the pieces of all slices and the counts of columns. */
+static void begin_put(tra_stored_putting *p, tra_writer *w, int64_t ordinal, char *buf) {
+    const struct tra_placing *to = w->placing;
+    const tra_form *f = &to->form;
+    const int64_t *begin = to->begin + ordinal * f->n;
+    tra_cell cell = tra_cell_new(&w->type, ordinal, NULL);
+    tra_slice *v = (tra_slice *)(void *)buf;
+    buf = (char *)(v + f->n);
+    *p = (tra_stored_putting){w, ordinal, cell.array.ext.v[cell.array.ext.n - 1], coder_of(f, &cell, NULL), NULL};
+    for (int i = 0; i < f->n; i++) {
+        const tra_dataset *c = &f->c[i];
+        v[i] = (tra_slice){.w = w, .each = c->each, .buf = buf + (size_t)i * TRA_SLICE_PIECE};
+        v[i].from = v[i].at = to->addr[i] + begin[i] * (int64_t)c->each;
+        XXH64_reset(&v[i].sum, 0);
+        p->x.out[i] = &v[i];
+        if (c->kind == TRA_POINTERS) p->x.before[c->level] = begin[f->indices[c->level]];
+    }
+    p->x.by_rows = cell.layout && tra_levels_in_order(&f->levels) && tra_code_takes_lines(f) && f->group[1] == 1;
+    if (tra_form_length(f, f->columns, to->counts + ordinal * f->levels.n, p->width) == 0) return;
+    p->columns = (uint32_t *)(void *)(buf + (size_t)f->n * TRA_SLICE_PIECE);
+    memset(p->columns, 0, (size_t)p->width * sizeof *p->columns);
+}
+
+/* Statistics of the rows, and how many entries each column has. */
+static void count_rows(tra_stored_putting *p, const tra_cell *cell) {
+    rows all = rows_of(cell);
+    uint32_t *columns = p->columns;
+    const row any = {.column = all.v.column};
+    if (stores_all(&p->x, &any)) {
+        const tra_lines lines = {.n = all.v.nrows, .begin = all.v.begin, .at = all.v.column};
+        for (int64_t k = 0; columns && k < all.v.n; k++) columns[all.v.column[k]]++;
+        tra_code_spread(&p->x.rows, &lines);
+        return;
+    }
+    for (row one; next_row(&all, &one);) count_row(&p->x, &one, columns);
+}
+
+static tra_status end_put(tra_stored_putting *p, tra_err *e) {
+    const tra_form *f = p->x.form;
+    const int64_t *counts = p->w->placing->counts + p->ordinal * f->levels.n;
+    for (int64_t j = 0; p->columns && j < p->width; j++) tra_code_int(&p->x, f->columns, p->columns[j]);
+    tra_code_end(&p->x);
+    TRA_TRY(p->x.status);
+    if (memcmp(p->x.count, counts, (size_t)f->levels.n * sizeof *counts) != 0)
+        return tra_fail(e, TRA_INTERNAL, "tuple %" PRId64 " of %s has other entries than were counted", p->ordinal,
+                        p->w->path);
+    keep_facts(p->w, p->ordinal, &p->x, p->x.out);
+    for (int i = 0; i < f->n && !p->w->codec.zstd && !tra_is_intermediate(p->w->path); i++)
+        tra_code_begin_write(p->x.out[i]);
+    return TRA_OK;
+}
+
+tra_status tra_stored_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e) {
+    tra_cell cell = tra_cell_new(&w->type, ordinal, (void *)(uintptr_t)data);
+    tra_stored_putting p;
+    begin_put(&p, w, ordinal, (char *)scratch + sorting(&w->placing->form.levels, entries_room(&cell)));
+    p.x.e = e;
+    count_rows(&p, &cell);
+    TRA_TRY(feed_cell(&p.x, &cell, scratch, e));
+    return end_put(&p, e);
+}
+
+/* ---- by panels -------------------------------------------------------------------------------------------------- */
+
+struct tra_stored_counting {
+    tra_form form;
+    tra_coder x;
+};
+
+tra_stored_counting *tra_stored_count_begin(const tra_levels *l, const tra_dims *bound, const tra_cell *cell) {
+    tra_stored_counting *c = tra_calloc(1, sizeof *c);
+    tra_form_of(l, bound, 1, false, tra_dtype_size(cell->array.dtype), &c->form);
+    c->x = coder_of(&c->form, cell, NULL);
+    return c;
+}
+
+void tra_stored_count_panel(tra_stored_counting *c, const tra_cell *panel) { feed_rows(&c->x, panel); }
+
+void tra_stored_count_end(tra_stored_counting *c, int64_t *counts) {
+    tra_code_end(&c->x);
+    memcpy(counts, c->x.count, (size_t)c->form.levels.n * sizeof *counts);
+    free(c);
+}
+
+int64_t tra_stored_panels_scratch(const tra_writer *w, int64_t ordinal) {
+    const tra_form *f = &w->placing->form;
+    tra_cell cell = tra_cell_new(&w->type, ordinal, NULL);
+    int64_t width = cell.array.ext.v[cell.array.ext.n - 1];
+    bool columns = tra_form_length(f, f->columns, w->placing->counts + ordinal * f->levels.n, width) > 0;
+    return f->n * (int64_t)(TRA_SLICE_PIECE + sizeof(tra_slice)) + (columns ? width * (int64_t)sizeof(uint32_t) : 0);
+}
+
+tra_stored_putting *tra_stored_put_begin(tra_writer *w, int64_t ordinal, void *scratch) {
+    tra_stored_putting *p = tra_calloc(1, sizeof *p);
+    begin_put(p, w, ordinal, scratch);
+    return p;
+}
+
+tra_status tra_stored_put_panel(tra_stored_putting *p, const tra_cell *panel, tra_err *e) {
+    p->x.e = e;
+    count_rows(p, panel);
+    feed_rows(&p->x, panel);
+    return p->x.status;
+}
+
+tra_status tra_stored_put_end(tra_stored_putting *p, tra_status s, tra_err *e) {
+    p->x.e = e;
+    if (s == TRA_OK) s = end_put(p, e);
+    free(p);
+    return s;
+}

@@ -1,0 +1,141 @@
+/* table_texts.c - reading strings of other programs' forms: names of columns, and entries of dictionaries. */
+#include "tablefile_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+tra_status tra_table_read_order(tra_rel *r, const char ***names, int *n, tra_err *e) {
+    if (H5Aexists(r->dset, "column-order") <= 0)
+        return TRA_REL_BAD(r, e, "%s", "it is a data frame without column-order: it is damaged");
+    bool ok = tra_h5_get_texts(r->dset, "column-order", r->arena, names, n);
+    for (int i = 0; ok && i < *n; i++) ok = (*names)[i][0] && strlen((*names)[i]) < 2000;
+    return ok ? TRA_OK : TRA_REL_BAD(r, e, "%s", "its column-order is damaged");
+}
+
+/* ---- dictionaries ---------------------------------------------------------------------------------------------- */
+
+int32_t *tra_table_encode(tra_rel *r, const tra_dictionary *rows, const uint8_t *null, tra_dictionary **out) {
+    uint64_t slots = 16;
+    while (slots < 2 * (uint64_t)rows->n) slots *= 2;
+    int32_t *slot = tra_malloc(slots * sizeof *slot),
+            *code = tra_arena_array(r->arena, (size_t)rows->n + 1, sizeof *code);
+    int64_t *begin = tra_news(r->arena, int64_t, rows->n + 1), n = 0;
+    char *bytes = tra_arena_alloc(r->arena, (size_t)rows->begin[rows->n] + 8);
+    memset(slot, 0xff, slots * sizeof *slot);
+    for (int64_t i = 0; i < rows->n; i++) {
+        int64_t len;
+        const char *s = tra_dictionary_at(rows, i, &len);
+        uint64_t at = XXH64(s, (size_t)len, 0) & (slots - 1);
+        code[i] = -1;
+        if (null && null[i]) continue;
+        while (slot[at] >= 0 &&
+               (begin[slot[at] + 1] - begin[slot[at]] != len || memcmp(bytes + begin[slot[at]], s, (size_t)len) != 0))
+            at = (at + 1) & (slots - 1);
+        if (slot[at] < 0) {
+            slot[at] = (int32_t)n;
+            memcpy(bytes + begin[n], s, (size_t)len);
+            begin[n + 1] = begin[n] + len;
+            n++;
+        }
+        code[i] = slot[at];
+    }
+    free(slot);
+    *out = tra_new(r->arena, tra_dictionary);
+    **out = (tra_dictionary){.n = n, .begin = begin, .bytes = bytes};
+    return code;
+}
+
+const char *tra_table_twice(tra_rel *r, const tra_dictionary *d) {
+    tra_dictionary *once;
+    if (d->sorted) return NULL;
+    const int32_t *code = tra_table_encode(r, d, NULL, &once);
+    for (int64_t i = 0; i < d->n; i++) {
+        int64_t len;
+        const char *s = tra_dictionary_at(d, i, &len);
+        if (code[i] < i) return tra_arena_strndup(r->arena, s, (size_t)len);
+    }
+    return NULL;
+}
+
+const tra_dictionary *tra_table_categories(tra_rel *r, hid_t dset) {
+    hid_t type = H5Dget_type(dset), space = H5Dget_space(dset);
+    bool strings = H5Tget_class(type) == H5T_STRING, u64 = false, ok = !strings;
+    hsize_t dims = 0;
+    tra_dtype t = TRA_F64;
+    ok = ok && H5Sget_simple_extent_ndims(space) == 1 && H5Sget_simple_extent_dims(space, &dims, NULL) >= 0 &&
+         tra_h5_dtype(type, &t, &u64) && !u64 && dims <= 1 << 24;
+    H5Tclose(type);
+    H5Sclose(space);
+    if (strings) return tra_h5_strings(r, dset);
+    int64_t *v = ok ? tra_calloc((size_t)dims + 1, sizeof *v) : NULL;
+    double *x = (double *)v;
+    bool real = tra_dtype_is_float(t);
+    uint8_t *truth = (uint8_t *)v;
+    ok = v && (dims == 0 || H5Dread(dset,
+                                    tra_h5_type(real            ? TRA_F64
+                                                : t == TRA_BOOL ? TRA_BOOL
+                                                                : TRA_I64),
+                                    H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0);
+    tra_dictionary *d = NULL;
+    tra_str text = {0};
+    if (ok) {
+        int64_t *begin = tra_news(r->arena, int64_t, (int64_t)dims + 1);
+        for (int64_t i = 0; i < (int64_t)dims; i++) {
+            char buf[32];
+            if (real)
+                tra_str_add(&text, tra_exactly(x[i], buf));
+            else if (t == TRA_BOOL)
+                tra_str_add(&text, truth[i] ? "true" : "false");
+            else
+                tra_str_printf(&text, "%" PRId64, v[i]);
+            begin[i + 1] = (int64_t)text.n;
+        }
+        d = tra_new(r->arena, tra_dictionary);
+        *d = (tra_dictionary){
+            .n = (int64_t)dims, .begin = begin, .bytes = tra_arena_strndup(r->arena, tra_str_get(&text), text.n)};
+    }
+    tra_str_free(&text);
+    free(v);
+    return d;
+}
+
+/* ---- of tables that tra wrote ----------------------------------------------------------------------------------- */
+
+/* Reads the strings of a table that tra wrote into its dictionaries. */
+static tra_status own_dictionaries(tra_rel *r, tra_err *e) {
+    int64_t n = 0, words = 0, at = 0;
+    const tra_column *columns = r->table->schema.v;
+    int64_t *ends = tra_sealed_numbers(r, "string_ends", &n), *text = tra_sealed_numbers(r, "strings", &words);
+    bool ok = ends && text;
+    const char *bytes = (const char *)text;
+    r->table->strings = text;
+    for (int c = 0; c < r->table->schema.n && ok; c++) {
+        tra_dictionary *d = (tra_dictionary *)columns[c].dict;
+        if (!d) continue;
+        int64_t base = at > 0 ? ends[at - 1] : 0;
+        if (!(ok = d->n <= n - at)) break;
+        int64_t *begin = tra_news(r->arena, int64_t, d->n + 1);
+        for (int64_t i = 0; i < d->n && ok; i++) {
+            begin[i + 1] = ends[at + i] - base;
+            ok = begin[i + 1] >= begin[i] && ends[at + i] <= words * 8;
+        }
+        at += d->n;
+        *d = (tra_dictionary){
+            .n = d->n, .begin = begin, .bytes = bytes + base, .sorted = columns[c].type == TRA_COL_STRING};
+        /* 8 of the 16 bytes for each string are freed when the table has been opened */
+        r->table->held += begin[d->n] + 16 * d->n;
+    }
+    free(ends);
+    return ok && at == n ? TRA_OK
+                         : TRA_REL_BAD(r, e, "its dictionaries (.tra/%s/strings) are missing or damaged", r->name);
+}
+
+tra_status tra_rel_read_strings(tra_rel *r, tra_err *e) {
+    struct tra_table *t = r->table;
+    if (!t || t->foreign || t->strings) return TRA_OK;
+    tra_h5_enter();
+    tra_status s = own_dictionaries(r, e);
+    tra_h5_leave();
+    return s;
+}
