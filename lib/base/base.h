@@ -302,9 +302,8 @@ int tra_thread_start(pthread_t *id, void *(*fn)(void *), void *ctx);
 /* ---- hash tables -------------------------------------------------------------------------------------------- */
 
 /* The seed of hash tables whose keys come from data: another one in each process, so that nobody can make data whose
- * keys all collide. No result may depend on it. fix_seed sets it, for tests. */
+ * keys all collide. No result may depend on it. */
 uint64_t tra_hash_seed(void);
-void tra_hash_fix_seed(uint64_t seed);
 
 /* ---- stopping ----------------------------------------------------------------------------------------------- */
 

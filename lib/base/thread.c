@@ -17,8 +17,6 @@ int tra_thread_start(pthread_t *id, void *(*fn)(void *), void *ctx) {
 
 static _Atomic uint64_t seed;
 
-void tra_hash_fix_seed(uint64_t s) { atomic_store(&seed, s | 1); }
-
 uint64_t tra_hash_seed(void) {
     uint64_t s = atomic_load_explicit(&seed, memory_order_relaxed), none = 0;
     if (s) return s;

@@ -139,7 +139,5 @@ TRA_MUSTUSE tra_status tra_codegen_count(const tra_codegen_kernel *k, const tra_
 /* Runs a kernel, in any thread. Errors are those of the interpreter: TRA_INPUT (division by 0, overflow, a key outside
  * of the extents, which is named), TRA_RESOURCE. Compiled code relies on @unique without checking it. */
 TRA_MUSTUSE tra_status tra_codegen_run(const tra_codegen_kernel *k, const tra_codegen_call *c, tra_err *e);
-/* Bytes of memory that a call takes besides operands, result and dictionaries: the accumulators of a row. */
-int64_t tra_codegen_scratch(const tra_codegen_kernel *k, const tra_codegen_call *c);
 
 #endif

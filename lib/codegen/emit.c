@@ -68,8 +68,6 @@ static void run_keys(gen *g, const gen_generators *s, int n, int b, int names, g
     gen_close_loop(g);
 }
 
-void gen_generator(gen *g, const gen_generators *s, int n, int b) { run_generator(g, s, n, b); }
-
 static void run_generator(gen *g, const gen_generators *s, int n, int b) {
     if (n == s->x->nkids - 1) {
         s->body(g, s->x->kids[n], s->ctx);

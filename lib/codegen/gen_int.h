@@ -190,8 +190,6 @@ struct gen_generators {
     gen_body *body;
     void *ctx;
 };
-/* Writes the generators of a SUM from number n and binder b on, then the body. */
-void gen_generator(gen *g, const gen_generators *s, int n, int b);
 void gen_emit(gen *g, const tra_calc *x, gen_chain *to);
 gen_value gen_build(gen *g, const tra_calc *x);
 

@@ -265,12 +265,6 @@ static int run_listed(const tra_codegen_kernel *k, struct kernel_args *a) {
     return k->run(a);
 }
 
-int64_t tra_codegen_scratch(const tra_codegen_kernel *k, const tra_codegen_call *c) {
-    int64_t columns;
-    if (!k->object || k->spec->result != TRA_CODEGEN_ROWS || is_long(k->spec, c, &columns)) return 0;
-    return 8 * columns + columns / 8 + columns / 512 + 512;
-}
-
 tra_status tra_codegen_count(const tra_codegen_kernel *k, const tra_codegen_call *c, int64_t *rows, int64_t *entries,
                              tra_err *e) {
     TRA_TRY(check_call(k->spec, c, e));

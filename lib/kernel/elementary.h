@@ -7,6 +7,5 @@
 /* d[i] = op(a[i], b[i]) for elements of type t: f64, f32 or i64, of which i64 has no functions of TRA_REALS. d may be a
  * or b. With arity 1 b is ignored. */
 void tra_elementary_of(tra_dtype t, tra_scalar_op op, void *d, const void *a, const void *b, int64_t n);
-void tra_elementary(tra_scalar_op op, double *d, const double *a, const double *b, int64_t n); /* of f64 */
 
 #endif

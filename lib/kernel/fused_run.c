@@ -101,7 +101,7 @@ static void bring(call *c, const tra_fused_plan *x, int i) {
     }
 }
 
-/* Bytes that a kernel needs to make a result row by row, as tra_codegen_scratch says it. */
+/* Bytes that a compiled kernel takes to make a result row by row, besides operands, result and dictionaries. */
 static int64_t accumulators(const tra_kernel *k, const tra_dims *ext_a, const tra_dims *ext_b) {
     tra_dims ext;
     tra_fused_shape(k, ext_a, ext_b, &ext, NULL);

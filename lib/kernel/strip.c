@@ -180,10 +180,6 @@ void tra_elementary_of(tra_dtype t, tra_scalar_op op, void *d, const void *a, co
     tra_strip(t)(op, d, a, b, 0, n);
 }
 
-void tra_elementary(tra_scalar_op op, double *d, const double *a, const double *b, int64_t n) {
-    tra_strip(TRA_F64)(op, d, a, b, 0, n);
-}
-
 /* d[i] = cond[i] != 0 ? a[i] : b[i], all in the type in which t is computed. */
 static void select_values(tra_dtype t, void *d, const void *cond, const void *a, const void *b, int64_t n) {
     switch (t) {

@@ -218,6 +218,7 @@ void *tra_engine_run_worker(void *arg) {
         tra_unit *u = NULL;
         tra_shared_work *x = NULL;
         while (!(!g->queue.held && (u = take_work(g, w, &task))) && !(x = find_shared(g, w)) && !g->stop) {
+            tra_engine_wake(g); /* it may have been woken while another worker, who can take it, has not */
             g->direct.late |= g->direct.reading > 0;
             if (!g->queue.held || w->id > 0) (void)tra_track_do(w->track, TRA_DO_AWAIT_WORK);
             w->idle = true;
@@ -226,12 +227,14 @@ void *tra_engine_run_worker(void *arg) {
             g->waking -= !w->idle;
             g->counts.wakes++;
         }
-        if (u)
+        if (u) {
             run_found(g, w, u, task);
-        else if (x)
+        } else if (x) {
+            tra_engine_wake(g); /* as above */
             help(g, x, w);
-        else
+        } else {
             break;
+        }
     }
     pthread_mutex_unlock(&g->lock);
     return NULL;
