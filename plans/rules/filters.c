@@ -1,4 +1,4 @@
-/* r1_filter.c - rules R1-1, R1-3, R1-5 and R1-6: filters among themselves and past maps, aggregations and joins. */
+/* filters.c - rules R1-1, R1-3, R1-5 and R1-6: filters among themselves and past maps, aggregations and joins. */
 #include <string.h>
 
 #include "rules_int.h"

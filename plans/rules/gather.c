@@ -1,4 +1,5 @@
-/* q5_gather.c - rows of a tensor at some positions, computed of the rows of its operands: what q5.h promises of them.
+/* gather.c - rows of a tensor at some positions, computed of the rows of its operands: what slice_products.h promises
+ * of them.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* q5_rows.c - rule Q-5 for rows that lie scattered: of a product of matrices whose rows become rows of a table, and of
- * which a join or a predicate then leaves some, those are computed.
+/* gather_products.c - rule Q-5 for rows that lie scattered: of a product of matrices whose rows become rows of a table,
+ * and of which a join or a predicate then leaves some, those are computed.
  *
  * Only the run tells which rows these are. So the rule makes a table of the positions of all rows, to which the same
  * join or predicate is applied. The operand's rows at the positions that are left are gathered, and multiplied with the

@@ -1,5 +1,5 @@
-/* q14.c - rule Q-14: groups of what a pass over rows makes are made of its operand, block by block, so that the rows of
- * the pass are not kept. What else reads these rows has them as before. */
+/* group_in_pass.c - rule Q-14: groups of what a pass over rows makes are made of its operand, block by block, so that
+ * the rows of the pass are not kept. What else reads these rows has them as before. */
 #include "../../lib/table/group.h"
 #include "pipeline.h"
 

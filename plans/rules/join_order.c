@@ -1,5 +1,5 @@
-/* q8.c - rule Q-8: the order of joins of one table with several: any two that follow each other are exchanged, and of
- * three or more the order by the share of the rows that each leaves is tried as well.
+/* join_order.c - rule Q-8: the order of joins of one table with several: any two that follow each other are exchanged,
+ * and of three or more the order by the share of the rows that each leaves is tried as well.
  *
  * The rows of join(join(T, D), E) come by the row of T, then of D, then of E. Exchanged they come by T, then E, then D:
  * the same rows in the same order where no row of T has partners in both more than one.

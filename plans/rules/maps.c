@@ -1,4 +1,4 @@
-/* r1_map.c - rules R1-2, R1-4 and R1-7: maps among themselves, past aggregations and into joins.
+/* maps.c - rules R1-2, R1-4 and R1-7: maps among themselves, past aggregations and into joins.
  *
  * The map of the algebra changes keys and arrays at once. Here a rekey has the key function and a transform the kernel;
  * a tile makes several tuples of one. */

@@ -1,4 +1,4 @@
-/* q6.c - rule Q-6: columns that nobody reads are not read, nor carried along.
+/* narrow_columns.c - rule Q-6: columns that nobody reads are not read, nor carried along.
  *
  * From the outputs down it is found which columns of each table are read by any of its consumers; then, from the inputs
  * up, each table that has others too gets a twin without them, and consumers that take twins are added to the groups

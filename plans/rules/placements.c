@@ -1,4 +1,4 @@
-/* r2.c - rules R2-1 to R2-7 and D-1: what they ask of placements.
+/* placements.c - rules R2-1 to R2-7 and D-1: what they ask of placements.
  *
  * The search makes operators where these conditions hold and brings inputs elsewhere where they do not; exchanges are
  * its enforcers, so R2-1 to R2-3, which move exchanges about, are how it looks for the place of one. */

@@ -1,4 +1,4 @@
-/* d2.c - rule D-2: the order in which the operands of a product are contracted.
+/* product_order.c - rule D-2: the order in which the operands of a product are contracted.
  *
  * A product is read off the memo from its root: sums over keys (agg), joins whose kernel is a product, and maps that
  * permute keys or dimensions, down to operands that are something else. Key dimensions and array dimensions get labels;

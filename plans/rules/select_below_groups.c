@@ -1,4 +1,5 @@
-/* q4.c - rule Q-4: selections of groups by their keys, and of ordered or distinct rows, are selections of the rows.
+/* select_below_groups.c - rule Q-4: selections of groups by their keys, and of ordered or distinct rows, are selections
+ * of the rows.
  *
  * All rows of a group agree in its keys, so a predicate on these keeps or drops the group as a whole; an order, being
  * stable, has the rows that are left in the order that they had. Between the rows and the groups are the operators that

@@ -1,4 +1,5 @@
-/* q4.h - rows below groups, orders and distinct rows: what rules share. Private to plans/rules. */
+/* select_below_groups.h - rows below groups, orders and distinct rows: what rules Q-4 and Q-15 share. Private to
+ * plans/rules. */
 #ifndef TRA_Q4_H
 #define TRA_Q4_H
 

@@ -1,6 +1,6 @@
-/* q5_entries.c - rule Q-5 for entries: rows of a tensor's elements that are selected by their labels are those of a
- * slice of the tensor, between the first and the last position for which the predicate may be true. Of a matrix whose
- * rows are those of a table the positions are found as well, and its rows gathered (q5_rows.c).
+/* select_elements.c - rule Q-5 for entries: rows of a tensor's elements that are selected by their labels are those of
+ * a slice of the tensor, between the first and the last position for which the predicate may be true. Of a matrix whose
+ * rows are those of a table the positions are found as well, and its rows gathered (gather_products.c).
  *
  * The slice begins with the block that has the first such row. Its blocks get the keys that they have in the whole
  * tensor, and blocks without rows fill the other keys; so whatever reads the result finds the same blocks as before.

@@ -1,4 +1,5 @@
-/* q1.c - rules: selections and projections of tables among themselves, and past joins. */
+/* select_project.c - rules Q-1, Q-2, Q-3 and Q-7: selections and projections of tables among themselves, and past
+ * joins. */
 #include "../../lib/table/kernels.h"
 #include "pipeline.h"
 

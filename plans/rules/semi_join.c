@@ -1,5 +1,5 @@
-/* q15.c - rule Q-15: of the right table of a join those rows alone are brought together, or made into groups, whose
- * keys the left table has, where that has far fewer rows.
+/* semi_join.c - rule Q-15: of the right table of a join those rows alone are brought together, or made into groups,
+ * whose keys the left table has, where that has far fewer rows.
  *
  * The left rows are made once, for their keys and for the join itself. All threads look up rows of the right table in
  * the set of these keys. Without the rule, one thread copies each row and puts it into an index.

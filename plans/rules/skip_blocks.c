@@ -1,4 +1,4 @@
-/* q12.c - rule Q-12: blocks of a file of which no row can be selected are not read.
+/* skip_blocks.c - rule Q-12: blocks of a file of which no row can be selected are not read.
  *
  * Files have the least and the greatest value of each column in each block, the number of its NULLs, and whether there
  * are NaN. These say which values a predicate can have for the rows of a block; where it cannot be true, the block is

@@ -1,4 +1,5 @@
-/* q5.c - rule Q-5: a slice of a product of matrices as the product of slices, and past what works element by element.
+/* slice_products.c - rule Q-5: a slice of a product of matrices as the product of slices, and past what works element
+ * by element.
  *
  * A product sums over labels that the result does not have; each dimension that it has is one of an operand's, or one
  * of both. So the part of the result from `origin` on needs of each operand the part along those dimensions that are

@@ -1,5 +1,5 @@
-/* q5.h - what the parts of rule Q-5 on rows share: rows of products that are gathered from the operand (q5_gather.c),
- * and the joins and predicates that leave them (q5_rows.c). Private to plans/rules. */
+/* slice_products.h - what the parts of rule Q-5 on rows share: rows of products that are gathered from the operand
+ * (gather.c), and the joins and predicates that leave them (gather_products.c). Private to plans/rules. */
 #ifndef TRA_Q5_H
 #define TRA_Q5_H
 

@@ -1,4 +1,4 @@
-/* r1_order.c - rule R1-8: what a loop reads in each turn, in the order in which its products want it.
+/* turn_in_loop.c - rule R1-8: what a loop reads in each turn, in the order in which its products want it.
  *
  * Entries that are added to places all over the result are added by one thread; with the label that is kept as the
  * first of the operand each row of the result has its entries together. A copy in that order is made once, before the

@@ -5,7 +5,7 @@ graph() {
     status 0 tra gen -q --shape 20000x20000 --block "${1:-20000x20000}" --density 0.002 --pattern rmat --storage csr --seed 3 -o g.h5
     cat >walk.tra <<'END'
 input G from "g.h5"
-param turns = 60
+param turns = 300
 state v = gen(1, [extent(G, 0)], by = [7000])
 repeat turns {
     w[j] as dense = sum v[i] * G[i,j]

@@ -52,7 +52,7 @@ for a in range(300):
     for c in sorted(r.sample(range(40), 5)): print(f"a{a:03},c{c:02},{r.randint(1, 9)}")' >papers.csv
     tra import -q --table --block 200 papers.csv -o papers.h5
     # a product for each of them, of which nothing else wants more
-    left 'entries.* from [0-9]|rows at these positions' "input X from \"x.h5\"
+    left 'repart \[[0-9]+\] from|rows at these positions' "input X from \"x.h5\"
 input Y from \"y.h5\"
 $(for f in A=abs B=exp D=sin E=cos F=atan; do echo "C${f%=*}[i,j] = sum ${f#*=}(X[i,k]) * Y[k,j]"; done)
 A = select(entries(CA), i >= 15 && i < 42 && j > 47)
@@ -65,7 +65,7 @@ F = select(entries(CF), $(printf 'value != -%d && ' $(seq 40)) i == 58)" A B D E
 a, b = (json.load(open(f))["plans"][0]["flops"] for f in ("p.json", "without.json"))
 assert a < b / 4, (a, b)'
     is 54 grep -c . <(tra export -q A.h5 -o - --to csv | tail -n +2)
-    left 'entries.* from [0-9]' 'input papers from "papers.h5"
+    left 'repart \[[0-9]+\] from' 'input papers from "papers.h5"
 X = pivot(papers, author, conf, papers, sum)
 C[c,d] = sum X[a,c] * X[a,d]
 D[c,d] = sum X[a,c] * X[a,d] * X[a,d]
@@ -147,9 +147,8 @@ n[c] = sum X[a,c]
 XX[c,d] = sum X[a,c] * X[a,d]
 C[c,d] = (XX[c,d] - n[c] * n[d] / 900) / 899
 S = select(join(entries(C), rank, c == conf), rank == "A++" && c != d)
-T = join(table(XX), rank, c == conf, how = semi)
 Y[c,d] = sum abs(X[a,c]) * X[a,d]
-U = select(table(Y), (c == "c007" || c > "c145") && c020 > 3)' S T U
+U = select(table(Y), (c == "c007" || c > "c145") && c020 > 3)' S U
     is "c007 c146 c147 c148 c149" eval "tra export -q U.h5 -o - --to csv | tail -n +2 | cut -d, -f1 | xargs"
 }
 
