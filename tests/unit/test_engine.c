@@ -338,6 +338,39 @@ TEST(work_wakes_one_worker_and_not_all_of_them) {
     CHECK(wakes_of(5000, 1, true) <= 4);
 }
 
+static void piece(void *ctx, int i, void *scratch) {
+    (void)i, (void)scratch;
+    ++*(atomic_int *)ctx;
+}
+
+/* Long work without scratch, for which workers without a part in the stage are woken too. */
+static tra_status share_some(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    (void)task, (void)w, (void)e;
+    tra_share(4, piece, u->ctx, NULL);
+    return TRA_OK;
+}
+
+/* They may wake when all pieces have been taken, and a unit has come that they may not run: then they wake who may. */
+TEST(who_is_woken_and_can_take_nothing_wakes_who_can) {
+    tra_pool *p = tra_pool_new(1 << 20, "/tmp");
+    tra_err e = {0};
+    tra_engine *g = tra_engine_new(p, 4, &e);
+    atomic_int pieces = 0;
+    CHECK_OK(tra_engine_begin_stage(g, 1, 0, 0, 0, &e), e);
+    enum { UNITS = 20000 };
+    for (int i = 0; i < UNITS; i++) {
+        tra_unit *u = tra_unit_new(0, 1);
+        u->run = share_some;
+        u->ctx = &pieces;
+        CHECK_OK(tra_engine_submit(g, u, &e), e);
+        if (i % 3 == 0) CHECK_OK(tra_engine_drain(g, &e), e);
+    }
+    CHECK_OK(tra_engine_drain(g, &e), e);
+    CHECK_INT(pieces, 4 * UNITS);
+    tra_engine_free(g);
+    tra_pool_free(p);
+}
+
 /* ---- failures ---------------------------------------------------------------------------------------------------- */
 
 TEST(what_comes_back_damaged_from_scratch_is_refused) {
