@@ -173,8 +173,8 @@ C[i,k] = sum B[i,j] * B[j,k]
 output C
 END
     status 0 tra explain --threads 1 --memory 200M p.tra
-    grep -Eq -- '--memory [0-9]+M would .*of scratch instead of ' <<<"$output"
-    m=$(sed -n 's/.*--memory \([0-9]*\)M would .*/\1/p' <<<"$output")
+    hint=$(tr -s ' \n' ' ' <<<"$output" | grep -Eo -- '--memory [0-9]+M would .*of scratch instead of ')
+    m=$(sed 's/--memory \([0-9]*\)M .*/\1/' <<<"$hint")
     status 0 tra explain --threads 1 --memory ${m}M p.tra
     has "no scratch"
     tra gen -q --shape 600x600 --block 50x50 -o A.h5
