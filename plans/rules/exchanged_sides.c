@@ -155,6 +155,10 @@ static void exchange_below(tra_rewriting *w, tra_expr *group, tra_expr *pass, tr
         return;
     }
     if (!take_table(&q, RIGHT, &of[RIGHT], at)) return;
+    if (tra_memo_facts(w->m, of[LEFT].x->group)->rows >= tra_memo_facts(w->m, of[RIGHT].x->group)->rows) {
+        tra_refuse(w, group, "the left table is not expected to have fewer rows: the right one is indexed as it is");
+        return;
+    }
     s.left = of[RIGHT].x->node.type.columns;
     if (tra_lookup_new(q.a, &s, &l, NULL) != TRA_OK) return;
     tra_expr *joined = join_exchanged(&q, of, l);
