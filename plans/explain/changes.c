@@ -342,12 +342,14 @@ static void try_inputs(changes *c) {
     const tra_graph *g = c->job->program.graph;
     const tra_plan_options *o = &c->job->options;
     static const double LONG = 1, MUCH = 0.4; /* seconds, and their share, for which one may think of fewer digits */
+    enum { MOST = 16 };                       /* inputs for which the program is planned again */
+    int tried = 0;
     const tra_node *largest = NULL;
     picture x;
     for (int i = 0; i < g->n && c->now.seconds >= LEAST_GAIN; i++) {
         const tra_node *n = g->v[i];
         tra_dims all, block;
-        if (!has_free_blocks(n)) continue;
+        if (!has_free_blocks(n) || ++tried > MOST) continue;
         tra_type_shape(&n->type, &all);
         tra_block_choose(&all, &block);
         bool sparse = tra_is_held(&n->type), other = !tra_dims_eq(&block, &n->type.cat->bound);
