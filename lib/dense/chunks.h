@@ -1,4 +1,4 @@
-/* chunks.h - the functions of tra_kind_chunks (filed.h): each array is a chunk of a dataset. */
+/* chunks.h - the functions of tra_kind_chunks (relation_file.h): each array is a chunk of a dataset. */
 #ifndef TRA_CHUNKS_H
 #define TRA_CHUNKS_H
 

@@ -1,6 +1,6 @@
 /* made.c - relations that are in no file: their elements are made whenever they are read. */
 #include "gen_values.h"
-#include "../h5/filed.h"
+#include "../h5/relation_file.h"
 
 #include <stdio.h>
 #include <string.h>

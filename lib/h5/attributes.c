@@ -1,6 +1,6 @@
 /* attributes.c - attributes and lists that describe a relation in its file, whatever its kind. */
 #include "scales.h"
-#include "filed.h"
+#include "relation_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* decode.c - elements of another program's dataset as its attributes say that they are meant (CF conventions). */
 #include "decode.h"
 
-#include "filed.h"
+#include "relation_file.h"
 
 #include <math.h>
 #include <string.h>

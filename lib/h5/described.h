@@ -4,7 +4,7 @@
 #define TRA_DESCRIBED_H
 
 #include "../model/block.h"
-#include "filed.h"
+#include "relation_file.h"
 
 /* What a dataset, or the group of a relation, says of itself. */
 typedef struct tra_described {

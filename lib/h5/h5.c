@@ -1,5 +1,5 @@
 /* h5.c - the HDF5 library behind one lock: its start, its errors, small attributes. */
-#include "filed.h"
+#include "relation_file.h"
 #include "zfilter.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* links.c - following links to the object itself, perhaps in another file, and checking the parts of virtual
  * datasets. */
-#include "filed.h"
+#include "relation_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* open.c - opening HDF5 files for reading, and what files are that are none. */
-#include "filed.h"
+#include "relation_file.h"
 
 #include <stdio.h>
 #include <string.h>

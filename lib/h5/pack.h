@@ -2,7 +2,7 @@
 #ifndef TRA_PACK_H
 #define TRA_PACK_H
 
-#include "filed.h"
+#include "relation_file.h"
 
 /* Sets the filters of such a dataset; false: HDF5 refuses. Under the HDF5 lock, as the next. */
 bool tra_pack_filters(hid_t dcpl, const tra_codec *codec);

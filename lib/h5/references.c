@@ -1,7 +1,7 @@
 /* references.c - making the references in a copied file anew. */
 #include "references.h"
 
-#include "filed.h"
+#include "relation_file.h"
 
 #include <stdlib.h>
 #include <string.h>

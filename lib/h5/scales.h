@@ -14,7 +14,7 @@
 #ifndef TRA_SCALES_H
 #define TRA_SCALES_H
 
-#include "filed.h"
+#include "relation_file.h"
 
 enum { TRA_SCALE_NAME = 200, TRA_SCALE_LABELS = 1 << 24 }; /* at most: bytes of a dimension's name; labels */
 /* How the attribute NAME of a scale begins that only gives a dimension its name, by the convention of netCDF. */

@@ -1,5 +1,5 @@
 /* sealed_table.c - tables under .tra/NAME (store.h), each with a seal of its elements. */
-#include "filed.h"
+#include "relation_file.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* stand_in.c - HDF5 files that stand in for files of other formats. */
 #include "stand_in.h"
 
-#include "filed.h"
+#include "relation_file.h"
 
 const tra_file_hooks *tra_file_hooks_set;
 

@@ -1,5 +1,5 @@
 /* texts.c - strings in attributes and datasets, of variable length or all of one size. */
-#include "filed.h"
+#include "relation_file.h"
 #include "texts.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #define TRA_TEXTS_H
 
 #include "../model/columns.h"
-#include "filed.h"
+#include "relation_file.h"
 
 /* The strings of an attribute, in the arena; false: it has none, or is damaged. */
 bool tra_h5_get_texts(hid_t obj, const char *name, tra_arena *a, const char ***out, int *n);

@@ -2,7 +2,7 @@
  * attributes. And whether the target can be completed so. */
 #include "../h5/references.h"
 #include "../h5/scales.h"
-#include "door.h"
+#include "store_int.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* file.c - opening a relation: which object of which file it is, and of which kind. */
-#include "door.h"
+#include "store_int.h"
 #include "../tablefile/table_file.h"
 #include "store.h"
 

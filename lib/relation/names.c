@@ -1,7 +1,7 @@
 /* names.c - which relations a file holds. */
 #include "../h5/scales.h"
 #include "store.h"
-#include "door.h"
+#include "store_int.h"
 
 #include <string.h>
 

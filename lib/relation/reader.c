@@ -1,5 +1,5 @@
 /* reader.c - what is told of an open relation, and reading its arrays, whatever its kind. */
-#include "../h5/filed.h"
+#include "../h5/relation_file.h"
 #include "store.h"
 
 #include <string.h>

@@ -1,10 +1,11 @@
 /* writer.c - writing a relation: creating it, several processes, the commit. What differs between
  * kinds is in their rows (tra_file_kind). */
 #include "../h5/scales.h"
-#include "door.h"
+#include "store_int.h"
 #include "../h5/zfilter.h"
 #include "store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -235,6 +236,7 @@ bool tra_writer_reused(const tra_writer *w) { return w->reused; }
 
 /* The kinds that several processes write, each with its number in a blob. */
 static const tra_file_kind *const kinds[] = {&tra_kind_chunks, &tra_kind_levels, &tra_kind_table};
+enum { NKINDS = sizeof kinds / sizeof *kinds };
 
 /* The blob: this head, three texts with their NULs, then what the kind adds. */
 typedef struct blob_head {
@@ -250,7 +252,8 @@ void tra_writer_describe(const tra_writer *w, tra_str *blob) {
                    .temp = (int64_t)strlen(w->temp) + 1,
                    .name = (int64_t)strlen(w->name) + 1};
     size_t begin = blob->n;
-    while (kinds[h.kind] != w->kind) h.kind++;
+    while (h.kind < NKINDS && kinds[h.kind] != w->kind) h.kind++;
+    assert(h.kind < NKINDS); /* components are written by one process alone */
     tra_str_addn(blob, (const char *)&h, sizeof h);
     tra_str_addn(blob, w->path, (size_t)h.path);
     tra_str_addn(blob, w->temp, (size_t)h.temp);
@@ -267,7 +270,7 @@ tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, t
     *out = NULL;
     if (n >= sizeof h) memcpy(&h, p, sizeof h);
     size_t texts = (size_t)(h.path + h.temp + h.name);
-    if (n < sizeof h + texts || h.bytes != (int64_t)n || h.tuples != type->cat->n) {
+    if (n < sizeof h + texts || h.bytes != (int64_t)n || h.tuples != type->cat->n || h.kind >= NKINDS) {
         writer_free(w);
         return tra_fail(e, TRA_INTERNAL, "the description of an output does not fit its type");
     }

@@ -218,7 +218,7 @@ void *tra_engine_run_worker(void *arg) {
         tra_unit *u = NULL;
         tra_shared_work *x = NULL;
         while (!(!g->queue.held && (u = take_work(g, w, &task))) && !(x = find_shared(g, w)) && !g->stop) {
-            tra_engine_wake(g); /* it may have been woken while another worker, who can take it, has not */
+            tra_engine_wake(g); /* this worker was woken, but cannot take the work: another may */
             g->direct.late |= g->direct.reading > 0;
             if (!g->queue.held || w->id > 0) (void)tra_track_do(w->track, TRA_DO_AWAIT_WORK);
             w->idle = true;
@@ -230,7 +230,7 @@ void *tra_engine_run_worker(void *arg) {
         if (u) {
             run_found(g, w, u, task);
         } else if (x) {
-            tra_engine_wake(g); /* as above */
+            tra_engine_wake(g); /* this worker helps instead: another may take the work */
             help(g, x, w);
         } else {
             break;

@@ -6,7 +6,7 @@
 #include "../base/radix.h"
 #include "../h5/pack.h"
 #include "../model/rows.h"
-#include "../h5/filed.h"
+#include "../h5/relation_file.h"
 #include "stored.h"
 #define XXH_STATIC_LINKING_ONLY /* for the size of a state */
 #include <xxhash.h>
@@ -174,7 +174,7 @@ struct tra_stored {
 
 /* Does the group hold a tensor, of tra or of another program? */
 bool tra_stored_is(hid_t group);
-/* The functions of tra_kind_levels (filed.h). */
+/* The functions of tra_kind_levels (relation_file.h). */
 void tra_stored_begin(tra_rel *r);
 TRA_MUSTUSE tra_status tra_stored_open(tra_rel *r, const tra_dims *block, tra_err *e);
 TRA_MUSTUSE tra_status tra_stored_check(tra_rel *r, tra_err *e);

@@ -68,7 +68,7 @@ struct tra_table {
         int64_t *v, n;
     } statistics, frequencies, histograms, sketches;
 };
-/* The functions of tra_kind_table (filed.h). */
+/* The functions of tra_kind_table (relation_file.h). */
 tra_status tra_table_prepare(tra_writer *w, const tra_write_options *o, tra_err *e);
 void tra_table_free_placing(tra_writer *w);
 tra_status tra_table_create_group(tra_writer *w, tra_err *e);

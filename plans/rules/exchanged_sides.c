@@ -156,7 +156,7 @@ static void exchange_below(tra_rewriting *w, tra_expr *group, tra_expr *pass, tr
     }
     if (!take_table(&q, RIGHT, &of[RIGHT], at)) return;
     if (tra_memo_facts(w->m, of[LEFT].x->group)->rows >= tra_memo_facts(w->m, of[RIGHT].x->group)->rows) {
-        tra_refuse(w, group, "the left table is not expected to have fewer rows: the right one is indexed as it is");
+        tra_refuse(w, group, "the left table, which would be indexed, is not expected to have fewer rows");
         return;
     }
     s.left = of[RIGHT].x->node.type.columns;

@@ -52,7 +52,7 @@ const char *tra_composed_aggregate(int i) {
 typedef struct item {
     const char *name, *argument[2];
     composed how;
-    const char *separator; /* of strings that are put together (table_group_strings.c); NULL: of no such aggregate */
+    const char *separator; /* of strings that are put together (table_strings.c); NULL: of no such aggregate */
     const char *order;     /* in which order, as keys of order; "": that of rows */
     bool distinct;
 } item;

@@ -1,7 +1,7 @@
 /* A dataset with any shape, chunks, attributes and tables, as another program or a damaged file may have them: opened,
  * read to its end and digested. The HDF5 file itself is sound: crashes of the HDF5 library in damaged files are caught
  * elsewhere (lib/h5/h5.c). */
-#include "../../lib/h5/filed.h"
+#include "../../lib/h5/relation_file.h"
 #include "../../lib/h5/zfilter.h"
 #include "relation.h"
 #include "../../lib/relation/store.h"

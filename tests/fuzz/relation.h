@@ -2,7 +2,7 @@
 #ifndef TRA_FUZZ_RELATION_H
 #define TRA_FUZZ_RELATION_H
 
-#include "../../lib/h5/filed.h"
+#include "../../lib/h5/relation_file.h"
 #include "bytes.h"
 #include "../../lib/relation/store.h"
 

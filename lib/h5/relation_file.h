@@ -1,6 +1,7 @@
-/* filed.h - what the files of the store share. See store.h for the contract of the room. */
-#ifndef TRA_FILED_H
-#define TRA_FILED_H
+/* relation_file.h - a relation in a file, open or being written, as all rooms see it that know its kind. store.h
+ * (lib/relation) has what callers are promised. */
+#ifndef TRA_RELATION_FILE_H
+#define TRA_RELATION_FILE_H
 
 #include "codec.h"
 #include "decode.h"
@@ -100,8 +101,8 @@ TRA_MUSTUSE tra_status tra_made_open(tra_rel *r, const char *spec, tra_err *e);
 
 typedef struct tra_packer tra_packer; /* pack.h */
 
-/* What differs between the kinds in which relations lie in files. Whoever opens a relation, or creates a writer,
- * chooses the row of its kind; nobody else asks which one it is. A function that is NULL has nothing to do. */
+/* What differs between the kinds of relations in files. Opening a relation, or creating a writer, chooses its row. All
+ * others call the functions of the row, and do not ask for the kind. NULL: there is nothing to do. */
 typedef struct tra_file_kind {
     /* Is a group such a relation? NULL: it is a dataset. Under the HDF5 lock, as begin, open and close. */
     bool (*is)(hid_t group);
@@ -124,8 +125,8 @@ typedef struct tra_file_kind {
     tra_status (*attach)(tra_writer *w, const char *blob, size_t n, tra_err *e);
     tra_status (*put)(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e);
     size_t (*put_scratch)(const tra_writer *w);
-    int (*facts)(const tra_writer *w); /* words of each tuple in w->sums, of which the first is not 0 once it is put */
-    /* Codec zstd: the file of what is not compressed yet, *packed: nothing of it is left to do; and compressing it. */
+    int (*facts)(const tra_writer *w); /* words of each tuple in w->sums; the first is not 0 once the tuple is put */
+    /* Codec zstd: raw is the file of what is not compressed yet; *packed: all is compressed. pack compresses it. */
     tra_temp *(*raw)(tra_writer *w, bool **packed);
     int (*raw_fd)(const tra_writer *w);
     tra_status (*pack)(tra_writer *w, tra_packer *x, tra_err *e);
@@ -133,8 +134,8 @@ typedef struct tra_file_kind {
     bool (*describe)(tra_writer *w, const char *digest); /* writes attributes and tables. Under the HDF5 lock. */
 } tra_file_kind;
 
-/* Each array is a chunk of a dataset (reader.c, writer_arrays.c); levels, or a mapping that packs (stored_file.c);
- * one block of components, which is read as levels are (mapped.c); a table (table_write.c). */
+/* Each array is a chunk of a dataset (lib/dense). Arrays are stored by levels, or packed by a mapping; or there is one
+ * block of components, which is read as levels are (both lib/storage). The rows of a table (lib/tablefile). */
 extern const tra_file_kind tra_kind_chunks, tra_kind_levels, tra_kind_components, tra_kind_table;
 
 /* ---- reader (file.c opens, reader.c reads) ---------------------------------------------------------------------- */

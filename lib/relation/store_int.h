@@ -1,9 +1,9 @@
-/* door.h - what the files of this room share: the kinds of relations in a file, and what a new file keeps of the old
- * one. All under the HDF5 lock. */
-#ifndef TRA_DOOR_H
-#define TRA_DOOR_H
+/* store_int.h - what the files of this room share: the kinds of relations in a file, and what a new file keeps of the
+ * old one. All under the HDF5 lock. */
+#ifndef TRA_STORE_INT_H
+#define TRA_STORE_INT_H
 
-#include "../h5/filed.h"
+#include "../h5/relation_file.h"
 
 /* The kind of an object of a file; NULL: it is no relation. */
 const tra_file_kind *tra_kind_of(hid_t object);
