@@ -6,8 +6,7 @@
 #include <stdint.h>
 
 /* kernel_error: a tra_calc_wrong, and the message. kernel_array: a component, or the keys of one. kernel_operand: as
- * tra_codegen_operand. kernel_args: a call; row to n as in tra_codegen_rows. listed: rows may come in any order. exact:
- * entries are only counted. The kernel gets memory by grow and may take `most` bytes, of which `taken` are in use; key:
+ * tra_codegen_operand. kernel_args: a call; row to n as in tra_codegen_rows. exact: entries are only counted. The kernel gets memory by grow and may take `most` bytes, of which `taken` are in use; key:
  * the key of an error. */
 #define GEN_ABI                                                                                                        \
     struct kernel_error {                                                                                              \
@@ -36,7 +35,7 @@
         uint32_t *column;                                                                                              \
         void *value;                                                                                                   \
         int64_t room_rows, room, nrows, n;                                                                             \
-        _Bool listed, exact;                                                                                           \
+        _Bool exact;                                                                                                   \
         const volatile _Bool *stop;                                                                                    \
         void *(*grow)(struct kernel_args *, void *, int64_t, int64_t);                                                 \
         void *memory;                                                                                                  \
@@ -46,13 +45,13 @@
 
 /* What a kernel returns: 0, the number of an error (from 1, in tra_kernel_wrong), or one of these: */
 enum {
-    GEN_TOO_LARGE = -1,          /* a number is too large for a kernel that was not made `wide` */
-    GEN_MISFIT = -2,             /* an array does not have the size that its storage says */
-    GEN_NO_MEMORY = -3,          /* grow returned NULL */
-    GEN_NO_ORDER = -4,           /* rows do not ascend, and listed is false */
-    GEN_STOPPED = -6,            /* `give` asked to stop: it has set the error */
-    GEN_NO_ROOM = -5,            /* there are more entries than room */
-    GEN_LISTED_COLUMNS = 1 << 23 /* rows with more columns have no accumulator: entries are listed and sorted */
+    GEN_TOO_LARGE = -1, /* a number is too large for a kernel that was not made `wide`, or rows have more than 2^23
+                           columns */
+    GEN_MISFIT = -2,    /* an array does not have the size that its storage says */
+    GEN_NO_MEMORY = -3, /* grow returned NULL */
+    GEN_NO_ORDER = -4,  /* rows do not ascend */
+    GEN_NO_ROOM = -5,   /* there are more entries than room */
+    GEN_STOPPED = -6,   /* `give` asked to stop: it has set the error */
 };
 
 #endif

@@ -50,9 +50,8 @@ bool gen_compile(tra_codegen *g, const gen_key *key, const char *source, const c
 /* Appends the checksum that gen_load verifies. */
 bool gen_seal(const char *path);
 
-/* tra_codegen_run and tra_codegen_count by the interpreter (interpret.c). */
-tra_status gen_interpret(const tra_codegen_spec *s, const tra_codegen_call *c, tra_err *e);
-tra_status gen_interpret_count(const tra_codegen_spec *s, const tra_codegen_call *c, int64_t *rows, int64_t *entries,
-                               tra_err *e);
+/* tra_codegen_run, or with `counts` tra_codegen_count, by the interpreter (interpret.c). */
+tra_status gen_interpret(const tra_codegen_spec *s, const tra_codegen_call *c, bool counts, int64_t *rows,
+                         int64_t *entries, tra_err *e);
 
 #endif

@@ -347,14 +347,11 @@ static void emit_range(gen *g, const tra_calc *x, gen_chain *to) {
     g->parts |= GEN_ENTRIES;
     gen_line(g, "const int %s = rows_range_(&rows, %s, %s, %s, &bad);", how, place_of(g, to, to->depth - 1), range.lo,
              range.hi);
-    gen_open(g, "if (%s == 1)", how);
+    gen_open(g, "if (%s)", how);
     gen_line(g, "double *restrict const %s = rows.sum;", sums);
     g->sums = sums;
     gen_sum(g, x, emit_body, to);
     g->sums = NULL;
-    gen_close(g);
-    gen_open(g, "if (%s == 0)", how);
-    gen_sum(g, x, emit_body, to);
     gen_close(g);
 }
 

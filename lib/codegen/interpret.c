@@ -90,20 +90,11 @@ static tra_status fill(filling *f, tra_err *e) {
     return s;
 }
 
-tra_status gen_interpret(const tra_codegen_spec *s, const tra_codegen_call *c, tra_err *e) {
-    filling f = {.s = s, .c = c, .rank = s->plan->type.depth};
+tra_status gen_interpret(const tra_codegen_spec *s, const tra_codegen_call *c, bool counts, int64_t *rows,
+                         int64_t *entries, tra_err *e) {
+    filling f = {.s = s, .c = c, .rank = s->plan->type.depth, .counting = counts};
     TRA_TRY(fill(&f, e));
-    if (s->result != TRA_CODEGEN_ROWS) return TRA_OK;
-    c->rows->nrows = f.rows;
-    c->rows->n = f.entries;
-    c->rows->begin[f.rows] = f.entries;
-    return TRA_OK;
-}
-
-tra_status gen_interpret_count(const tra_codegen_spec *s, const tra_codegen_call *c, int64_t *rows, int64_t *entries,
-                               tra_err *e) {
-    filling f = {.s = s, .c = c, .rank = s->plan->type.depth, .counting = true};
-    TRA_TRY(fill(&f, e));
+    if (s->result == TRA_CODEGEN_ROWS && !counts) c->rows->begin[f.rows] = f.entries;
     *rows = f.rows;
     *entries = f.entries;
     return TRA_OK;

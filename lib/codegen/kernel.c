@@ -249,59 +249,31 @@ static int give(void *ctx, const int64_t *key, int64_t whole, double real) {
 
 _Static_assert(sizeof(struct kernel_operand) == sizeof(tra_codegen_operand), "one struct in two places");
 
-/* Are rows too long for an accumulator, so that entries are listed? */
-static bool is_long(const tra_codegen_spec *s, const tra_codegen_call *c, int64_t *columns) {
-    tra_calc_number n;
-    tra_err e = {0};
-    if (tra_calc_scalar(s->extent[s->plan->type.depth - 1], s->n, c->scope, 1 << 20, &n, &e) != TRA_OK) n.i = INT64_MAX;
-    *columns = n.i;
-    return n.i > GEN_LISTED_COLUMNS;
-}
-
-/* Runs the kernel again after rows came in another order than ascending. */
-static int run_listed(const tra_codegen_kernel *k, struct kernel_args *a) {
-    a->listed = true;
-    a->taken = 0;
-    return k->run(a);
+/* Runs the kernel; or, with `counts`, counts the rows and entries that it would make. */
+static tra_status run(const tra_codegen_kernel *k, const tra_codegen_call *c, bool counts, int64_t *rows, int64_t *n,
+                      tra_err *e) {
+    TRA_TRY(check_call(k->spec, c, e));
+    if (!k->object) return gen_interpret(k->spec, c, counts, rows, n, e);
+    arguments x;
+    giving to = {c->sink, c->ctx, k->spec->plan->type.real, e};
+    bring_arguments(k->spec, c, &x);
+    x.a.exact = counts;
+    x.a.operand = (const struct kernel_operand *)(const void *)c->operand;
+    x.a.give = give;
+    x.a.ctx = &to;
+    tra_status s = went_wrong(k, &x.a, k->run(&x.a), e);
+    *rows = tra_min64(x.a.nrows, x.a.n);
+    *n = x.a.n;
+    free_arguments(&x);
+    return s;
 }
 
 tra_status tra_codegen_count(const tra_codegen_kernel *k, const tra_codegen_call *c, int64_t *rows, int64_t *entries,
                              tra_err *e) {
-    TRA_TRY(check_call(k->spec, c, e));
-    if (!k->object) return gen_interpret_count(k->spec, c, rows, entries, e);
-    arguments x;
-    int64_t columns;
-    bring_arguments(k->spec, c, &x);
-    x.a.listed = is_long(k->spec, c, &columns);
-    x.a.exact = true;
-    int code = k->run(&x.a);
-    if (code == GEN_NO_ORDER) code = run_listed(k, &x.a);
-    *rows = tra_min64(x.a.nrows, x.a.n);
-    *entries = x.a.n;
-    tra_status s = went_wrong(k, &x.a, code, e);
-    free_arguments(&x);
-    return s;
+    return run(k, c, true, rows, entries, e);
 }
 
 tra_status tra_codegen_run(const tra_codegen_kernel *k, const tra_codegen_call *c, tra_err *e) {
-    int64_t columns;
-    TRA_TRY(check_call(k->spec, c, e));
-    if (!k->object) return gen_interpret(k->spec, c, e);
-    arguments x;
-    bring_arguments(k->spec, c, &x);
-    bool rows = k->spec->result == TRA_CODEGEN_ROWS;
-    giving to = {c->sink, c->ctx, k->spec->plan->type.real, e};
-    x.a.operand = (const struct kernel_operand *)(const void *)c->operand;
-    x.a.give = give;
-    x.a.ctx = &to;
-    if (rows) x.a.listed = is_long(k->spec, c, &columns);
-    int code = k->run(&x.a);
-    if (rows && code == GEN_NO_ORDER) code = run_listed(k, &x.a);
-    if (rows) {
-        c->rows->nrows = x.a.nrows;
-        c->rows->n = x.a.n;
-    }
-    tra_status s = went_wrong(k, &x.a, code, e);
-    free_arguments(&x);
-    return s;
+    tra_codegen_rows none, *r = c->rows ? c->rows : &none;
+    return run(k, c, false, &r->nrows, &r->n, e);
 }

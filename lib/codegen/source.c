@@ -207,7 +207,7 @@ static void function(gen *g, tra_str *out) {
                    tra_str_get(&body));
     tra_str_add(out, "    goto end;\nend:\n");
     if (s->result == TRA_CODEGEN_ROWS)
-        tra_str_printf(out, "    rows_end_(&rows, &bad, %d);\n", gen_site(g, s->plan, TRA_CALC_WRONG_SUM_TOO_LARGE));
+        tra_str_add(out, "    rows_end_(&rows, &bad);\n");
     tra_str_printf(out, "%s    return bad;\n}\n", tra_str_get(&g->end));
     tra_str_free(&head);
     tra_str_free(&body);
