@@ -82,7 +82,7 @@ bool tra_step_sparse(const tra_kernel *k, tra_kernel_use use, bool a, bool b) {
     case TRA_K_LAPACK:
     case TRA_K_INDEX: return false;
     case TRA_K_ROWS: return k->rows->sparse;
-    case TRA_K_PACK: return !k->program->fused || (tra_fused_packs_rows(k->program) && (arg[0] || arg[1]));
+    case TRA_K_PACK: return !k->program->fused || (tra_program_packs_rows(k->program) && (arg[0] || arg[1]));
     case TRA_K_PROGRAM: return k->program->sparse;
     case TRA_K_THEN: break;
     }

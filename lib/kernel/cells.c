@@ -51,13 +51,9 @@ int tra_choose(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const 
 int64_t tra_cell_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
                          const tra_type *b, const tra_dims *ext_b, const tra_layout *out) {
     const tra_layout *l;
-    tra_dims ext;
     switch (room_of(k, a->layout, b ? b->layout : NULL, out, &l)) {
     case TABLE: return k->rows->ops->scratch(k->rows->data, ext_a, ext_b);
-    case PROGRAM:
-        if (k->program->fused) return tra_fused_scratch(k, a, ext_a, b, ext_b, kept(out));
-        tra_program_shape(k, ext_a, ext_b, &ext, NULL);
-        return tra_program_scratch(k, &ext, kept(out));
+    case PROGRAM: return tra_program_scratch(k, a, ext_a, b, ext_b, kept(out));
     case LAYOUT:
         if (l->kernels->scratch) return l->kernels->scratch(k, use, a, ext_a, b, ext_b, kept(out));
         break;

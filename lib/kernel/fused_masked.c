@@ -51,7 +51,7 @@ int64_t tra_fused_masked_scratch(const tra_kernel *k, const tra_fused_plan *plan
     const int role[3] = {x->mask, x->outer, x->inner};
     int64_t bytes = k->packed > 1 ? tra_fused_unpack_scratch(p, plan, a) : 0, of_mask = 0;
     tra_dims ext;
-    tra_fused_shape(k, ext_a, ext_b, &ext, NULL);
+    tra_program_shape(k, ext_a, ext_b, &ext, NULL);
     for (int i = 0; i < 3; i++) {
         const tra_dims *block = &operand(k, role[i])->block;
         int64_t entries = tra_type_entries(role[i] == k->packed ? b : a).bound;
@@ -78,7 +78,7 @@ static tra_rows_view matrix(const tra_kernel *k, int o, const tra_cell *a, const
     if (k->packed > 1 && o < k->packed) {
         int64_t length[TRA_MAXDIM];
         for (int d = 0; d < 2; d++)
-            length[d] = tra_fused_length(k, p->operand[o].label[d], &a->array.ext, &b->array.ext);
+            length[d] = tra_program_length(k, p->operand[o].label[d], &a->array.ext, &b->array.ext);
         tra_fused_unpacked u = tra_fused_unpack(p, o, a, length, false, scratch);
         int64_t *row = (int64_t *)(void *)*scratch;
         *scratch += (size_t)u.rows.nrows * sizeof *row;
@@ -181,9 +181,9 @@ void tra_fused_masked_run(const tra_kernel *k, const tra_cell *a, const tra_cell
     if (count && uncounted && !out->tight) return;
     j.m.outer = matrix(k, x->outer, a, b, &at);
     j.m.inner = matrix(k, x->inner, a, b, &at);
-    j.m.inner_rows = tra_fused_length(k, p->operand[x->inner].label[0], &a->array.ext, &b->array.ext);
+    j.m.inner_rows = tra_program_length(k, p->operand[x->inner].label[0], &a->array.ext, &b->array.ext);
     at = aligned(at);
-    j.m.shared = tra_fused_length(k, p->operand[x->outer].label[1], &a->array.ext, &b->array.ext);
+    j.m.shared = tra_program_length(k, p->operand[x->outer].label[1], &a->array.ext, &b->array.ext);
     tra_masked_begin(&j.m, at);
     at = aligned(at + tra_masked_room(j.m.inner_rows, j.m.inner.n));
     char *dense = at;

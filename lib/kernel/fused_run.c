@@ -26,7 +26,7 @@ typedef struct call {
 } call;
 
 static int64_t length_in(const call *c, int o, int d) {
-    return tra_fused_length(c->k, c->k->program->operand[o].label[d], &c->a->array.ext, &c->b->array.ext);
+    return tra_program_length(c->k, c->k->program->operand[o].label[d], &c->a->array.ext, &c->b->array.ext);
 }
 
 /* Coordinates of the rows of an operand, from their numbers. ext: what these follow from. */
@@ -90,7 +90,7 @@ static void bring(call *c, const tra_fused_plan *x, int i) {
     switch (s->part) {
     case TRA_FUSED_EXTENT:
         c->scope[i] =
-            (tra_calc_free){.number = tra_calc_int(tra_fused_length(c->k, s->of, &c->a->array.ext, &c->b->array.ext))};
+            (tra_calc_free){.number = tra_calc_int(tra_program_length(c->k, s->of, &c->a->array.ext, &c->b->array.ext))};
         return;
     case TRA_FUSED_ROWS: c->scope[i] = (tra_calc_free){.number = tra_calc_int(h->rows.nrows)}; return;
     case TRA_FUSED_ENTRIES: c->scope[i] = (tra_calc_free){.number = tra_calc_int(h->rows.n)}; return;
@@ -104,7 +104,7 @@ static void bring(call *c, const tra_fused_plan *x, int i) {
 /* Bytes that a compiled kernel takes to make a result row by row, besides operands, result and dictionaries. */
 static int64_t accumulators(const tra_kernel *k, const tra_dims *ext_a, const tra_dims *ext_b) {
     tra_dims ext;
-    tra_fused_shape(k, ext_a, ext_b, &ext, NULL);
+    tra_program_shape(k, ext_a, ext_b, &ext, NULL);
     int64_t columns = ext.n ? ext.v[ext.n - 1] : 1;
     return 8 * columns + columns / 8 + columns / 512 + 1024;
 }
@@ -112,7 +112,7 @@ static int64_t accumulators(const tra_kernel *k, const tra_dims *ext_a, const tr
 /* Bytes of the sums of their own that pieces of a dense result have. */
 static int64_t sums_of(const tra_kernel *k, const tra_dims *ext_a, const tra_dims *ext_b, int64_t entries) {
     tra_dims ext;
-    tra_fused_shape(k, ext_a, ext_b, &ext, NULL);
+    tra_program_shape(k, ext_a, ext_b, &ext, NULL);
     int64_t n = 1;
     for (int d = 0; d < ext.n; d++) n = tra_mul_most(n, ext.v[d]);
     int64_t each = tra_mul_most(n, (int64_t)tra_dtype_size(k->program->dtype));
@@ -129,7 +129,6 @@ int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims
     const tra_type *types[2] = {a, b};
     const tra_dims *ext[2] = {ext_a, ext_b};
     tra_fused_loop loop;
-    if (k->cls == TRA_K_PACK) return 0;
     if (!tra_program_runs(k, a->layout, b->layout, out)) return TRA_SIZE_MOST;
     const tra_fused_plan *x = &k->program->fused->plan[tra_program_held(a->layout, b->layout)];
     if (x->masked) return tra_fused_masked_scratch(k, x, a, ext_a, b, ext_b, out);

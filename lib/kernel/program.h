@@ -137,8 +137,8 @@ double tra_fused_most(const tra_kernel *k);
 bool tra_program_runs(const tra_kernel *k, const tra_layout *a, const tra_layout *b, const tra_layout *out);
 /* Is operand o rows where the arrays that meet are held so (TRA_FUSED_ bits)? */
 bool tra_fused_has_rows(const tra_calc_program *p, int o, int held);
-/* Are there operands of sparse type among those that are packed? */
-bool tra_fused_packs_rows(const tra_calc_program *p);
+/* Is what packs operands an array of rows? It is but where those of a fused statement are all of dense type. */
+bool tra_program_packs_rows(const tra_calc_program *p);
 void tra_program_forget(tra_kernel_run *run); /* all of them, before g is closed */
 /* The program as it is run, and its C. */
 TRA_MUSTUSE tra_status tra_program_source(const tra_kernel *k, const tra_type *a, const tra_type *b,

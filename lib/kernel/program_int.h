@@ -8,7 +8,10 @@
 #include "kernel_int.h"
 #include "program.h"
 
-/* Of PACK and PROGRAM kernels. */
+/* Of PACK and PROGRAM kernels: pack.c has the extents of the first but for the keys, and makes them (as
+ * tra_cell_join and, with count, tra_cell_join_bytes). */
+void tra_pack_extents(const tra_kernel *k, tra_dims *out);
+int64_t tra_pack_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count);
 void tra_program_shape(const tra_kernel *k, const tra_dims *a, const tra_dims *b, tra_dims *out, tra_dimsrc *src);
 tra_filled tra_program_filled(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in);
 double tra_program_flops(const tra_kernel *k, const tra_dims *a, const tra_dims *b);
@@ -21,23 +24,28 @@ int64_t tra_program_length(const tra_kernel *k, int label, const tra_dims *a, co
 
 /* How a program runs on operands of these layouts. */
 tra_impl tra_program_way(const tra_kernel *k, const tra_layout *a, const tra_layout *b);
-/* As tra_cell_join and tra_cell_join_bytes (count). */
-int64_t tra_pack_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count);
+/* As tra_cell_scratch, tra_cell_join and tra_cell_join_bytes (count). */
+int64_t tra_program_scratch(const tra_kernel *k, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
+                            const tra_dims *ext_b, const tra_layout *out);
 int64_t tra_program_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
                          void *scratch);
-/* ext: extents of the result; out: its layout. */
-int64_t tra_program_scratch(const tra_kernel *k, const tra_dims *ext, const tra_layout *out);
 
-/* The same of fused statements (fused.c, fused_run.c), which those above call. */
-void tra_fused_shape(const tra_kernel *k, const tra_dims *a, const tra_dims *b, tra_dims *out, tra_dimsrc *src);
-tra_filled tra_fused_filled(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in);
-double tra_fused_flops(const tra_kernel *k, const tra_dims *a, const tra_dims *b);
-int64_t tra_fused_length(const tra_kernel *k, int label, const tra_dims *a, const tra_dims *b);
-/* What packs operands of a fused statement (fused_pack.c): its extents; what is known of its entries; and making it, as
- * tra_pack_join. */
-void tra_fused_pack_shape(const tra_kernel *k, tra_dims *out);
-tra_filled tra_fused_pack_filled(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in);
-int64_t tra_fused_pack(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count);
+/* An operand of a program that is no fused statement: as compiled kernels have it, and what the functions of a
+ * tra_calc_operand need besides, whose ctx this is. */
+typedef struct tra_operand_view {
+    tra_codegen_operand at;
+    bool packed, rows;
+    tra_dtype dtype;
+    int rank;
+} tra_operand_view;
+/* Where operand o is, of arrays a and b; origins are set when all that tell of them are there. */
+void tra_operand_view_of(const tra_kernel *k, int o, const tra_cell *a, const tra_cell *b, tra_operand_view *v);
+/* Where the blocks of the labels begin. */
+tra_status tra_operand_origins(const tra_kernel *k, const tra_cell *a, const tra_cell *b, int64_t *origin, tra_err *e);
+tra_status tra_operand_get(void *ctx, const int64_t *at, tra_calc_number *out, tra_err *e);
+bool tra_operand_next(void *ctx, int n, const int64_t *prefix, int64_t *key);
+static inline bool tra_calc_number_is_zero(tra_calc_number n) { return n.real ? n.r == 0 : n.i == 0; }
+
 /* One operand of a packed array: n elements of 64 bits, or rows, whose parts are those of lib/model/rows.h. `first`
  * is to be subtracted from row numbers; coordinates follow from these by the extents of a whole block. */
 typedef struct tra_fused_unpacked {

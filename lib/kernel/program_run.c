@@ -3,7 +3,7 @@
  * A dense result is added up where it is. The contributions to a sparse one come in any order and any number: they wait
  * in a table of fixed size, which is sorted and added up when it is full. What does not fit then, the later half of the
  * keys, is left to another pass over the program. So a result takes no more memory than the table and itself. */
-#include "program_operand.h"
+#include "program_int.h"
 
 #include <math.h>
 #include <string.h>
@@ -244,14 +244,39 @@ static int64_t table_of(const tra_dims *ext, int64_t bound) {
     return tra_max64(64, tra_min64(tra_min64(2 * tra_min64(all, TABLE), bound), TABLE));
 }
 
-int64_t tra_program_scratch(const tra_kernel *k, const tra_dims *ext, const tra_layout *out) {
+int64_t tra_program_scratch(const tra_kernel *k, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
+                            const tra_dims *ext_b, const tra_layout *out) {
+    tra_dims ext;
     if (k->cls == TRA_K_PACK) return 0;
+    if (k->program->fused) return tra_fused_scratch(k, a, ext_a, b, ext_b, out);
+    tra_program_shape(k, ext_a, ext_b, &ext, NULL);
     int64_t most = tra_program_builds(k) ? dictionaries_of(k->program) : 0; /* not here, but set aside */
-    if (out) return most + 2 * table_of(ext, k->program->bound) * (int64_t)sizeof(contribution);
-    return tra_add_most(most, k->program->dtype == TRA_F32 ? tra_dense_bytes(TRA_F64, ext) : 0);
+    if (out) return most + 2 * table_of(&ext, k->program->bound) * (int64_t)sizeof(contribution);
+    return tra_add_most(most, k->program->dtype == TRA_F32 ? tra_dense_bytes(TRA_F64, &ext) : 0);
 }
 
 /* ---- a pair of arrays that meet --------------------------------------------------------------------------------- */
+
+/* A relation that has no elements is no operand: names that no operand has stand for such. */
+static tra_status get_none(void *ctx, const int64_t *at, tra_calc_number *v, tra_err *e) {
+    (void)ctx, (void)at, (void)v;
+    return tra_fail(e, TRA_INTERNAL, "an element of a relation that has none");
+}
+
+static bool next_none(void *ctx, int n, const int64_t *prefix, int64_t *key) {
+    (void)ctx, (void)n, (void)prefix, (void)key;
+    return false;
+}
+
+static tra_calc_operand no_elements(const tra_calc_operand *o, tra_codegen_operand *held) {
+    tra_calc_operand x = *o;
+    x.ctx = NULL;
+    x.get = get_none;
+    x.next = next_none;
+    for (int d = 0; d < o->rank; d++) held->extent[d] = held->length[d] = o->extent[d];
+    held->width = o->rank ? o->extent[o->rank - 1] : 1;
+    return x;
+}
 
 static tra_status run_pair(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
                            char *scratch, tra_err *e) {
@@ -271,22 +296,22 @@ static tra_status run_pair(const tra_kernel *k, const tra_cell *a, const tra_cel
     for (int i = 0; i < p->nscope; i++) {
         scope[i] = p->scope[i];
         if (!scope[i].operand) continue;
-        empty[i] = tra_operand_empty(scope[i].operand, &held[i]);
+        empty[i] = no_elements(scope[i].operand, &held[i]);
         scope[i].operand = &empty[i];
     }
     for (int o = 0; o < p->noperands; o++) {
         const tra_program_operand *d = &p->operand[o];
         if (d->name < 0) continue;
         tra_operand_view_of(k, o, a, b, &v[o]);
-        for (int i = 0; i < v[o].rank; i++) v[o].origin[i] = d->label[i] < 0 ? 0 : origin[d->label[i]];
+        for (int i = 0; i < v[o].rank; i++) v[o].at.origin[i] = d->label[i] < 0 ? 0 : origin[d->label[i]];
         operand[o] = *p->scope[d->name].operand;
         operand[o].ctx = &v[o];
         operand[o].get = tra_operand_get;
         operand[o].next = tra_operand_next;
-        operand[o].origin = v[o].origin;
-        operand[o].length = v[o].length;
+        operand[o].origin = v[o].at.origin;
+        operand[o].length = v[o].at.length;
         scope[d->name].operand = &operand[o];
-        held[d->name] = tra_operand_held_of(&v[o], &operand[o]);
+        held[d->name] = v[o].at;
     }
     for (int d = 0; d < p->shape.n; d++) {
         int label = p->key[p->out[d]].label;
@@ -303,7 +328,7 @@ int64_t tra_program_join(const tra_kernel *k, const tra_cell *a, const tra_cell 
                          void *scratch) {
     tra_err e = {0};
     switch ((int)tra_program_way(k, a->layout, b->layout)) {
-    case TRA_IMPL_PACK: return (k->program->fused ? tra_fused_pack : tra_pack_join)(k, a, b, out, count);
+    case TRA_IMPL_PACK: return tra_pack_join(k, a, b, out, count);
     case TRA_IMPL_FUSED:
     case TRA_IMPL_MASKED: return tra_fused_join(k, a, b, out, count, scratch);
     }

@@ -1,4 +1,5 @@
-/* fused_pack.c - operands of a fused statement in one array, as a join has but two: made, and found again. */
+/* pack.c - operands of a program in one array, as a join has but two: made, and those of a fused statement found again
+ * (program_operand.c finds those of others). */
 #include "program_int.h"
 
 #include <string.h>
@@ -24,10 +25,26 @@ static int64_t width_of(const tra_calc_program *p) {
     return width;
 }
 
-void tra_fused_pack_shape(const tra_kernel *k, tra_dims *out) {
+int64_t tra_program_row(const tra_calc_program *p, int o) {
+    int64_t at = 0;
+    for (int i = 0; i < o; i++) at = tra_add_most(at, tra_rows_box(&p->operand[i].block));
+    return at;
+}
+
+int64_t tra_program_row_in(const tra_dims *ext, const tra_dims *block, int64_t row) {
+    int64_t at = 0, stride = 1;
+    for (int d = ext->n - 2; d >= 0; d--) {
+        at += row % ext->v[d] * stride;
+        row /= ext->v[d];
+        stride *= block->v[d];
+    }
+    return at;
+}
+
+void tra_pack_extents(const tra_kernel *k, tra_dims *out) {
     const tra_calc_program *p = k->program;
     out->n = p->nkeys;
-    if (!tra_fused_packs_rows(p)) {
+    if (!tra_program_packs_rows(p)) {
         out->v[out->n++] = offset_of(p, k->packed + 1);
         return;
     }
@@ -35,25 +52,12 @@ void tra_fused_pack_shape(const tra_kernel *k, tra_dims *out) {
     out->v[out->n++] = width_of(p);
 }
 
-tra_filled tra_fused_pack_filled(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in) {
-    const tra_dims *ext[2] = {a, b};
-    tra_filled r = {.sparse = true, .share = 1, .work = 1};
-    double all = 1, entries = 0;
-    tra_dims out;
-    tra_fused_shape(k, a, b, &out, NULL);
-    for (int d = 0; d < out.n; d++) all *= (double)out.v[d];
-    for (int o = 0; o < 2; o++) {
-        double n = 1;
-        for (int d = 0; d < ext[o]->n; d++) n *= (double)ext[o]->v[d];
-        r.bound = tra_add_most(r.bound, in[o].bound);
-        entries += (in[o].sparse ? in[o].share : 1) * n;
-        if (o == 1) r.work = in[o].sparse ? in[o].share : 1; /* of the elements that tra_fused_flops counts */
-    }
-    if (entries < all) r.share = entries / all;
-    return r;
-}
-
 /* ---- making --------------------------------------------------------------------------------------------------- */
+
+/* Does a packed array of rows have all elements of operand o, not its entries alone? */
+static bool has_all(const tra_calc_program *p, int o) {
+    return p->fused && !tra_fused_has_rows(p, o, TRA_FUSED_FIRST);
+}
 
 static void widen(const tra_array *from, int64_t *to) {
     int64_t n = tra_elements_of(&from->ext);
@@ -118,7 +122,7 @@ static void put_rows(packer *x, const tra_cell *c, const tra_dims *block, int64_
 static void put_packed(packer *x, const tra_calc_program *p, int n, const tra_cell *c) {
     for (int o = 0; o < n; o++) {
         int64_t from = tra_program_row(p, o), end = tra_program_row(p, o + 1), width = last_of(&p->operand[o].block);
-        bool all = !tra_fused_has_rows(p, o, TRA_FUSED_FIRST);
+        bool all = has_all(p, o);
         for (int64_t row = from; row < end && !tra_cancelled(); row++)
             for (int64_t i = 0; i < width; i++) {
                 int64_t bits = ((const int64_t *)c->array.data)[row * x->width + i];
@@ -133,17 +137,16 @@ static void put_both(packer *x, const tra_kernel *k, const tra_cell *a, const tr
     if (again && !a->layout)
         put_packed(x, p, k->packed, a);
     else
-        put_rows(x, a, again ? &a->array.ext : &p->operand[0].block, 0, !tra_fused_has_rows(p, 0, TRA_FUSED_FIRST));
-    bool all = !tra_fused_has_rows(p, k->packed, TRA_FUSED_FIRST);
-    put_rows(x, b, &p->operand[k->packed].block, tra_program_row(p, k->packed), all);
+        put_rows(x, a, again ? &a->array.ext : &p->operand[0].block, 0, has_all(p, 0));
+    put_rows(x, b, &p->operand[k->packed].block, tra_program_row(p, k->packed), has_all(p, k->packed));
 }
 
-int64_t tra_fused_pack(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count) {
+int64_t tra_pack_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count) {
     const tra_calc_program *p = k->program;
     int64_t *to = out->array.data, at;
     packer x = {.width = width_of(p)};
     if (!out->layout) memset(to, 0, tra_array_bytes(&out->array));
-    if (!tra_fused_packs_rows(p)) {
+    if (!tra_program_packs_rows(p)) {
         at = offset_of(p, k->packed);
         if (k->packed == 1)
             widen(&a->array, to);
@@ -204,7 +207,7 @@ tra_fused_unpacked tra_fused_unpack(const tra_calc_program *p, int o, const tra_
     const tra_program_operand *op = &p->operand[o];
     tra_fused_unpacked u = {.n = 1, .first = tra_program_row(p, o)};
     for (int d = 0; d < op->block.n; d++) u.n *= length[d];
-    if (!tra_fused_packs_rows(p)) {
+    if (!tra_program_packs_rows(p)) {
         u.value = (const int64_t *)a->array.data + offset_of(p, o);
         return u;
     }
@@ -236,7 +239,7 @@ tra_fused_unpacked tra_fused_unpack(const tra_calc_program *p, int o, const tra_
 
 int64_t tra_fused_unpack_scratch(const tra_calc_program *p, const tra_fused_plan *x, const tra_type *a) {
     int64_t bytes = 0, entries = tra_type_entries(a).bound;
-    if (!tra_fused_packs_rows(p)) return 0;
+    if (!tra_program_packs_rows(p)) return 0;
     for (int o = 0; o + 1 < p->noperands; o++) {
         const tra_program_operand *op = &p->operand[o];
         int64_t rows = tra_min64(tra_rows_box(&op->block), entries), numbers = elements_of(op);
