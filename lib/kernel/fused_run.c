@@ -86,11 +86,12 @@ static void bring(call *c, const tra_fused_plan *x, int i) {
     const tra_calc_program *p = c->k->program;
     const held_operand *h = s->part == TRA_FUSED_EXTENT ? NULL : &c->operand[s->of];
     tra_component_data *d = &c->data[i];
+    int64_t length;
     c->scope[i] = (tra_calc_free){.component = d, .kind = TRA_COMPONENT_ARRAY};
     switch (s->part) {
     case TRA_FUSED_EXTENT:
-        c->scope[i] =
-            (tra_calc_free){.number = tra_calc_int(tra_program_length(c->k, s->of, &c->a->array.ext, &c->b->array.ext))};
+        length = tra_program_length(c->k, s->of, &c->a->array.ext, &c->b->array.ext);
+        c->scope[i] = (tra_calc_free){.number = tra_calc_int(length)};
         return;
     case TRA_FUSED_ROWS: c->scope[i] = (tra_calc_free){.number = tra_calc_int(h->rows.nrows)}; return;
     case TRA_FUSED_ENTRIES: c->scope[i] = (tra_calc_free){.number = tra_calc_int(h->rows.n)}; return;

@@ -158,7 +158,7 @@ double tra_program_flops(const tra_kernel *k, const tra_dims *a, const tra_dims 
     return p->fused->plan[p->fused->expected].operations * share;
 }
 
-/* ---- fused statements --------------------------------------------------------------------------------------------- */
+/* ---- fused statements ------------------------------------------------------------------------------------------- */
 
 double tra_fused_most(const tra_kernel *k) {
     const tra_calc_program *p = k->program;
