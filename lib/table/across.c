@@ -37,18 +37,28 @@ static void numbers_run(const void *data, const tra_cell *a, const tra_cell *b, 
         memcpy(made.v[c].values, in.v[c].values, (size_t)in.rows * tra_coltype_size(x->in->v[c].type));
         if (made.v[c].state) memcpy(made.v[c].state, in.v[c].state, (size_t)in.rows);
     }
-    for (int64_t i = 0; i < in.rows; i++) number[i] = first + i;
+    for (int64_t i = 0; i < in.rows; i++) {
+        number[i] = first;
+        first = tra_add_most(first, x->weight < 0 ? 1 : tra_row_weight(&in.v[x->weight], i));
+    }
+    if (x->most > 0 && first > x->most)
+        tra_kernel_fail("a join makes more than %" PRId64 " pairs of rows, for which its plan has room; write one of its "
+                        "tables to a file before, so that its keys are known",
+                        x->most);
 }
 
 static void numbers_reads(const void *data, tra_rows_reads *r) {
     const tra_row_numbering *x = data;
     tra_rows_read(r, r->left, x->start->n, NULL);
+    if (x->weight >= 0) r->read[x->weight] = true;
     tra_rows_repeat(r, 0, x->in->n);
 }
 
 static const void *numbers_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
+    const tra_row_numbering *old = data;
     tra_row_numbering *x = tra_new(a, tra_row_numbering);
-    *x = (tra_row_numbering){f->in[0], ((const tra_row_numbering *)data)->start, f->out};
+    *x = (tra_row_numbering){f->in[0], old->start, f->out, old->weight, old->most};
+    if (x->weight >= 0) x->weight = f->place[old->weight];
     return x;
 }
 

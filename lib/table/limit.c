@@ -3,11 +3,13 @@
 
 #include <string.h>
 
+#include "table_int.h"
+
 /* ---- rows of a block ------------------------------------------------------------------------------------------- */
 
 static int64_t count_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    (void)data, (void)ext_a, (void)ext_b;
-    return tra_vectors_bytes(1);
+    (void)ext_a, (void)ext_b;
+    return tra_vectors_bytes(1 + ((const tra_limiting *)data)->in->n);
 }
 
 static int64_t count_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
@@ -16,18 +18,26 @@ static int64_t count_bytes(const void *data, const tra_cell *a, const tra_cell *
 }
 
 static void count_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    tra_batch made = {.v = scratch};
+    const tra_limiting *x = data;
+    tra_batch in, made = {.v = scratch};
     (void)b;
-    tra_columns_begin(out, ((const tra_limiting *)data)->count, 1, &made);
-    ((int64_t *)made.v[0].values)[0] = a->array.ext.v[0];
+    tra_columns_begin(out, x->count, 1, &made);
+    int64_t *n = made.v[0].values;
+    *n = a->array.ext.v[0];
+    if (x->weight < 0 || !tra_open_rows(a, x->in, false, (tra_vector *)scratch + 1, &in)) return;
+    *n = 0;
+    for (int64_t i = 0; i < in.rows; i++) *n = tra_add_most(*n, tra_row_weight(&in.v[x->weight], i));
 }
 
-static void count_reads(const void *data, tra_rows_reads *r) { (void)data, (void)r; }
+static void count_reads(const void *data, tra_rows_reads *r) {
+    if (((const tra_limiting *)data)->weight >= 0) r->read[((const tra_limiting *)data)->weight] = true;
+}
 
 static const void *limiting_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
     tra_limiting *x = tra_new(a, tra_limiting);
     *x = *(const tra_limiting *)data;
     x->in = f->in[0];
+    if (x->weight >= 0) x->weight = f->place[x->weight];
     return x;
 }
 

@@ -85,9 +85,11 @@ typedef struct tra_row_slicing {
 } tra_row_slicing;
 extern const tra_rows_ops tra_row_slice_ops;
 
-/* Rows [from, from + most) of a table of many blocks (limit.c). */
+/* Rows [from, from + most) of a table of many blocks (limit.c). If there is a column of weights (i64), a row counts as
+ * many times as it says, and once where it is NULL. */
 typedef struct tra_limiting {
     const tra_schema *in, *count; /* count: one column, i64 */
+    int weight;                   /* the column; -1: each row counts once */
     int64_t from, most;
 } tra_limiting;
 extern const tra_rows_ops tra_limit_count_ops; /* a map: how many rows a block has, as a row */
@@ -97,10 +99,16 @@ extern const tra_rows_ops tra_limit_start_ops;
 extern const tra_rows_ops tra_limit_cut_ops; /* a join of a block with that: its rows among those that are wanted */
 
 /* A join of a block with the number of its first row (tra_limit_start_ops): its columns, and after them the number of
- * each row in the table. */
+ * each row in the table, as rows count there. */
 typedef struct tra_row_numbering {
     const tra_schema *in, *start, *out;
+    int weight;
+    int64_t most; /* it is an error if there are more; 0: any number */
 } tra_row_numbering;
+/* How many times row i counts by a column of weights. */
+static inline int64_t tra_row_weight(const tra_vector *v, int64_t i) {
+    return v->state && v->state[i] ? 1 : ((const int64_t *)v->values)[i];
+}
 extern const tra_rows_ops tra_row_numbers_ops;
 
 /* A quantile of each group, for rows that are sorted by the keys and then by the value, in blocks one after the other:

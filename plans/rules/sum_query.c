@@ -64,18 +64,26 @@ static const void *data_of(const tra_node *n, tra_opcode op, const tra_rows_ops 
 }
 
 void tra_find_slices(query *q) {
-    const tra_node *pass = q->join->node.in[0], *rekey = pass->in[0];
+    const tra_node *pass = q->join->node.in[0], *whole = pass->in[0];
     const tra_rowwise *r = data_of(pass, TRA_OP_TRANSFORM, &tra_rowwise_ops);
-    bool cut = r && rekey && rekey->op == TRA_OP_REKEY && data_of(rekey->in[0], TRA_OP_JOIN, &tra_number_slice_ops);
-    const tra_node *before = cut ? rekey->in[0]->in[0] : NULL;
-    const tra_pairs_before *b = data_of(before, TRA_OP_JOIN, &tra_pairs_before_ops);
-    if (!b) return;
+    bool cut = r && whole && (whole->op == TRA_OP_REKEY || whole->op == TRA_OP_CONCAT) &&
+               data_of(whole->in[0], TRA_OP_JOIN, &tra_number_slice_ops);
+    const tra_node *before = cut ? whole->in[0]->in[0] : NULL;
+    bool counted = data_of(before, TRA_OP_JOIN, &tra_pairs_before_ops),
+         summed = data_of(before, TRA_OP_JOIN, &tra_row_numbers_ops);
+    if (!counted && !summed) return;
+    const tra_node *table = counted ? before->in[0] : before->in[0]->in[0];
+    const tra_schema *s = table ? table->type.columns : NULL, *sliced = before->type.columns;
+    if (!s) return;
     const tra_rowwise_step *v;
     side *x = &q->of[LEFT];
     int n = tra_rowwise_steps(r, &v);
-    const tra_colexpr **by = tra_news(q->a, const tra_colexpr *, b->out->n + 1);
-    for (int i = 0; i < b->left->n; i++) by[i] = tra_colexpr_column(q->a, b->left, i);
-    x->pass = tra_rowwise_new(q->a, b->left);
+    const tra_colexpr **by = tra_news(q->a, const tra_colexpr *, sliced->n + 1);
+    for (int i = 0; i < s->n; i++) {
+        int c = tra_schema_find(sliced, s->v[i].name);
+        if (c >= 0) by[c] = tra_colexpr_column(q->a, s, i);
+    }
+    x->pass = tra_rowwise_new(q->a, s);
     for (int i = 0; i < n; i++) { /* later steps are over what the first projection makes */
         int made = v[i].selects ? 1 : v[i].n;
         const tra_colexpr **y = tra_news(q->a, const tra_colexpr *, made + 1);
@@ -86,8 +94,8 @@ void tra_find_slices(query *q) {
             tra_rowwise_project(x->pass, v[i].n, v[i].names, y);
         if (!v[i].selects) by = NULL;
     }
-    x->rows = before->in[0];
-    q->before = before, q->slices = rekey->in[0], q->rekey = rekey;
+    x->rows = table;
+    if (counted) q->before = before, q->slices = whole->in[0], q->rekey = whole;
 }
 
 /* ---- reasons ----------------------------------------------------------------------------------------------------- */

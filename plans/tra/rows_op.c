@@ -297,6 +297,20 @@ static void print_gather(const void *args, bool all, tra_str *out) {
     tra_str_printf(out, "%s at these positions, of blocks of %" PRId64, x->dim ? "columns" : "rows", x->block);
 }
 
+static void print_count(const void *args, bool all, tra_str *out) {
+    const tra_limiting *x = args;
+    (void)all;
+    tra_str_add(out, x->weight < 0 ? "rows of a block" : "sum of ");
+    if (x->weight >= 0) tra_name_print(x->in->v[x->weight].name, out);
+}
+
+static void print_numbers(const void *args, bool all, tra_str *out) {
+    const tra_row_numbering *x = args;
+    tra_str_add(out, x->weight < 0 ? "number rows as a column" : "sums before each row of ");
+    if (x->weight >= 0) tra_name_print(x->in->v[x->weight].name, out);
+    if (all) tra_str_printf(out, " %" PRId64, x->most);
+}
+
 /* ---- kinds ------------------------------------------------------------------------------------------------------- */
 
 #define AT(type, member) offsetof(type, member)
@@ -330,10 +344,10 @@ static const struct kind {
      "rows of blocks of #, by column &",
      {AT(tra_number_slicing, rows), AT(tra_number_slicing, column)}},
     {&tra_row_slice_ops, NULL, "slices of # rows", {AT(tra_row_slicing, rows)}},
-    {&tra_limit_count_ops, NULL, "rows of a block", {0}},
+    {&tra_limit_count_ops, print_count, NULL, {0}},
     {&tra_limit_start_ops, NULL, "first row of a block", {0}},
     {&tra_limit_cut_ops, NULL, "limit(#, from = #)", {AT(tra_limiting, most), AT(tra_limiting, from)}},
-    {&tra_row_numbers_ops, NULL, "number rows as a column", {0}},
+    {&tra_row_numbers_ops, print_numbers, NULL, {0}},
     {&tra_group_ends_ops, NULL, "groups at ends, of & keys", {AT(tra_ranking, nkeys)}},
     {&tra_group_carry_ops, NULL, "values in other blocks, of & keys", {AT(tra_ranking, nkeys)}},
     {&tra_group_ranks_ops, NULL, "values at ~ of each group, of & keys", {AT(tra_ranking, q), AT(tra_ranking, nkeys)}},

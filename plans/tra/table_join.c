@@ -5,6 +5,7 @@
 #include "table_parts.h"
 #include "table_estimates.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- arguments ---------------------------------------------------------------------------------------------- */
@@ -139,12 +140,13 @@ static tra_join_size size_of(const tra_table_builder *w, const tra_lookup_spec *
 double tra_table_join_share(const tra_join_size *m, const tra_type *left, const tra_type *right) {
     double rows = (double)tra_catalog_elements(left->cat);
     rows *= (double)tra_max64(1, tra_min64(right->cat->bound.v[0], m->partners_most));
+    if (m->block_most) rows = fmin(rows, (double)left->cat->n * (double)m->block_most);
     for (int i = 0; i < 2; i++) {
         const tra_type *t = i ? right : left;
         rows *= (double)tra_max64(1, tra_type_entries(t).expected) / (double)tra_max64(1, tra_catalog_elements(t->cat));
     }
     double share = rows > 0 ? m->rows_expected / rows : 1;
-    return share < 1 ? share : 1;
+    return share < 1 || m->block_most ? share : 1;
 }
 
 /* ---- joins as nodes ----------------------------------------------------------------------------------------- */
@@ -190,9 +192,16 @@ tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tr
     bool parts = !s->number && divide_right(w, l, left, right, one_partner, &d);
     tra_join_slices slices;
     bool joins = s->nkeys > 0 || tra_lookup_condition(l);
-    if (!once && joins && tra_table_slice_join(w, l, left, right, &size, parts, &slices)) {
+    bool cut = parts && !once && tra_table_slice_parts(l, left, right, &size, &slices);
+    if (!once && !cut && joins && tra_table_slice_join(w, l, left, right, &size, parts, &slices)) {
         if (s->matched && !(left = all_matched(w, l, left, right))) return NULL;
         return tra_table_join_slices(w, l, left, right, &size, &slices);
+    }
+    if (cut) {
+        if (s->matched && !(left = all_matched(w, l, left, right))) return NULL;
+        if (!(left = tra_table_left_slices(w, l, left, right, &slices))) return NULL;
+        size.block_most = slices.most;
+        divide_right(w, l, left, right, one_partner, &d);
     }
     if (parts) {
         tra_lookup_spec known = *s;
@@ -267,7 +276,7 @@ tra_node *tra_table_join_row_number(tra_table_builder *w, int nkeys, const int *
     if (!l) return NULL;
     if (!divide_right(w, l, w->in, w->right, true, &d))
         return tra_table_record(w, tra_join_node(w, s, l, w->in, w->right));
-    tra_node *numbered = tra_table_number_rows(w, w->right, name);
+    tra_node *numbered = tra_table_number_rows(w, w->right, name, -1, 0);
     return tra_table_record(w, numbered ? tra_table_join_by(w, numbered, nkeys, lkey, rkey) : NULL);
 }
 

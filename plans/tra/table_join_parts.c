@@ -100,6 +100,7 @@ static tra_node *merge_join(tra_table_builder *w, tra_node *left, tra_node *righ
     tra_rows_kernel op = tra_rows_op(&tra_merge_join_ops, m, out);
     op.rows = one ? TRA_ROWS_SAME : TRA_ROWS_PRODUCT;
     op.each = one || size->partners_most == INT64_MAX ? 0 : size->partners_most, op.all = one ? 0 : size->rows_most;
+    op.most = one ? 0 : size->block_most;
     op.counts = true, op.share = one ? 1 : tra_table_join_share(size, &left->type, &right->type);
     op.divides = one && !where, op.flops = TRA_LOOKUP_FLOPS;
     return tra_table_kernel(w, left, right, 1, 0, &op);
@@ -269,6 +270,7 @@ tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, c
                        : found_or_not      ? tra_min64(d->parts, size->partners_most) /* one of each part */
                                            : size->partners_most;
     int64_t most = partners == INT64_MAX ? 0 : tra_mul_most(left->type.cat->bound.v[0], partners);
+    if (size->block_most) most = tra_min64(most ? most : INT64_MAX, size->block_most);
     found = tra_table_concat(w, found, 1, most);
     return place_found(w, l, s, left, found, right, size->rows_most);
 }

@@ -6,6 +6,7 @@
  * expected, in slices of which those that no pairs reach are empty. So the memory that is planned is that of one slice,
  * whatever the bound is. */
 #include "lower.h"
+#include "table_join.h"
 #include "table_parts.h"
 
 #include <math.h>
@@ -17,7 +18,9 @@ enum {
     WHOLE = 1 << 21,                      /* rows of the right table, which a slice meets as a whole */
     LEAST = 1 << 8,                       /* slices of all left blocks together, unless the bound needs fewer; */
     MOST = 1 << 10,                       /* and no more */
-    SPARE = 64                            /* how many times the expected pairs there is room for, at least */
+    SPARE = 64,                           /* how many times the expected pairs there is room for, at least */
+    PARTS_MOST = 1 << 11,                 /* the same where slices are of all blocks and meet each part */
+    PARTS_SPARE = 8
 };
 
 /* The pairs of a block for which it need not be cut. Where memory is wide, room for a bound that is hardly ever reached
@@ -50,6 +53,81 @@ bool tra_table_slice_join(const tra_table_builder *w, const tra_lookup *lookup, 
     return true;
 }
 
+/* The slices of each block by that number, its column `at`, with keys <b, s>. */
+static tra_node *cut(tra_table_builder *w, tra_node *before, int at, const tra_join_slices *x) {
+    tra_number_slicing *cut = tra_new(w->b->arena, tra_number_slicing);
+    tra_node *number = tra_positions(w->b, w->call->span, x->n, 1);
+    *cut = (tra_number_slicing){before->type.columns, at, x->rows};
+    if (!number) return NULL;
+    tra_rows_kernel op = tra_rows_op(&tra_number_slice_ops, cut, cut->in);
+    op.counts = true, op.share = 1 / (double)x->n, op.divides = true, op.flops = 1 / (double)x->n;
+    return tra_table_kernel(w, before, number, -1, -1, &op);
+}
+
+/* ---- where the right table is in parts ------------------------------------------------------------------------- */
+
+bool tra_table_slice_parts(const tra_lookup *lookup, const tra_node *left, const tra_node *right,
+                           const tra_join_size *size, tra_join_slices *x) {
+    const tra_lookup_spec *s = tra_lookup_spec_of(lookup);
+    int64_t partners = tra_min64(size->partners_most, tra_catalog_elements(right->type.cat));
+    int64_t block = tra_mul_most(left->type.cat->bound.v[0], partners);
+    bool makes_pairs = s->how == TRA_LOOKUP_INNER || s->how == TRA_LOOKUP_LEFT;
+    if (!left->type.cat->grid || !makes_pairs || s->nkeys == 0 || tra_lookup_condition(lookup)) return false;
+    if (block <= TRA_TABLE_BLOCK_ROWS) return false;
+    double room = fmin((double)size->rows_most, PARTS_SPARE * (size->rows_expected + TRA_TABLE_BLOCK_ROWS));
+    double n = fmax(1, fmin(PARTS_MOST, ceil(room / TRA_TABLE_BLOCK_ROWS)));
+    int64_t rows = tra_max64(TRA_TABLE_BLOCK_ROWS, (int64_t)fmin(0x1p60, ceil(room / n)));
+    *x = (tra_join_slices){rows, (int64_t)n, tra_min64(size->rows_most, tra_add_most(rows, partners))};
+    return true;
+}
+
+/* The different keys of the right table, with the number of its rows that have them. *key: of each key of the join its
+ * column there. */
+static tra_node *count_keys(tra_table_builder *w, const tra_lookup_spec *s, tra_node *right, int **key) {
+    tra_arena *a = w->b->arena;
+    tra_span span = w->call->span;
+    tra_ast *list = tra_table_ast(a, TRA_AST_LIST, NULL, span, 0, tra_news(a, tra_ast *, s->nkeys + 1));
+    *key = tra_news(a, int, s->nkeys + 1);
+    for (int k = 0; k < s->nkeys; k++) {
+        int same = 0;
+        while (same < k && s->rkey[same] != s->rkey[k]) same++;
+        (*key)[k] = same < k ? (*key)[same] : list->nkids;
+        if (same < k) continue;
+        list->kids[list->nkids] = tra_table_name_ast(a, s->right->v[s->rkey[k]].name, span);
+        list->kids[list->nkids++]->quoted = true;
+    }
+    tra_ast *n = tra_table_ast(a, TRA_AST_CALL, "count", span, 0, NULL);
+    n = tra_table_ast(a, TRA_AST_NAMED, tra_table_free_name(a, s->right, "pairs"), span, 1, &n);
+    tra_ast *kids[] = {tra_table_name_ast(a, "", span), list, n};
+    tra_table_builder one = {.b = w->b, .in = right, .op.op = TRA_TABLE_GROUP};
+    one.call = tra_table_ast(a, TRA_AST_CALL, "group", span, 3, kids);
+    return tra_table_group(&one);
+}
+
+tra_node *tra_table_left_slices(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
+                                const tra_join_slices *x) {
+    tra_lookup_spec s = *tra_lookup_spec_of(l);
+    const tra_schema *own = left->type.columns;
+    int *key, pairs;
+    tra_node *keys = count_keys(w, &s, right, &key);
+    if (!keys) return NULL;
+    s.right = keys->type.columns;
+    s.rkey = key;
+    s.prefix = "right ";
+    s.unique = true;
+    tra_lookup *counts = tra_join_lookup(w, &s, w->call);
+    tra_node *n = counts ? tra_join_node(w, &s, counts, left, keys) : NULL;
+    if (!n) return NULL;
+    pairs = n->type.columns->n - 1;
+    const char *name = tra_table_free_name(w->b->arena, n->type.columns, "before");
+    n = tra_table_number_rows(w, n, name, pairs, tra_mul_most(x->rows, x->n));
+    n = n ? cut(w, n, pairs + 1, x) : NULL;
+    n = n ? tra_table_concat(w, n, 0, x->rows) : NULL;
+    return n ? tra_table_pick(w, n, own->n, tra_table_counting(w->b->arena, own->n, 0)) : NULL;
+}
+
+/* ---- where it is whole ----------------------------------------------------------------------------------------- */
+
 /* How much of its bound of rows a table is expected to have. */
 static double share_of(const tra_node *n) {
     return (double)tra_type_entries(&n->type).expected / (double)tra_max64(1, tra_catalog_elements(n->type.cat));
@@ -68,27 +146,17 @@ static tra_node *count_before(tra_table_builder *w, const tra_lookup *l, tra_nod
     return tra_table_kernel(w, left, right, -1, -1, &op);
 }
 
-/* The slices of each block, with keys <b * slices + s>, without that number. */
-static tra_node *cut(tra_table_builder *w, tra_node *before, const tra_schema *s, const tra_join_slices *x) {
-    tra_arena *a = w->b->arena;
-    tra_number_slicing *cut = tra_new(a, tra_number_slicing);
-    *cut = (tra_number_slicing){before->type.columns, s->n, x->rows};
-    tra_node *at = tra_positions(w->b, w->call->span, x->n, 1);
-    const int64_t n[] = {before->type.cat->n, x->n};
-    if (!at) return NULL;
-    tra_rows_kernel op = tra_rows_op(&tra_number_slice_ops, cut, cut->in);
-    op.counts = true, op.share = 1 / (double)x->n, op.divides = true, op.flops = 1 / (double)x->n;
-    tra_node *slices = tra_table_kernel(w, before, at, -1, -1, &op);
-    if (!slices || !(slices = tra_table_one_key(w, slices, 2, n))) return NULL;
-    return tra_table_pick(w, slices, s->n, tra_table_counting(a, s->n, 0));
-}
 
 tra_node *tra_table_join_slices(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
                                 const tra_join_size *size, const tra_join_slices *x) {
     const tra_schema *s = left->type.columns;
     if (!(right = tra_table_one_block(w, right, 0))) return NULL;
     tra_node *slices = count_before(w, l, left, right, x);
-    if (!slices || !(slices = cut(w, slices, s, x))) return NULL;
+    const int64_t n_of[] = {left->type.cat->n, x->n};
+    slices = slices ? cut(w, slices, s->n, x) : NULL;
+    slices = slices ? tra_table_one_key(w, slices, 2, n_of) : NULL;
+    slices = slices ? tra_table_pick(w, slices, s->n, tra_table_counting(w->b->arena, s->n, 0)) : NULL;
+    if (!slices) return NULL;
     double all = (double)x->most * (double)slices->type.cat->n, of_them = fmin(share_of(slices), share_of(right));
     tra_rows_kernel op = tra_rows_op(&tra_lookup_ops, l, tra_lookup_out(l));
     op.rows = TRA_ROWS_PAIRS, op.most = x->most, op.all = size->rows_most, op.counts = true;

@@ -105,15 +105,16 @@ static tra_node *first_rows(tra_table_builder *w, tra_node *in, tra_limiting *x)
     return tra_table_kernel(w, counts, blocks, -1, -1, &op);
 }
 
-tra_node *tra_table_number_rows(tra_table_builder *w, tra_node *in, const char *name) {
+tra_node *tra_table_number_rows(tra_table_builder *w, tra_node *in, const char *name, int weight, int64_t most) {
     tra_arena *a = w->b->arena;
     const tra_schema *s = in->type.columns;
     tra_limiting *counting = tra_new(a, tra_limiting);
     tra_row_numbering *x = tra_new(a, tra_row_numbering);
     const tra_column number = {.name = name, .type = TRA_COL_I64};
     const tra_schema *out = tra_table_schema(a, s, s->n, NULL, 1, &number);
+    counting->weight = weight;
     tra_node *starts = first_rows(w, in, counting);
-    *x = (tra_row_numbering){s, counting->count, out};
+    *x = (tra_row_numbering){s, counting->count, out, weight, most};
     if (!starts) return NULL;
     tra_rows_kernel op = tra_rows_op(&tra_row_numbers_ops, x, out);
     op.divides = true, op.flops = 1;
@@ -126,7 +127,7 @@ tra_node *tra_table_number_rows(tra_table_builder *w, tra_node *in, const char *
 static tra_node *limit_parts(tra_table_builder *w, int64_t from, int64_t most) {
     tra_arena *a = w->b->arena;
     tra_limiting *x = tra_new(a, tra_limiting);
-    *x = (tra_limiting){.from = from, .most = most};
+    *x = (tra_limiting){.weight = -1, .from = from, .most = most};
     tra_node *starts = first_rows(w, w->in, x);
     if (!starts) return NULL;
     double all = (double)tra_type_entries(&w->in->type).expected, wanted = (double)most;

@@ -62,8 +62,8 @@ tra_node *tra_table_block_numbers(tra_table_builder *w, const tra_node *in);
 /* table_order.c: the table, divided, in the order of the keys. */
 tra_node *tra_table_order_parts(tra_table_builder *w, const tra_part_keys *k, const tra_division *d);
 /* The table with the number of each row in a column of this name. Works also where only the run tells how many rows the
- * blocks have. */
-tra_node *tra_table_number_rows(tra_table_builder *w, tra_node *in, const char *name);
+ * blocks have. weight, most: of tra_row_numbering; -1, 0. */
+tra_node *tra_table_number_rows(tra_table_builder *w, tra_node *in, const char *name, int weight, int64_t most);
 /* A table whose first column is numbers of rows (tra_table_block_numbers), in their order, as blocks: the rows for each
  * block of the table `blocks`. */
 tra_node *tra_table_split_numbers(tra_table_builder *w, tra_node *sorted, const tra_node *blocks);
@@ -108,13 +108,13 @@ typedef struct tra_join_size {
     int64_t partners_most; /* right rows that one left row meets, at most; INT64_MAX: nothing is known */
     int64_t rows_most;     /* rows of the result, at most */
     double rows_expected;
+    int64_t block_most; /* rows of a block of the result, at most; 0: no more is known */
 } tra_join_size;
 /* The expected rows, as the share of `tra_rows_kernel`: of the rows that would come out if each left row had
  * partners_most partners, with the numbers of rows that are expected of the operands. */
 double tra_table_join_share(const tra_join_size *m, const tra_type *left, const tra_type *right);
-/* table_join_slices.c (parts: would the right table be divided else?): how left blocks are cut for a join: each in n
- * slices, whose rows make so many pairs, or one row more; a block of the result has `most` rows at most. False: it need
- * not be cut. */
+/* table_join_slices.c (parts: is the right table divided?): how left blocks are cut for a join: each in n slices, whose
+ * rows make so many pairs, or one row more; a block of the result has `most` rows at most. False: it need not be cut. */
 typedef struct tra_join_slices {
     int64_t rows, n, most;
 } tra_join_slices;
@@ -122,6 +122,11 @@ bool tra_table_slice_join(const tra_table_builder *w, const tra_lookup *l, const
                           const tra_join_size *size, bool parts, tra_join_slices *x);
 tra_node *tra_table_join_slices(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
                                 const tra_join_size *size, const tra_join_slices *x);
+/* The same of a join by keys alone whose right table is divided: slices of all left rows together, in their order. */
+bool tra_table_slice_parts(const tra_lookup *l, const tra_node *left, const tra_node *right, const tra_join_size *size,
+                           tra_join_slices *x);
+tra_node *tra_table_left_slices(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
+                                const tra_join_slices *x);
 /* table_join_parts.c: a join by keys whose right table is divided. s: what the join is. */
 tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
                                tra_node *right, const tra_division *d, const tra_join_size *size);
