@@ -37,14 +37,18 @@ static void numbers_run(const void *data, const tra_cell *a, const tra_cell *b, 
         memcpy(made.v[c].values, in.v[c].values, (size_t)in.rows * tra_coltype_size(x->in->v[c].type));
         if (made.v[c].state) memcpy(made.v[c].state, in.v[c].state, (size_t)in.rows);
     }
+    int64_t most = 0;
     for (int64_t i = 0; i < in.rows; i++) {
+        int64_t own = x->weight < 0 ? 1 : tra_row_weight(&in.v[x->weight], i);
         number[i] = first;
-        first = tra_add_most(first, x->weight < 0 ? 1 : tra_row_weight(&in.v[x->weight], i));
+        first = tra_add_most(first, own);
+        most = tra_max64(most, own);
     }
-    if (x->most > 0 && first > x->most)
-        tra_kernel_fail("a join makes more than %" PRId64 " pairs of rows, for which its plan has room; write one of its "
-                        "tables to a file before, so that its keys are known",
-                        x->most);
+    if (x->weight >= 0 && (first > x->most || most > x->each))
+        tra_kernel_fail("a join makes %" PRId64 " pairs of rows or more, %" PRId64 " of them of one row, and its plan "
+                        "has room for %" PRId64 " and %" PRId64 "; write one of its tables to a file before, so that "
+                        "its keys are known",
+                        first, most, x->most, x->each);
 }
 
 static void numbers_reads(const void *data, tra_rows_reads *r) {
@@ -57,7 +61,7 @@ static void numbers_reads(const void *data, tra_rows_reads *r) {
 static const void *numbers_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
     const tra_row_numbering *old = data;
     tra_row_numbering *x = tra_new(a, tra_row_numbering);
-    *x = (tra_row_numbering){f->in[0], old->start, f->out, old->weight, old->most};
+    *x = (tra_row_numbering){f->in[0], old->start, f->out, old->weight, old->most, old->each};
     if (x->weight >= 0) x->weight = f->place[old->weight];
     return x;
 }

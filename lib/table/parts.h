@@ -103,7 +103,7 @@ extern const tra_rows_ops tra_limit_cut_ops; /* a join of a block with that: its
 typedef struct tra_row_numbering {
     const tra_schema *in, *start, *out;
     int weight;
-    int64_t most; /* it is an error if there are more; 0: any number */
+    int64_t most, each; /* it is an error if all rows, or one, count more times; without weights nothing */
 } tra_row_numbering;
 /* How many times row i counts by a column of weights. */
 static inline int64_t tra_row_weight(const tra_vector *v, int64_t i) {

@@ -308,7 +308,7 @@ static void print_numbers(const void *args, bool all, tra_str *out) {
     const tra_row_numbering *x = args;
     tra_str_add(out, x->weight < 0 ? "number rows as a column" : "sums before each row of ");
     if (x->weight >= 0) tra_name_print(x->in->v[x->weight].name, out);
-    if (all) tra_str_printf(out, " %" PRId64, x->most);
+    if (all) tra_str_printf(out, " %" PRId64 " %" PRId64, x->most, x->each);
 }
 
 /* ---- kinds ------------------------------------------------------------------------------------------------------- */

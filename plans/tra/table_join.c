@@ -276,7 +276,7 @@ tra_node *tra_table_join_row_number(tra_table_builder *w, int nkeys, const int *
     if (!l) return NULL;
     if (!divide_right(w, l, w->in, w->right, true, &d))
         return tra_table_record(w, tra_join_node(w, s, l, w->in, w->right));
-    tra_node *numbered = tra_table_number_rows(w, w->right, name, -1, 0);
+    tra_node *numbered = tra_table_number_rows(w, w->right, name);
     return tra_table_record(w, numbered ? tra_table_join_by(w, numbered, nkeys, lkey, rkey) : NULL);
 }
 

@@ -49,7 +49,7 @@ bool tra_table_slice_join(const tra_table_builder *w, const tra_lookup *lookup, 
     int64_t n = slices < (double)least ? least : slices > (double)most ? most : (int64_t)slices;
     int64_t rows = tra_max64(TRA_TABLE_BLOCK_ROWS, (int64_t)fmin(0x1p60, ceil(room / (double)n)));
     n = tra_min64(n, tra_ceil_div(pairs, rows));
-    *x = (tra_join_slices){rows, n, tra_add_most(rows, partners)};
+    *x = (tra_join_slices){rows, n, tra_add_most(rows, partners), partners};
     return true;
 }
 
@@ -77,7 +77,8 @@ bool tra_table_slice_parts(const tra_lookup *lookup, const tra_node *left, const
     double room = fmin((double)size->rows_most, PARTS_SPARE * (size->rows_expected + TRA_TABLE_BLOCK_ROWS));
     double n = fmax(1, fmin(PARTS_MOST, ceil(room / TRA_TABLE_BLOCK_ROWS)));
     int64_t rows = tra_max64(TRA_TABLE_BLOCK_ROWS, (int64_t)fmin(0x1p60, ceil(room / n)));
-    *x = (tra_join_slices){rows, (int64_t)n, tra_min64(size->rows_most, tra_add_most(rows, partners))};
+    int64_t each = size->partners_most == INT64_MAX ? tra_min64(partners, SLICED) : partners;
+    *x = (tra_join_slices){rows, (int64_t)n, tra_min64(size->rows_most, tra_add_most(rows, each)), each};
     return true;
 }
 
@@ -120,7 +121,7 @@ tra_node *tra_table_left_slices(tra_table_builder *w, const tra_lookup *l, tra_n
     if (!n) return NULL;
     pairs = n->type.columns->n - 1;
     const char *name = tra_table_free_name(w->b->arena, n->type.columns, "before");
-    n = tra_table_number_rows(w, n, name, pairs, tra_mul_most(x->rows, x->n));
+    n = tra_table_add_up_rows(w, n, name, &(tra_row_numbering){NULL, NULL, NULL, pairs, tra_mul_most(x->rows, x->n), x->each});
     n = n ? cut(w, n, pairs + 1, x) : NULL;
     n = n ? tra_table_concat(w, n, 0, x->rows) : NULL;
     return n ? tra_table_pick(w, n, own->n, tra_table_counting(w->b->arena, own->n, 0)) : NULL;

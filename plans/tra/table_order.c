@@ -105,16 +105,20 @@ static tra_node *first_rows(tra_table_builder *w, tra_node *in, tra_limiting *x)
     return tra_table_kernel(w, counts, blocks, -1, -1, &op);
 }
 
-tra_node *tra_table_number_rows(tra_table_builder *w, tra_node *in, const char *name, int weight, int64_t most) {
+tra_node *tra_table_number_rows(tra_table_builder *w, tra_node *in, const char *name) {
+    return tra_table_add_up_rows(w, in, name, &(tra_row_numbering){.weight = -1});
+}
+
+tra_node *tra_table_add_up_rows(tra_table_builder *w, tra_node *in, const char *name, const tra_row_numbering *by) {
     tra_arena *a = w->b->arena;
     const tra_schema *s = in->type.columns;
     tra_limiting *counting = tra_new(a, tra_limiting);
     tra_row_numbering *x = tra_new(a, tra_row_numbering);
     const tra_column number = {.name = name, .type = TRA_COL_I64};
     const tra_schema *out = tra_table_schema(a, s, s->n, NULL, 1, &number);
-    counting->weight = weight;
+    counting->weight = by->weight;
     tra_node *starts = first_rows(w, in, counting);
-    *x = (tra_row_numbering){s, counting->count, out, weight, most};
+    *x = (tra_row_numbering){s, counting->count, out, by->weight, by->most, by->each};
     if (!starts) return NULL;
     tra_rows_kernel op = tra_rows_op(&tra_row_numbers_ops, x, out);
     op.divides = true, op.flops = 1;

@@ -62,8 +62,10 @@ tra_node *tra_table_block_numbers(tra_table_builder *w, const tra_node *in);
 /* table_order.c: the table, divided, in the order of the keys. */
 tra_node *tra_table_order_parts(tra_table_builder *w, const tra_part_keys *k, const tra_division *d);
 /* The table with the number of each row in a column of this name. Works also where only the run tells how many rows the
- * blocks have. weight, most: of tra_row_numbering; -1, 0. */
-tra_node *tra_table_number_rows(tra_table_builder *w, tra_node *in, const char *name, int weight, int64_t most);
+ * blocks have. */
+tra_node *tra_table_number_rows(tra_table_builder *w, tra_node *in, const char *name);
+/* The same, as rows count by weights: of x the weights and the limits are set. */
+tra_node *tra_table_add_up_rows(tra_table_builder *w, tra_node *in, const char *name, const tra_row_numbering *by);
 /* A table whose first column is numbers of rows (tra_table_block_numbers), in their order, as blocks: the rows for each
  * block of the table `blocks`. */
 tra_node *tra_table_split_numbers(tra_table_builder *w, tra_node *sorted, const tra_node *blocks);
@@ -116,7 +118,7 @@ double tra_table_join_share(const tra_join_size *m, const tra_type *left, const 
 /* table_join_slices.c (parts: is the right table divided?): how left blocks are cut for a join: each in n slices, whose
  * rows make so many pairs, or one row more; a block of the result has `most` rows at most. False: it need not be cut. */
 typedef struct tra_join_slices {
-    int64_t rows, n, most;
+    int64_t rows, n, most, each; /* each: pairs of one row, at most */
 } tra_join_slices;
 bool tra_table_slice_join(const tra_table_builder *w, const tra_lookup *l, const tra_node *left, const tra_node *right,
                           const tra_join_size *size, bool parts, tra_join_slices *x);

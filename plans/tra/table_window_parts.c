@@ -55,7 +55,7 @@ static tra_node *sorted_parts(tra_table_builder *w, tra_node *in, const tra_wind
     sort.in = sort.out;
     sort.from = tra_table_counting(a, s->n + 1, -1);
     parts = tra_table_sort_blocks(w, parts, &sort);
-    return parts ? tra_table_number_rows(w, parts, "place", -1, 0) : NULL;
+    return parts ? tra_table_number_rows(w, parts, "place") : NULL;
 }
 
 /* The context of each part, and in *reached what the part reaches. */

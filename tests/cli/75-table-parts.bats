@@ -402,8 +402,10 @@ def write(name, columns, rows):
         f.write(",".join(columns) + "\n")
         f.writelines(",".join(map(str, row)) + "\n" for row in rows)
 texts = lambda n: ["a%d" % x for x in r.randint(0, 9000, n)]
-write("l.csv", ["k", "s", "v"], zip(r.randint(0, 60000, 30000), texts(30000), r.randint(0, 99, 30000)))
-write("r.csv", ["k", "s", "w"], zip(r.permutation(40000)[:20000], texts(20000), r.randint(0, 99, 20000)))'
+often = lambda n, one_in: np.where(r.randint(0, one_in, n) == 0, 7, r.randint(0, 60000, n)) # the key 7 is in many rows
+small = lambda n: r.randint(0, 99, n)
+write("l.csv", "ksvh", zip(r.randint(0, 60000, 30000), texts(30000), small(30000), often(30000, 600)))
+write("r.csv", "kswh", zip(r.permutation(40000)[:20000], texts(20000), small(20000), often(20000, 2)))'
     for t in l r; do tra import -q --table --block 1000 $t.csv -o $t.h5; done
     cat >p.tra <<'END2'
 input l from "l.h5"
@@ -414,21 +416,27 @@ C = join(l, r, k == k, how = anti)
 D = join(l, r, k == k && s == s, how = semi)
 E = join(l, r, s == s && v < w, how = semi)
 F = join(l, r, k == k, how = outer)
+G = join(l, r, h == h)
+H = join(l, r, h == h && h == h, how = left)
+I = group(join(project(l, *, a = v % 5), project(r, *, b = w % 5), a == b && s == s), [a, v], n = count(), w = sum(w))
 output A
 output B
 output C
 output D
 output E
 output F
+output G
+output H
+output I
 END2
     [ "$(tra explain --format json --memory 4G p.tra | grep -o 'matches by' | wc -l)" -eq 0 ]
     tra run -q --memory 4G p.tra
-    for o in A B C D E F; do digest_of $o.h5 || return 1; done >whole
+    for o in A B C D E F G H I; do digest_of $o.h5 || return 1; done >whole
     for sites in 1 3; do
         [ "$(tra explain --format json --without J-1 --sites $sites p.tra | grep -o 'matches by' | wc -l)" -ge 5 ]
         for options in "--without J-1" "--memory 4G"; do
             tra run -q --sites $sites $options p.tra
-            for o in A B C D E F; do digest_of $o.h5; done | diff whole -
+            for o in A B C D E F G H I; do digest_of $o.h5; done | diff whole -
         done
     done
 }

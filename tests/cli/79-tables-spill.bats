@@ -168,3 +168,17 @@ assert max(o["tuples"] for o in p["operators"]) > 50000'
     got=$(peak "$TRA" run -q p.tra --memory "$least")
     ((got <= least)) || [ -n "${SAN:-}" ] || { echo "$got bytes are held, $least were planned"; return 1; }
 }
+
+@test "two large tables whose rows have several partners are joined under any ceiling: slices of pairs meet parts" {
+    for how in inner left; do
+        cat >p.tra <<END2
+input A : table [k: i32, l: i64, x: f64] rows 15000000 by 262144
+input B : table [k: i32, l: i64, y: f64] rows 60000000 by 262144
+O = join(A, B, k == k && l == l, how = $how)
+output O
+END2
+        status 0 tra explain --operators --memory 256M --threads 2 p.tra
+        ! grep -q "DOES NOT FIT" <<<"$output" || return 1
+        grep -q "sums before each row" <<<"$output"
+    done
+}
