@@ -9,7 +9,13 @@
 /* ---- types -------------------------------------------------------------------------------------------------- */
 
 static bool annihilates(tra_scalar_op op, const tra_known *x) {
-    return (op == TRA_S_MUL && (x[0].sparse || x[1].sparse)) || (op == TRA_S_DIV && x[0].sparse);
+    bool either = op == TRA_S_MUL || op == TRA_S_AND;
+    return (either && (x[0].sparse || x[1].sparse)) || (op == TRA_S_DIV && x[0].sparse);
+}
+
+/* The branch of an `if` that is taken where operands of sparse type are 0; NULL: others decide. */
+static const tra_known *branch_at_zero(tra_scalar_op op, const tra_known *x) {
+    return op != TRA_S_IF || !x[0].all ? NULL : x[0].zero != 0 ? &x[1] : &x[2];
 }
 
 tra_known tra_known_argument(bool sparse) { return (tra_known){true, sparse, sparse, 0}; }
@@ -25,6 +31,8 @@ tra_known tra_known_result(tra_scalar_op op, const tra_known *x) {
     }
     const tra_scalar all = {.op = op, .a = &kid[0], .b = n > 1 ? &kid[1] : NULL, .c = n > 2 ? &kid[2] : NULL};
     r.zero = tra_scalar_eval(&all, NULL);
+    const tra_known *branch = branch_at_zero(op, x);
+    if (branch) r.all = branch->all;
     if ((op == TRA_S_MOD || op == TRA_S_IDIV) && x[1].zero == 0) r.all = false; /* NaN of floats, but 0 of integers */
     r.sparse = annihilates(op, x) || (r.reads && r.all && r.zero == 0);
     if (r.sparse) r.all = true, r.zero = 0; /* an operand of sparse type as any other */

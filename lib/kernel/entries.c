@@ -50,11 +50,11 @@ static filled of_expr(const tra_scalar *s, const bool *sparse, const filled *arg
     if (!k.sparse && !k.all) return (filled){1, INT64_MAX};
     /* where it is sparse, or reads nothing else (exp(x) in exp(x) - 1): the places at which it is not as it is at 0 */
     filled a = of_expr(s->a, sparse, arg), b = s->b ? of_expr(s->b, sparse, arg) : (filled){0, 0};
-    if (s->c) /* where any of the three is */
-        return either(a, either(b, of_expr(s->c, sparse, arg), false), false);
+    if (s->c) /* where the condition is, or the branch that is taken elsewhere */
+        return either(a, known_of(s->a, sparse).zero != 0 ? b : of_expr(s->c, sparse, arg), false);
     bool apart = s->b && !(arguments(s->a) & arguments(s->b)), x = known_of(s->a, sparse).sparse;
     if (s->op == TRA_S_DIV && x) return a;
-    if (s->op != TRA_S_MUL || !k.sparse) return either(a, b, apart);
+    if ((s->op != TRA_S_MUL && s->op != TRA_S_AND) || !k.sparse) return either(a, b, apart);
     bool y = known_of(s->b, sparse).sparse;
     return x && y ? both(a, b, apart) : x ? a : y ? b : either(a, b, apart);
 }

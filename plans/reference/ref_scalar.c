@@ -268,11 +268,12 @@ ref_value ref_apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit) {
     ref_value r = apply(op, x, y, fit);
     ref_fit none = *fit;
     bool annihilates = (op == TRA_S_MUL && (x.sparse || y.sparse)) || (op == TRA_S_DIV && x.sparse);
+    bool never = op == TRA_S_AND && (x.sparse || y.sparse);
     r.has_zero = !r.number && has_zero(x) && has_zero(y);
     if ((op == TRA_S_MOD || op == TRA_S_IDIV) && at_zero(y).v == 0)
         r.has_zero = false; /* which is not the same for all types */
     if (r.has_zero) r.zero = apply(op, at_zero(x), at_zero(y), &none).v;
-    r.sparse = annihilates || (r.has_zero && r.zero == 0);
+    r.sparse = annihilates || never || (r.has_zero && r.zero == 0);
     if (r.sparse) r.has_zero = true, r.zero = 0;
     if (annihilates && ((x.sparse && x.v == 0) || (op == TRA_S_MUL && y.sparse && y.v == 0))) r.v = 0;
     return r;
@@ -295,7 +296,7 @@ static ref_value choose(ref_value c, ref_value x, ref_value y) {
     }
     ref_value r = c.v != 0 ? yes : no;
     r.real = numbers && !(is_whole_number(x) && is_whole_number(y));
-    r.has_zero = !numbers && has_zero(c) && has_zero(x) && has_zero(y);
+    r.has_zero = !numbers && has_zero(c) && has_zero(at_zero(c).v != 0 ? x : y);
     if (r.has_zero) r.zero = at_zero(c).v != 0 ? at_zero(x).v : at_zero(y).v;
     r.sparse = r.has_zero && r.zero == 0;
     return r;

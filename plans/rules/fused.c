@@ -28,7 +28,7 @@ static bool is_candidate(const tra_memo *m, const tra_einsum *s) {
 static const char *why_not(const tra_einsum *s) {
     bool folds = s->fold == TRA_S_MAX || s->fold == TRA_S_MIN;
     if (s->fold != TRA_S_ADD && !folds) return "it is no sum, maximum or minimum";
-    if (!fused_is_product(s->expr)) return "it is not a product of its operands and numbers";
+    if (!tra_is_sampled(s, s->expr)) return "it is not a product of its operands, numbers and functions of dense ones";
     if (folds && (s->nout != 2 || !fused_is_masked(s)))
         return "it does not add up, and is no product of two matrices under a mask";
     tra_dtype t = s->node->type.dtype;

@@ -105,7 +105,7 @@ const tra_einsum *fused_of_maps(tra_memo *m, const tra_einsum *s) {
     t->ref = tra_news(m->arena, tra_einsum_ref, TRA_MAXLABELS);
     memcpy(t->ref, s->ref, (size_t)s->nrefs * sizeof *s->ref);
     t->expr = name_maps(m, t, s->expr);
-    if (!t->expr || !fused_is_product(t->expr)) return s;
+    if (!t->expr || !tra_is_sampled(t, t->expr)) return s;
     mark_refs(t->expr, used);
     for (int i = 0; i < t->nrefs; i++) {
         number[i] = n;

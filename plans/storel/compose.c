@@ -319,6 +319,9 @@ static tra_status print_value(composer *c, const tra_scalar *x, bool real, tra_s
     case TRA_S_SUB: return print_call(c, "(", x, " - ", real, out);
     case TRA_S_MUL: return print_call(c, "(", x, " * ", real, out);
     case TRA_S_DIV: return print_call(c, real ? "(" : "(real(", x, real ? " / " : ") / ", real, out);
+    case TRA_S_POW: /* a square */
+        if (x->b->op != TRA_S_CONST || x->b->value != 2) break;
+        return print_value(c, &(tra_scalar){.op = TRA_S_MUL, .a = x->a, .b = x->a}, real, out);
     case TRA_S_MIN: return print_call(c, "min(", x, ", ", real, out);
     case TRA_S_MAX: return print_call(c, "max(", x, ", ", real, out);
     case TRA_S_NEG: return print_call(c, "(-", x, NULL, real, out);

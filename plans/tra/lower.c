@@ -38,18 +38,17 @@ uint64_t tra_lower_labels_of(const tra_lowering *w, const tra_scalar *e) {
            (e->c ? tra_lower_labels_of(w, e->c) : 0);
 }
 
-/* Counts the distinct arguments of e, up to three; the first two go to v. */
-static int arguments(const tra_scalar *e, int n, int v[3]) {
+int tra_lower_arguments(const tra_scalar *e, int n, int v[3]) {
     if (e->op == TRA_S_ARG) {
         if (n < 3 && index_of(n, v, e->arg) < 0) v[n++] = e->arg;
         return n;
     }
-    if (e->a) n = arguments(e->a, n, v);
-    if (e->b) n = arguments(e->b, n, v);
-    return e->c ? arguments(e->c, n, v) : n;
+    if (e->a) n = tra_lower_arguments(e->a, n, v);
+    if (e->b) n = tra_lower_arguments(e->b, n, v);
+    return e->c ? tra_lower_arguments(e->c, n, v) : n;
 }
 
-static int count_arguments(const tra_scalar *e) { return arguments(e, 0, (int[3]){0}); }
+static int count_arguments(const tra_scalar *e) { return tra_lower_arguments(e, 0, (int[3]){0}); }
 
 /* Does one operand of e have all labels of the set? Then an element-wise pass costs no more than reading that one. */
 static bool has_full_operand(const tra_lowering *w, const tra_scalar *e, uint64_t all) {
@@ -60,13 +59,13 @@ static bool has_full_operand(const tra_lowering *w, const tra_scalar *e, uint64_
 
 bool tra_lower_is_outer(const tra_lowering *w, const tra_scalar *e, int pair[2]) {
     int v[3];
-    if (arguments(e, 0, v) != 2 || has_full_operand(w, e, tra_lower_labels_of(w, e))) return false;
+    if (tra_lower_arguments(e, 0, v) != 2 || has_full_operand(w, e, tra_lower_labels_of(w, e))) return false;
     memcpy(pair, v, 2 * sizeof *v);
     return true;
 }
 
 bool tra_lower_has_only(const tra_scalar *e, const int pair[2]) {
-    int v[3], n = arguments(e, 0, v);
+    int v[3], n = tra_lower_arguments(e, 0, v);
     for (int i = 0; i < n; i++)
         if (n > 2 || index_of(2, pair, v[i]) < 0) return false;
     return true;
@@ -395,7 +394,7 @@ const tra_scalar *tra_lower_materialise(tra_lowering *w, const tra_scalar *e, ui
 static bool is_bool(tra_lowering *w, const tra_scalar *e) {
     static const char *const names[] = {"x"};
     int v[3];
-    if (arguments(e, 0, v) != 1) return false;
+    if (tra_lower_arguments(e, 0, v) != 1) return false;
     const tra_scalar *each = renumber(w, e, 1, v);
     if (each->op != TRA_S_ARG) each = widen_narrow(w, each, 1, v);
     tra_dtype t = w->operand[v[0]].node->type.dtype;
@@ -439,7 +438,7 @@ tra_node *tra_lower_apply(tra_lowering *w, const tra_scalar *e, tra_scalar_op fo
     int v[3] = {0};
     e = with_two_operands(w, e);
     if (!e) return NULL;
-    return arguments(e, 0, v) == 1 ? apply1(w, e, v[0], fold, scale, out) : apply2(w, e, v[0], v[1], fold, scale, out);
+    return tra_lower_arguments(e, 0, v) == 1 ? apply1(w, e, v[0], fold, scale, out) : apply2(w, e, v[0], v[1], fold, scale, out);
 }
 
 /* ---- any expression -------------------------------------------------------------------------------------------- */

@@ -43,6 +43,8 @@ uint64_t tra_lower_labels_of(const tra_lowering *w, const tra_scalar *e);
 /* Is e a function of two operands (put into pair) neither of which has all its labels, as an outer product is? As a
  * relation of its own it would be larger than both. */
 bool tra_lower_is_outer(const tra_lowering *w, const tra_scalar *e, int pair[2]);
+/* Counts the distinct arguments of e, up to three, which go to v behind the n that are there. */
+int tra_lower_arguments(const tra_scalar *e, int n, int v[3]);
 /* Has e no operands but these? */
 bool tra_lower_has_only(const tra_scalar *e, const int pair[2]);
 /* The labels of `set`, in the order that they have in the widest operand of e, then as they come first in the

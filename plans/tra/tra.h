@@ -205,6 +205,11 @@ typedef struct tra_einsum {
     tra_einsum_ref *ref;
 } tra_einsum;
 
+/* Is an expression of the statement, that all of it is or a part, a product of references, numbers, functions of one
+ * reference, and those functions of dense references of floats that the calculus has? Then rule S-1 computes it where
+ * references of sparse type have entries alone. */
+bool tra_is_sampled(const tra_einsum *s, const tra_scalar *x);
+
 /* A tensor statement as it was written, with the node that computes its value. The value names n params and relations
  * by number: `scope` has the values of params and the extents of relations, `relation` the nodes of those relations
  * whose elements it reads. */

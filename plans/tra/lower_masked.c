@@ -1,0 +1,300 @@
+/* lower_masked.c - parts of an expression that are large and dense, but matter only where an operand of sparse type has
+ * entries, as the sum in A[i,j] * exp(sum[k](U[i,k] * V[j,k])): the mask. They are computed at its entries alone, as
+ * relations of sparse type, and so the whole is never made.
+ *
+ * Statements of which such a part is the result are computed again under the mask: sum (A[i,j] != 0) * U[i,k] * V[j,k].
+ * Of other functions each step takes two operands: those that are not 0 where the mask has no entry are multiplied by
+ * (A[i,j] != 0) first. */
+#include "lower_int.h"
+
+#include <string.h>
+
+typedef struct masking {
+    tra_lowering *w;
+    const tra_einsum *s;
+    int m; /* the mask, an operand that is a reference of the statement */
+    double entries;
+} masking;
+
+enum {
+    WORTH = 16,   /* a part is large that has so many times the elements, */
+    LEAST = 1024, /* and so many; */
+    FEW = 4       /* one of sparse type if it has so many times the entries */
+};
+
+static double elements(const tra_lowering *w, uint64_t labels) {
+    double n = 1;
+    for (int l = 0; l < w->nlabels; l++)
+        if (labels >> l & 1) n *= (double)w->extent[l];
+    return n;
+}
+
+/* Has a part many more elements than those at the entries of the mask? */
+static bool is_large(const masking *k, const tra_scalar *e) {
+    const tra_operand *m = &k->w->operand[k->m];
+    uint64_t labels = tra_lower_labels_of(k->w, e), own = tra_lower_set_of(m->n, m->label);
+    double all = elements(k->w, labels);
+    return all >= LEAST && all > WORTH * k->entries * elements(k->w, labels & ~own);
+}
+
+static const tra_type *type_of(const tra_lowering *w, int operand) { return &w->operand[operand].node->type; }
+
+/* Is e 0 where operands of sparse type are; where operand `only` alone is, unless that is -1? */
+static bool is_sparse(const tra_lowering *w, const tra_scalar *e, int only) {
+    bool *sparse = tra_news(w->b->arena, bool, w->noperands);
+    for (int i = 0; i < w->noperands; i++) sparse[i] = type_of(w, i)->sparse && (only < 0 || i == only);
+    return tra_scalar_sparse(e, sparse);
+}
+
+/* Is it a function of dense references of floats that the calculus has? */
+static bool is_dense_function(const tra_einsum *s, const tra_scalar *x) {
+    const tra_scalar *kid[] = {x->a, x->b, x->c};
+    const tra_type *t = x->op == TRA_S_ARG ? &s->ref[x->arg].node->type : NULL;
+    switch ((int)x->op) {
+    case TRA_S_CONST: return true;
+    case TRA_S_ARG: return !t->sparse && tra_dtype_is_float(t->dtype);
+    case TRA_S_POW: return x->b->op == TRA_S_CONST && x->b->value == 2 && is_dense_function(s, x->a);
+    case TRA_S_ADD:
+    case TRA_S_SUB:
+    case TRA_S_MUL:
+    case TRA_S_DIV:
+    case TRA_S_MIN:
+    case TRA_S_MAX:
+    case TRA_S_NEG:
+    case TRA_S_ABS:
+    case TRA_S_EXP:
+    case TRA_S_LOG:
+    case TRA_S_SQRT: break;
+    default: return false;
+    }
+    for (int i = 0; i < 3; i++)
+        if (kid[i] && !is_dense_function(s, kid[i])) return false;
+    return true;
+}
+
+bool tra_is_sampled(const tra_einsum *s, const tra_scalar *x) {
+    int v[3];
+    if (x->op == TRA_S_MUL) return tra_is_sampled(s, x->a) && tra_is_sampled(s, x->b);
+    if (x->op == TRA_S_NEG) return tra_is_sampled(s, x->a);
+    return x->op == TRA_S_CONST || tra_lower_arguments(x, 0, v) == 1 || is_dense_function(s, x);
+}
+
+/* Is it a function of each element, or a sum that is computed well under a mask? */
+static bool is_masked_well(const tra_einsum *x) {
+    return !x->shared && (x->nout == x->nlabels || (x->fold == TRA_S_ADD && tra_is_sampled(x, x->expr)));
+}
+
+/* The statement that computes a reference, if it can be computed under a mask; else NULL. */
+static const tra_einsum *statement_of(const masking *k, int ref) {
+    const tra_graph *g = k->w->b->g;
+    if (ref >= k->s->nrefs || k->s->ref[ref].diagonal) return NULL;
+    for (int i = 0; i < g->neinsums; i++)
+        if (g->einsums[i]->node == k->s->ref[ref].node) return is_masked_well(g->einsums[i]) ? g->einsums[i] : NULL;
+    return NULL;
+}
+
+static bool has_dense_with(const tra_lowering *w, const tra_scalar *e, uint64_t labels) {
+    const tra_scalar *kid[] = {e->a, e->b, e->c};
+    if (e->op == TRA_S_ARG) return !type_of(w, e->arg)->sparse && tra_lower_labels_of(w, e) == labels;
+    for (int i = 0; i < 3; i++)
+        if (kid[i] && has_dense_with(w, kid[i], labels)) return true;
+    return false;
+}
+
+/* Would e, as it is written, make something large that nobody has? */
+static bool expands(const masking *k, const tra_scalar *e) {
+    const tra_scalar *kid[] = {e->a, e->b, e->c};
+    int v[3];
+    if (e->op == TRA_S_CONST) return false;
+    if (e->op == TRA_S_ARG) {
+        if (e->arg == k->m || !is_large(k, e) || !statement_of(k, e->arg)) return false;
+        const tra_type *t = type_of(k->w, e->arg);
+        return !t->sparse || (double)tra_type_entries(t).expected > FEW * k->entries;
+    }
+    for (int i = 0; i < 3; i++)
+        if (kid[i] && expands(k, kid[i])) return true;
+    return tra_lower_arguments(e, 0, v) > 1 && is_large(k, e) && !is_sparse(k->w, e, -1) &&
+           !has_dense_with(k->w, e, tra_lower_labels_of(k->w, e));
+}
+
+/* ---- at the entries of the mask ----------------------------------------------------------------------------------- */
+
+/* (mask != 0) * e */
+static const tra_scalar *under(const masking *k, int mask, const tra_scalar *e) {
+    tra_arena *a = k->w->b->arena;
+    const tra_scalar *there =
+        tra_scalar_of(a, TRA_S_NE, tra_scalar_argument(a, mask), tra_scalar_number(a, 0));
+    return tra_scalar_of(a, TRA_S_MUL, there, e);
+}
+
+/* e with each argument i as argument i + 1. */
+static const tra_scalar *moved(tra_arena *a, const tra_scalar *e) {
+    if (e->op == TRA_S_ARG) return tra_scalar_argument(a, e->arg + 1);
+    if (e->op == TRA_S_CONST) return e;
+    return tra_scalar_of3(a, e->op, moved(a, e->a), e->b ? moved(a, e->b) : NULL, e->c ? moved(a, e->c) : NULL);
+}
+
+/* Reference `ref`, the result of statement x, at the entries of the mask: an operand; NULL: that cannot be. */
+static const tra_scalar *sampled(const masking *k, int ref, const tra_einsum *x) {
+    tra_lowering *w = k->w;
+    tra_arena *a = w->b->arena;
+    const tra_operand *m = &w->operand[k->m];
+    tra_einsum *t = tra_new(a, tra_einsum);
+    int of[TRA_MAXLABELS], label[TRA_MAXLABELS]; /* by labels of the statement, and of x: labels of t */
+    *t = (tra_einsum){.fold = x->fold, .nout = m->n, .nrefs = x->nrefs + 1};
+    if (m->n + x->nlabels > TRA_MAXLABELS) return NULL;
+    for (int l = 0; l < w->nlabels; l++) of[l] = -1;
+    for (int l = 0; l < x->nlabels; l++) label[l] = -1;
+    for (int d = 0; d < m->n; d++) {
+        of[m->label[d]] = t->out[d] = t->nlabels;
+        t->name[t->nlabels] = w->name[m->label[d]];
+        t->extent[t->nlabels++] = w->extent[m->label[d]];
+    }
+    for (int d = 0; d < x->nout; d++)
+        if ((label[x->out[d]] = of[k->s->ref[ref].label[d]]) < 0) return NULL;
+    for (int l = 0; l < x->nlabels; l++) {
+        if (label[l] >= 0) continue;
+        label[l] = t->nlabels;
+        t->name[t->nlabels] = tra_arena_printf(a, "%s%d", x->name[l], t->nlabels);
+        t->extent[t->nlabels++] = x->extent[l];
+    }
+    t->ref = tra_news(a, tra_einsum_ref, t->nrefs);
+    for (int i = 0; i < t->nrefs; i++) {
+        const tra_einsum_ref *r = i ? &x->ref[i - 1] : &k->s->ref[k->m];
+        t->ref[i] = (tra_einsum_ref){.node = r->node, .n = r->n};
+        for (int d = 0; d < r->n; d++) t->ref[i].label[d] = (i ? label : of)[r->label[d]];
+    }
+    t->expr = under(k, 0, moved(a, x->expr));
+    tra_operand y = {.node = tra_statement(w->b, w->span, t), .n = m->n};
+    if (!y.node || y.node->type.dtype != x->node->type.dtype || !y.node->type.sparse) return NULL;
+    memcpy(y.label, m->label, sizeof y.label);
+    tra_dims block = {.n = m->n};
+    for (int d = 0; d < m->n; d++) block.v[d] = k->s->block[m->label[d]];
+    bool fits = y.node->type.cat->grid && tra_dims_eq(&y.node->type.cat->bound, &block);
+    if (!fits) y.node = tra_lower_node(w, TRA_OP_REPART, &(tra_node){.in = {y.node}, .block = block});
+    return y.node ? tra_scalar_argument(a, tra_lower_operand(w, &y)) : NULL;
+}
+
+/* Can two operands of e be joined to something sparse, if it is multiplied by (mask != 0) where it has the mask? */
+static bool joins(const masking *k, const tra_scalar *e) {
+    int v[3], n = tra_lower_arguments(e, 0, v);
+    return n < 2 || (n == 2 && (v[0] == k->m || v[1] == k->m || is_sparse(k->w, e, -1)));
+}
+
+/* e, which joins, as an operand of sparse type. */
+static const tra_scalar *held(const masking *k, const tra_scalar *e) {
+    return tra_lower_materialise(k->w, is_sparse(k->w, e, -1) ? e : under(k, k->m, e), UINT64_MAX);
+}
+
+/* The function of parts that join, so that it joins; NULL: that cannot be. */
+static const tra_scalar *function_of(const masking *k, tra_scalar_op op, const tra_scalar *kid[3]) {
+    tra_arena *a = k->w->b->arena;
+    int v[3];
+    bool splits = op == TRA_S_DIV || op == TRA_S_IDIV || op == TRA_S_MOD; /* 0 / 0 is no 0 where the 0 is an entry */
+    const tra_scalar *e = tra_scalar_of3(a, op, kid[0], kid[1], kid[2]);
+    for (int pass = 0; pass < 2; pass++) /* first what has several operands, then what is not 0 everywhere else */
+        for (int i = 0; i < 3 && kid[i]; i++) {
+            if (joins(k, e)) return e;
+            int n = tra_lower_arguments(kid[i], 0, v);
+            bool makes = pass == 0 ? n > 1 : n == 1 && v[0] != k->m && !is_sparse(k->w, kid[i], -1);
+            if (!makes) continue;
+            if (splits && i == 0 && !is_sparse(k->w, kid[i], -1)) return NULL;
+            kid[i] = held(k, kid[i]);
+            if (!kid[i]) return NULL;
+            e = tra_scalar_of3(a, op, kid[0], kid[1], kid[2]);
+        }
+    return joins(k, e) ? e : NULL;
+}
+
+/* What has the values of e at the entries of the mask, and joins; NULL: that cannot be. */
+static const tra_scalar *at_entries(const masking *k, const tra_scalar *e) {
+    const tra_scalar *kid[3] = {e->a, e->b, e->c};
+    if (e->op == TRA_S_ARG && expands(k, e)) return sampled(k, e->arg, statement_of(k, e->arg));
+    if (e->op == TRA_S_ARG || e->op == TRA_S_CONST) return e;
+    for (int i = 0; i < 3; i++)
+        if (kid[i] && !(kid[i] = at_entries(k, kid[i]))) return NULL;
+    return function_of(k, e->op, kid);
+}
+
+/* ---- expressions --------------------------------------------------------------------------------------------------- */
+
+/* The factors of a product. */
+static void add_factors(tra_lowering *w, const tra_scalar *e, term_list *f) {
+    if (e->op == TRA_S_MUL) {
+        add_factors(w, e->a, f);
+        add_factors(w, e->b, f);
+        return;
+    }
+    TRA_ARENA_ROOM(w->b->arena, f->v, f->n, f->cap);
+    f->v[f->n++] = (term){e, 1};
+}
+
+static const tra_scalar *times(tra_lowering *w, const tra_scalar *x, const tra_scalar *y) {
+    return x ? tra_scalar_of(w->b->arena, TRA_S_MUL, x, y) : y;
+}
+
+/* The expression, which is 0 where the mask is, with what expands at the entries of the mask; NULL: that cannot be. Of
+ * a product: of those factors that expand or have no labels but those of the mask; the others come after them. */
+static const tra_scalar *masked(masking *k, const tra_scalar *e) {
+    tra_lowering *w = k->w;
+    const tra_operand *m = &w->operand[k->m];
+    uint64_t own = tra_lower_set_of(m->n, m->label);
+    const tra_scalar *in[2] = {NULL, NULL}, *out = NULL; /* in: what the mask annihilates, and other factors */
+    term_list f = {0};
+    if (e->op != TRA_S_MUL || !tra_lower_may_split(w, e)) return at_entries(k, e);
+    add_factors(w, e, &f);
+    for (int i = 0; i < f.n; i++) {
+        const tra_scalar *x = f.v[i].e, **to = &in[!is_sparse(w, x, k->m)];
+        if (tra_lower_labels_of(w, x) & ~own && !expands(k, x)) to = &out;
+        *to = times(w, *to, x);
+    }
+    if (!in[0]) return at_entries(k, e);
+    for (int i = 0; i < f.n && in[1]; i++) { /* each joins what is there already */
+        const tra_scalar *x = f.v[i].e;
+        bool other = !is_sparse(w, x, k->m) && !(tra_lower_labels_of(w, x) & ~own && !expands(k, x));
+        if (other) in[0] = times(w, in[0], x);
+    }
+    const tra_scalar *x = at_entries(k, in[0]);
+    if (x && out) x = held(k, x);
+    return x && out ? times(w, x, out) : x;
+}
+
+/* The operand of sparse type with the fewest entries where e is 0 wherever that is, and under which e expands; -1. */
+static int mask_of(masking *k, const tra_scalar *e) {
+    int best = -1;
+    double least = 0;
+    for (k->m = 0; k->m < k->s->nrefs; k->m++) {
+        const tra_type *t = type_of(k->w, k->m);
+        if (!t->sparse || t->bounded || !is_sparse(k->w, e, k->m)) continue;
+        k->entries = (double)tra_type_entries(t).expected;
+        if ((best < 0 || k->entries < least) && expands(k, e)) best = k->m, least = k->entries;
+    }
+    k->entries = least;
+    return k->m = best;
+}
+
+static const tra_scalar *walk(masking *k, const tra_scalar *e) {
+    if (e->op == TRA_S_ARG || e->op == TRA_S_CONST) return e;
+    const tra_scalar *x = tra_scalar_of3(k->w->b->arena, e->op, walk(k, e->a), e->b ? walk(k, e->b) : NULL,
+                                         e->c ? walk(k, e->c) : NULL);
+    if (mask_of(k, x) < 0) return x;
+    const tra_scalar *y = masked(k, x);
+    return y ? y : x;
+}
+
+/* Is it a sum of products, with sums among the factors? Those become one statement, which samples (rule S-1). */
+static bool is_one_sum(const masking *k) {
+    bool one = k->s->fold == TRA_S_ADD && tra_lower_is_product(k->s->expr);
+    for (int i = 0; i < k->s->nrefs && one; i++) {
+        const tra_einsum *x = statement_of(k, i);
+        one = !x || (x->fold == TRA_S_ADD && tra_lower_is_product(x->expr));
+    }
+    return one;
+}
+
+const tra_scalar *tra_lower_masked(tra_lowering *w, const tra_einsum *s) {
+    masking k = {.w = w, .s = s};
+    bool sparse = false;
+    for (int i = 0; i < s->nrefs; i++) sparse = sparse || type_of(w, i)->sparse;
+    return sparse && s->nrefs > 1 && !is_one_sum(&k) ? walk(&k, s->expr) : s->expr;
+}
