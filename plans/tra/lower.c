@@ -438,7 +438,8 @@ tra_node *tra_lower_apply(tra_lowering *w, const tra_scalar *e, tra_scalar_op fo
     int v[3] = {0};
     e = with_two_operands(w, e);
     if (!e) return NULL;
-    return tra_lower_arguments(e, 0, v) == 1 ? apply1(w, e, v[0], fold, scale, out) : apply2(w, e, v[0], v[1], fold, scale, out);
+    if (tra_lower_arguments(e, 0, v) == 1) return apply1(w, e, v[0], fold, scale, out);
+    return apply2(w, e, v[0], v[1], fold, scale, out);
 }
 
 /* ---- any expression -------------------------------------------------------------------------------------------- */

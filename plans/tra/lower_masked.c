@@ -117,7 +117,7 @@ static bool expands(const masking *k, const tra_scalar *e) {
            !has_dense_with(k->w, e, tra_lower_labels_of(k->w, e));
 }
 
-/* ---- at the entries of the mask ----------------------------------------------------------------------------------- */
+/* ---- at the entries of the mask --------------------------------------------------------------------------------- */
 
 /* (mask != 0) * e */
 static const tra_scalar *under(const masking *k, int mask, const tra_scalar *e) {
@@ -216,7 +216,7 @@ static const tra_scalar *at_entries(const masking *k, const tra_scalar *e) {
     return function_of(k, e->op, kid);
 }
 
-/* ---- expressions --------------------------------------------------------------------------------------------------- */
+/* ---- expressions ------------------------------------------------------------------------------------------------- */
 
 /* The factors of a product. */
 static void add_factors(tra_lowering *w, const tra_scalar *e, term_list *f) {

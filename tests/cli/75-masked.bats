@@ -1,0 +1,103 @@
+# Statements in which an operand of sparse type masks what is large and dense: that is computed at its entries alone,
+# however it is written. The reference evaluator computes the whole.
+load helper
+
+inputs() {
+    tra gen -q --shape 150x130 --block 64x50 --density 0.01 --seed 1 -o A.h5:A
+    tra gen -q --shape 150x130 --block 64x50 --density 0.012 --seed 2 -o B.h5:B
+    tra gen -q --shape 130x130 --block 50x50 --density 0.03 --seed 3 -o G.h5:G
+    tra gen -q --shape 150x6 --block 64x3 --seed 4 -o U.h5:U
+    tra gen -q --shape 130x6 --block 50x3 --seed 5 -o V.h5:V
+    tra gen -q --shape 150 --block 64 --seed 6 -o X.h5:X
+    tra gen -q --shape 130 --block 50 --seed 7 -o Y.h5:Y
+    for x in A B G U V X Y; do echo "input $x from \"$x.h5:$x\""; done >head.tra
+    echo 'S[i,j] = sum U[i,k] * V[j,k]' >>head.tra
+}
+
+# beside_reference SITES: the statements of lines.txt, with C as their results, are what the reference evaluator says.
+beside_reference() {
+    for e in own ref; do
+        cp head.tra $e.tra
+        awk -v e="$e" '{ sub(/^C/, "C" NR); print; printf "output C%d to \"%s.h5:C%d\"\n", NR, e, NR }' lines.txt >>$e.tra
+    done
+    tra run -q --sites "$1" own.tra
+    tra run -q --engine reference ref.tra
+    for n in $(seq "$(wc -l <lines.txt)"); do
+        tra diff --rtol 1e-9 --atol 1e-12 "own.h5:C$n" "ref.h5:C$n" >diff && continue
+        sed -n "${n}p" lines.txt
+        cat diff
+        return 1
+    done
+}
+
+@test "functions of sums under a mask, in products, quotients, branches and sums, on 3 sites" {
+    inputs
+    cat >lines.txt <<'END'
+C[i,j] = A[i,j] * exp(sum[k](U[i,k] * V[j,k]))
+C[i,j] = if(A[i,j] != 0, exp(S[i,j]), 0)
+C[i,j] = X[i] * exp(S[i,j]) * A[i,j]
+C[i,j] = sqrt(A[i,j]) * tanh(S[i,j]) * X[i] * Y[j]
+C[i,j] = (A[i,j] - B[i,j]) * exp(S[i,j])
+C[i,j] = A[i,j] / (X[i] + Y[j] + S[i,j])
+C[i,j] = A[i,j] * (A[i,j] - S[i,j])
+C[j,i] = A[i,j] * log(1 + exp(-(A[i,j] * S[i,j])))
+C[] = sum if(A[i,j] != 0, (A[i,j] - S[i,j])^2, 0)
+C[] = sum (A[i,j] - if(A[i,j] != 0, S[i,j], 0))^2
+C[j] = max A[i,j] * exp(S[i,j])
+C[i,l] = sum A[i,j] / S[i,j] * V[j,l]
+C[i,l] = sum A[i,j] * V[j,l] * exp(S[i,j])
+C[k,l] = sum U[i,k] * (A[i,j] / S[i,j]) * V[j,l]
+C[i,j] = A[i,j] * exp(-(sum[k]((U[i,k] - V[j,k])^2)))
+C[i,j] = A[i,j] * (sum[k](max(U[i,k], V[j,k])))
+C[i,j] = A[i,j] * exp(mean[k](U[i,k] * V[j,k]))
+C[i,j] = A[i,j] * sqrt(sum[k](A[i,k] * G[k,j]))
+C[i,j] = if(A[i,j] != 0, (sum[k](A[i,k] * G[k,j])) + 1, 0)
+END
+    beside_reference 3
+}
+
+@test "functions of vectors under a mask, in one step and in several" {
+    inputs
+    cat >lines.txt <<'END'
+C[i,j] = A[i,j] * exp(X[i] * Y[j])
+C[i,j] = A[i,j] / (X[i] + Y[j])
+C[i,j] = A[i,j] * B[i,j] * exp(X[i] * Y[j])
+C[i,j] = A[i,j] * (exp(X[i]) + exp(Y[j]))
+C[i,j] = A[i,j] * (X[i] / Y[j])
+C[i,j] = A[i,j] * X[i] ^ Y[j]
+C[i,j] = A[i,j] * if(X[i] > Y[j], X[i], Y[j])
+C[i,j] = if(A[i,j] > 0.5, X[i] + Y[j], B[i,j])
+C[i,j] = A[i,j] && X[i] > Y[j]
+C[i,j] = A[i,j] * exp(-(index(i) - index(j))^2)
+C[] = sum A[i,j] * log(X[i] + Y[j])
+END
+    beside_reference 2
+}
+
+@test "what is masked needs no room for the whole; an if of a sparse condition is sparse by type" {
+    tra gen -q --shape 20000x20000 --block 5000x20000 --density 1e-6 --seed 1 -o A.h5:A
+    tra gen -q --shape 20000x3 --block 5000x3 --seed 2 -o U.h5:U
+    printf 'input A from "A.h5"\ninput U from "U.h5"\nS[i,j] = sum U[i,k] * U[j,k]\n' >p.tra
+    printf 'T[i,j] = exp(S[i,j])\nC[i,j] = if(A[i,j] > 0, T[i,j], 0)\noutput C to "C.h5"\n' >>p.tra
+    tra check p.tra | grep -E '^C: .*sparse: .* entries'
+    tra run -q --memory 64M p.tra
+    tra info C.h5 | grep -q '^  storage *csr\|^  storage *dcsr'
+}
+
+@test "infinities and NaN where the mask has entries come out, and 0 / 0" {
+    py 'import scipy.sparse as sp
+n = 40
+a = np.zeros((n, n)); a[::2, 1] = 2; a[3, ::3] = 1
+x = np.arange(n) / 7.0; x[[0, 4]] = 0, np.inf; x[6] = np.nan
+sp.save_npz("A.npz", sp.csr_matrix(a)); np.save("X.npy", x)'
+    tra import -q A.npz -o A.h5:A
+    tra import -q X.npy -o X.h5:X
+    printf 'input A from "A.h5:A"\ninput X from "X.h5:X"\n' >head.tra
+    cat >lines.txt <<'END'
+C[i,j] = A[i,j] * (X[i] / X[j])
+C[i,j] = A[i,j] * (X[i] + X[j])
+C[i,j] = A[i,j] / (X[i] * X[j])
+C[i,j] = if(A[i,j] > 1, X[i] - X[j], 0)
+END
+    beside_reference 1
+}
