@@ -18,7 +18,8 @@ inputs() {
 beside_reference() {
     for e in own ref; do
         cp head.tra $e.tra
-        awk -v e="$e" '{ sub(/^C/, "C" NR); print; printf "output C%d to \"%s.h5:C%d\"\n", NR, e, NR }' lines.txt >>$e.tra
+        awk -v e="$e" '{ sub(/^C/, "C" NR); print; printf "output C%d to \"%s.h5:C%d\"\n", NR, e, NR }' \
+            lines.txt >>$e.tra
     done
     tra run -q --sites "$1" own.tra
     tra run -q --engine reference ref.tra
