@@ -111,7 +111,10 @@ double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *
         double times = r ? narrowness(k, &l->cat->bound, &r->cat->bound, rate, rates->memory / (double)size) : 1;
         return times * busiest / rate;
     }
-    double each = (double)size / rates->memory;
+    const tra_type *in[2] = {l, r};
+    for (int i = 0; i < 2 && !held; i++) /* what is compared is larger than what tells how it was */
+        if (in[i] && tra_dtype_size(in[i]->dtype) > tra_dtype_size(t)) t = in[i]->dtype;
+    double each = (double)tra_dtype_size(t) / rates->memory;
     if (held && r && k && !tra_kernel_rows(k) && rates->gathers > 0) each = fmax(each, GATHERS / rates->gathers);
     double read = expected_of(l), written = expected_of(out);
     return busiest * each * (k ? tra_kernel_passes(k, held, t, r ? 1 : fmin(1, written / read)) : 1);
@@ -264,16 +267,6 @@ static double kernel_seconds(const tra_plan *p, const tra_op *o, const tra_rates
     return tra_work_seconds(k, l, r, &o->type, work, rates);
 }
 
-/* Seconds for rows of a dense join of operands that have other labels each: each is begun by itself. */
-static double rows_seconds(const tra_plan *p, const tra_op *o) {
-    static const double ROW = 8e-8;
-    int n = o->type.cat->bound.n;
-    if (o->op != TRA_PLAN_JOIN || tra_kernel_rows(o->what.join) || o->type.layout || n == 0) return 0;
-    bool same = p->ops[o->in[0]].type.cat->bound.n == n && p->ops[o->in[1]].type.cat->bound.n == n;
-    double elements = (double)tra_catalog_elements(o->type.cat), row = (double)o->type.cat->bound.v[n - 1];
-    return same || row <= 1 ? 0 : ROW * elements / row / p->sites;
-}
-
 /* Seconds to begin and end a stage of a loop, with next to nothing to do; on several sites these agree on it. */
 static double turn_seconds(const tra_plan *p, const tra_op *op) {
     static const double ALONE = 1e-6, TOGETHER = 6e-6;
@@ -298,7 +291,7 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         s[DISK] += spill_seconds(o, &spilled, rates) + again_seconds(p, i, rates);
         s[WORK] += kernel_seconds(p, o, rates) + tree_seconds(p, o, rates) + growth_seconds(p, o, rates) +
                    entries_seconds(p, o, rates) + table_seconds(p, o, rates) + blocks_seconds(p, o) +
-                   export_seconds(o, rates) + rows_seconds(p, o) + turn_seconds(p, o);
+                   export_seconds(o, rates) + turn_seconds(p, o);
         /* memory is touched for the first time when more is held than ever before */
         double fresh = (double)(o->predicted.touched - touched) / tra_op_times(p, o); /* also in a loop: once */
         if (rates->touch > 0) s[WORK] += fresh / rates->touch;
