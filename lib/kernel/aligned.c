@@ -74,6 +74,11 @@ static void fold_strip(const runner *r, double *acc, const int64_t *off, const t
     r->strip(r->k->fold, acc, acc, value_strip(r, off, l, from, n), 0, n);
 }
 
+/* Are strips taken along the sum, rather than along results? */
+static bool goes_along(const tra_loop *row, const tra_loop *run) {
+    return row->n == 1 || (run->n >= TRA_SHORT && pace(run) <= pace(row));
+}
+
 /* Reduces to one element: along `run`, for all steps of `others`. Partial results are kept side by side and folded in
  * pairs at the end. */
 static void reduce_along(const runner *r, double *to, const int64_t *off, const tra_loop *run, tra_nest *others) {
@@ -92,7 +97,7 @@ static void reduce(const runner *r, tra_nest *kept, tra_nest *reduced, const tra
     tra_nest_coalesce(kept);
     tra_nest_coalesce(reduced);
     tra_loop row = take(kept), run = take(reduced);
-    bool along = row.n == 1 || (run.n >= TRA_SHORT && pace(&run) <= pace(&row));
+    bool along = goes_along(&row, &run);
     if (!along) reduced->v[reduced->n++] = run;
     double acc[TRA_STRIP];
     int64_t off[3] = {0};
@@ -143,7 +148,7 @@ static void reduce_places(const runner *r, tra_nest *kept, tra_loop run, const t
     bool least = r->k->fold == TRA_S_ARGMIN;
     tra_nest_coalesce(kept);
     tra_loop row = take(kept);
-    bool along = row.n == 1 || (run.n >= TRA_SHORT && pace(&run) <= pace(&row));
+    bool along = goes_along(&row, &run);
     double acc[TRA_STRIP];
     int64_t off[3] = {0}, place[TRA_STRIP];
     do {
@@ -287,6 +292,29 @@ tra_impl tra_aligned_way(const tra_kernel *k, const tra_array *a, const tra_arra
     tra_code_sparse(k->code, sparse, kill, &kills);
     free(kill);
     return way_of(k, arg, &kept, &reduced, kills);
+}
+
+tra_strips tra_aligned_strips(const tra_kernel *k, const tra_dims *const *ext) {
+    tra_array in[2] = {{.dtype = TRA_F64}, {.dtype = TRA_F64}}, out = {.dtype = TRA_F64};
+    const tra_array *arg[2] = {&in[0], &in[1]};
+    tra_nest kept, reduced;
+    for (int o = 0; o < k->nin; o++) in[o].ext = *ext[o];
+    out.ext.n = k->nout;
+    for (int o = 0; o < k->nin; o++)
+        for (int d = 0; d < k->rank[o]; d++) {
+            const int8_t *at = memchr(k->out, k->in[o][d], (size_t)k->nout);
+            if (at) out.ext.v[at - k->out] = ext[o]->v[d];
+        }
+    make_loops(k, arg, &out, &kept, &reduced);
+    tra_strips x = {.way = way_of(k, arg, &kept, &reduced, false)};
+    tra_nest_coalesce(&kept);
+    tra_nest_coalesce(&reduced);
+    tra_loop row = take(&kept), run = take(&reduced);
+    x.along = goes_along(&row, &run);
+    const tra_loop *l = x.along ? &run : &row;
+    x.strided = pace(l) > 1;
+    x.length = (double)tra_min64(TRA_STRIP, tra_max64(1, l->n));
+    return x;
 }
 
 void tra_aligned_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out,

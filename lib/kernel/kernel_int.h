@@ -315,8 +315,6 @@ bool tra_tiles_take(const tra_code *code, tra_scalar_op fold, const tra_array *c
                     const tra_nest *reduced);
 void tra_tiles_run(const tra_code *code, tra_scalar_op fold, const tra_array *const *arg, const tra_array *out,
                    const tra_nest *kept, const tra_nest *reduced);
-/* Are there some, on this processor? */
-bool tra_tiles_fit(const tra_code *code, tra_scalar_op fold);
 /* c[i * row + j * column] (+)= sum a[l * lda + i] * a[l * lda + j] for i <= j < n <= TRA_GRAM_MOST, l < k. */
 enum { TRA_GRAM_MOST = 96 };
 void tra_gram(int64_t n, int64_t k, const double *a, int64_t lda, bool add, double *c, int64_t row, int64_t column);
@@ -350,6 +348,13 @@ int tra_contract_tiles(const tra_kernel *step, const tra_dims *acc);
 tra_impl tra_contract_way(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out);
 tra_impl tra_aligned_way(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out,
                         const bool *sparse);
+/* The strips of a fold over operands of these extents, of f64. */
+typedef struct tra_strips {
+    tra_impl way;
+    bool along, strided; /* are they steps of the sum; do their elements lie apart? */
+    double length;
+} tra_strips;
+tra_strips tra_aligned_strips(const tra_kernel *step, const tra_dims *const *ext);
 int tra_choose_dense(const tra_kernel *k, const tra_array *a, const tra_array *b, const bool *sparse,
                      tra_impl ways[TRA_MOST_IMPLS]);
 /* Sets from[l] and to[l] to the range of label l of an Einstein string in a tile. */

@@ -120,11 +120,6 @@ static tile_fn tile_of(const tra_code *code, tra_scalar_op fold, bool *exchanged
     return form == PRODUCT || chosen() != tiles_base ? chosen()[form][column] : NULL;
 }
 
-bool tra_tiles_fit(const tra_code *code, tra_scalar_op fold) {
-    bool exchanged;
-    return code->n > 0 && tile_of(code, fold, &exchanged) != NULL;
-}
-
 /* ---- loops ------------------------------------------------------------------------------------------------------ */
 
 enum {

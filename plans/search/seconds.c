@@ -113,11 +113,14 @@ double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *
     }
     const tra_type *in[2] = {l, r};
     for (int i = 0; i < 2 && !held; i++) /* what is compared is larger than what tells how it was */
-        if (in[i] && tra_dtype_size(in[i]->dtype) > tra_dtype_size(t)) t = in[i]->dtype;
+        if (in[i] && tra_dtype_size(in[i]->dtype) + tra_dtype_is_float(in[i]->dtype) >
+                         tra_dtype_size(t) + tra_dtype_is_float(t))
+            t = in[i]->dtype;
     double each = (double)tra_dtype_size(t) / rates->memory;
     if (held && r && k && !tra_kernel_rows(k) && rates->gathers > 0) each = fmax(each, GATHERS / rates->gathers);
     double read = expected_of(l), written = expected_of(out);
-    return busiest * each * (k ? tra_kernel_passes(k, held, t, r ? 1 : fmin(1, written / read)) : 1);
+    const tra_dims *a = &l->cat->bound, *b = r ? &r->cat->bound : NULL;
+    return busiest * each * (k ? tra_kernel_passes(k, held, t, a, b, r ? 1 : fmin(1, written / read)) : 1);
 }
 
 /* Seconds for adding up the sums of a tree: each but one is read and added to another, which is read and written. */
