@@ -172,12 +172,14 @@ static void add_op(moment *m, int op, int64_t ns) {
 void tra_record_op(tra_record *r, int op, double from, double to) {
     tra_phase phase;
     if (!r || to <= from) return;
-    if (tra_op_is_phase(op, &phase)) r->phase[phase] += to - from;
-    if (to <= r->made && tra_op_is_phase(op, &phase))
-        add_span(&r->tracks[0], phase == TRA_PHASE_START ? TRA_DO_AWAIT_WORK : TRA_DO_COMPUTE, from, to);
-    if (from >= r->first && to < r->last) { /* most are short */
+    if (op >= 0 && from >= r->first && to < r->last) { /* most are short */
         add_op(&r->v[r->at], op, (int64_t)((to - from) * 1e9));
         return;
+    }
+    if (tra_op_is_phase(op, &phase)) {
+        r->phase[phase] += to - from;
+        if (to <= r->made)
+            add_span(&r->tracks[0], phase == TRA_PHASE_START ? TRA_DO_AWAIT_WORK : TRA_DO_COMPUTE, from, to);
     }
     int last = bucket_at(r, to - r->begun), first = bucket_at(r, from - r->begun);
     for (int i = first; i <= last; i++) {
