@@ -42,6 +42,8 @@ typedef struct changes {
     int n;
     const char **v;
     picture now;
+    tra_ast_program ast;
+    bool parsed;
 } changes;
 
 static const char *copy(tra_arena *a, const char *s) { return s ? tra_arena_strndup(a, s, strlen(s)) : ""; }
@@ -224,6 +226,7 @@ static void try_options(changes *c) {
 
 /* Plans this text in place of the program, without what the request says of an input (NULL: with all of it). */
 static bool plan_text(const changes *c, const char *text, const char *without, picture *out) {
+    if (tra_now() > c->until) return false;
     const char **defines = tra_news(c->a, const char *, c->ndefines);
     const char *path = c->job->program.src.name;
     int n = 0;
@@ -247,10 +250,12 @@ static bool plan_text(const changes *c, const char *text, const char *without, p
     return ok;
 }
 
-static bool parse_again(const changes *c, tra_ast_program *out) {
+/* NULL: it does not parse. */
+static const tra_ast_program *parsed(changes *c) {
     tra_diags diags = {.arena = c->a, .src = &c->job->program.src};
-    tra_parse(&c->job->program.src, c->a, &diags, out);
-    return diags.errors == 0;
+    if (!c->parsed) tra_parse(&c->job->program.src, c->a, &diags, &c->ast);
+    c->parsed |= diags.errors == 0;
+    return c->parsed ? &c->ast : NULL;
 }
 
 /* The program with other text in place of that at `at`. */
@@ -269,12 +274,11 @@ static void add_shape(const tra_dims *d, tra_str *out) {
 
 /* The program with the statement of input n declared as `type` in blocks of `block`: the file's own are not looked at.
  */
-static const char *with_input(const changes *c, const tra_node *n, tra_dtype type, const tra_dims *block) {
-    tra_ast_program ast;
+static const char *with_input(changes *c, const tra_node *n, tra_dtype type, const tra_dims *block) {
+    const tra_ast_program *ast = parsed(c);
     tra_dims all;
-    if (!parse_again(c, &ast)) return NULL;
-    for (int i = 0; i < ast.n; i++) {
-        const tra_stmt *s = &ast.v[i];
+    for (int i = 0; ast && i < ast->n; i++) {
+        const tra_stmt *s = &ast->v[i];
         if (s->kind != TRA_STMT_INPUT || strcmp(s->name, n->name)) continue;
         tra_str out = {0};
         tra_str_add(&out, "input ");
@@ -336,36 +340,54 @@ static void try_repartitions(changes *c) {
     }
 }
 
-/* Of each input of the program that may have other blocks: those that import chooses, and smaller ones where there are
- * fewer blocks than threads; of the largest of them numbers of half the width. */
+/* Other blocks of input n: those that import chooses, and smaller ones where there are fewer blocks than threads. */
+static void try_blocks_of(changes *c, const tra_node *n) {
+    const tra_plan_options *o = &c->job->options;
+    tra_dims all, block;
+    tra_type_shape(&n->type, &all);
+    tra_block_choose(&all, &block);
+    bool sparse = tra_is_held(&n->type), other = !tra_dims_eq(&block, &n->type.cat->bound);
+    if (!sparse && (!other || try_blocks(c, n, &block, false))) return;
+    int64_t parts = n->type.cat->n, workers = (int64_t)o->sites * o->threads;
+    if (parts >= workers) return;
+    block = n->type.cat->bound;
+    while (parts < 2 * workers) {
+        int d = 0;
+        for (int k = 1; k < block.n; k++) d = block.v[k] > block.v[d] ? k : d;
+        if (block.n == 0 || block.v[d] < 2) break;
+        block.v[d] = tra_ceil_div(block.v[d], 2), parts *= 2;
+    }
+    try_blocks(c, n, &block, false);
+}
+
+/* What an input costs, as bytes: its elements, and its blocks, each of which is planned and found. */
+static double weight_of(const tra_node *n) {
+    enum { BLOCK = 4096 };
+    return (double)tra_type_bytes_all(&n->type).expected + BLOCK * (double)n->type.cat->n;
+}
+
+static int heavier_first(const void *a, const void *b) {
+    const tra_node *m = *(tra_node *const *)a, *n = *(tra_node *const *)b;
+    double x = weight_of(m), y = weight_of(n);
+    return x == y ? m->id - n->id : (x < y) - (x > y);
+}
+
+/* Of each input that may have other blocks these are tried, the heaviest first; not of those that are too light to
+ * change the picture. Of the largest of numbers in f64, numbers of half the width. */
 static void try_inputs(changes *c) {
     const tra_graph *g = c->job->program.graph;
-    const tra_plan_options *o = &c->job->options;
     static const double LONG = 1, MUCH = 0.4; /* seconds, and their share, for which one may think of fewer digits */
-    enum { MOST = 16 };                       /* inputs for which the program is planned again */
-    int tried = 0;
-    const tra_node *largest = NULL;
+    static const double LIGHT = 0.01;         /* share of what all inputs weigh */
+    const tra_node **v = tra_news(c->a, const tra_node *, g->n), *largest = NULL;
+    double all = 0;
+    int count = 0;
     picture x;
-    for (int i = 0; i < g->n && c->now.seconds >= LEAST_GAIN; i++) {
-        const tra_node *n = g->v[i];
-        tra_dims all, block;
-        if (!has_free_blocks(n) || ++tried > MOST) continue;
-        tra_type_shape(&n->type, &all);
-        tra_block_choose(&all, &block);
-        bool sparse = tra_is_held(&n->type), other = !tra_dims_eq(&block, &n->type.cat->bound);
-        if ((sparse || (other && !try_blocks(c, n, &block, false))) &&
-            n->type.cat->n < (int64_t)o->sites * o->threads) {
-            block = n->type.cat->bound;
-            for (int64_t parts = n->type.cat->n; parts < 2 * (int64_t)o->sites * o->threads;) {
-                int d = 0;
-                for (int k = 1; k < block.n; k++) d = block.v[k] > block.v[d] ? k : d;
-                if (block.n == 0 || block.v[d] < 2) break;
-                block.v[d] = tra_ceil_div(block.v[d], 2), parts *= 2;
-            }
-            try_blocks(c, n, &block, false);
-        }
-        bool larger = !largest || tra_type_bytes_all(&n->type).expected > tra_type_bytes_all(&largest->type).expected;
-        if (n->type.dtype == TRA_F64 && larger && !sparse) largest = n;
+    for (int i = 0; i < g->n && c->now.seconds >= LEAST_GAIN; i++)
+        if (has_free_blocks(g->v[i])) all += weight_of(v[count++] = g->v[i]);
+    qsort(v, (size_t)count, sizeof *v, heavier_first);
+    for (int i = 0; i < count && weight_of(v[i]) >= LIGHT * all; i++) {
+        try_blocks_of(c, v[i]);
+        if (!largest && v[i]->type.dtype == TRA_F64 && !tra_is_held(&v[i]->type)) largest = v[i];
     }
     const char *text = largest ? with_input(c, largest, TRA_F32, &largest->type.cat->bound) : NULL;
     if (text && plan_text(c, text, largest->name, &x) && c->now.seconds >= LONG &&
@@ -415,11 +437,10 @@ static void try_columns(changes *c) {
 /* ---- what does not depend on what is aggregated ----------------------------------------------------------------- */
 
 static void try_apart(changes *c) {
-    tra_ast_program ast;
+    const tra_ast_program *ast = parsed(c);
     tra_apart *v;
     picture x;
-    if (!parse_again(c, &ast)) return;
-    int n = tra_apart_find(&c->job->program.src, &ast, c->a, &v);
+    int n = ast ? tra_apart_find(&c->job->program.src, ast, c->a, &v) : 0;
     for (int i = 0; i < n; i++) {
         const tra_apart *t = &v[i];
         if (!plan_text(c, with_text(c, t->at, t->text), NULL, &x)) continue;
