@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../lib/h5/stand_in.h"
 #include "../plans/explain/explain.h"
 #include "../plans/ia/ia.h"
 #include "made.h"
@@ -178,6 +179,11 @@ static tra_status find_kernels(const tra_job *job, tra_arena *a, tra_err *e) {
 /* Planning again, with other ceilings: not where one plan takes long to be found. */
 static void find_changes(const tra_job *job, double planned, tra_arena *a) {
     enum { SECONDS = 1, TRIES = 4 };
+    const tra_graph *g = job->program.graph;
+    for (int i = 0; i < g->n; i++) { /* what was converted is there now */
+        const tra_stand_in *s = g->v[i]->rel ? tra_rel_stand_in(g->v[i]->rel) : NULL;
+        planned -= s ? s->seconds : 0;
+    }
     if (planned * TRIES < SECONDS)
         opts.nchanges = tra_explain_changes(job, opts.measured, tra_planning_rates_here, tra_common_opts.define.n,
                                             tra_common_opts.define.v, SECONDS, a, &opts.changes);

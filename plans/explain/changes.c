@@ -398,6 +398,13 @@ static void try_inputs(changes *c) {
 
 /* ---- columns ---------------------------------------------------------------------------------------------------- */
 
+/* Bytes of a column's strings in a file, besides their letters, which are not known before they are read: of each where
+ * it ends, a reference to it, and the head of an object of HDF5. */
+static double strings_bytes(const tra_column *c) {
+    enum { EACH = 8 + 16 + 16 };
+    return c->dict ? EACH * (double)c->dict->n : 0;
+}
+
 /* Columns of tables that nothing uses, where they are a good part of the file. */
 static void try_columns(changes *c) {
     static const double PART = 0.2;
@@ -412,25 +419,45 @@ static void try_columns(changes *c) {
         }
         const tra_schema *all = rel ? tra_rel_type(rel)->columns : NULL;
         const char *unused = "", *used = "";
-        int64_t bytes = 0;
+        double bytes, strings = 0, unread = 0; /* of all columns, and of those that are not used */
         int nunused = 0;
         if (!tra_op_is(o->op, TRA_READS) || !o->type.columns || !all) continue;
         for (int k = 0; k < all->n; k++) {
             bool is_read = tra_schema_find(o->type.columns, all->v[k].name) >= 0;
             const char **to = is_read ? &used : &unused;
             *to = tra_arena_printf(c->a, "%s%s%s", *to, **to ? "," : "", all->v[k].name);
-            if (!is_read) nunused++;
+            strings += strings_bytes(&all->v[k]);
+            if (is_read) continue;
+            unread += strings_bytes(&all->v[k]), nunused++;
         }
-        bytes = tra_type_bytes_all(tra_rel_type(rel)).expected - tra_type_bytes_all(&o->type).expected;
-        if (nunused == 0 || nunused > FEW ||
-            (double)bytes < PART * (double)tra_type_bytes_all(tra_rel_type(rel)).expected)
-            continue;
+        double of_all = (double)tra_type_bytes_all(tra_rel_type(rel)).expected;
+        bytes = of_all - (double)tra_type_bytes_all(&o->type).expected + unread;
+        if (nunused == 0 || nunused > FEW || bytes < PART * (of_all + strings)) continue;
         char size[32];
         add(c, tra_arena_printf(c->a,
                                 "nothing uses the column%s %s of %s, and nothing reads %s: tra import --columns %s "
-                                "would make the file %s smaller",
+                                "would make the file %s%s smaller",
                                 nunused > 1 ? "s" : "", unused, o->what.name, nunused > 1 ? "them" : "it", used,
-                                tra_human(bytes, size)));
+                                unread > 0 ? "at least " : "", tra_human((int64_t)bytes, size)));
+    }
+}
+
+/* Files of other formats that are converted before each run; of what was measured findings.c tells. */
+static void try_conversions(changes *c) {
+    const tra_graph *g = c->job->program.graph;
+    for (int i = 0; i < g->n && !c->m; i++) {
+        const tra_node *n = g->v[i];
+        const tra_stand_in *s = n->rel ? tra_rel_stand_in(n->rel) : NULL;
+        const tra_schema *used = n->type.columns;
+        const char *columns = "";
+        char took[40];
+        if (!s || !s->how || strcmp(s->how, "converted") || s->seconds < LEAST_GAIN ||
+            s->seconds < WORTH * (c->now.seconds + s->seconds))
+            continue;
+        for (int k = 0; used && k < used->n; k++)
+            columns = tra_arena_printf(c->a, "%s%s%s", columns, k ? "," : " --table --columns ", used->v[k].name);
+        add(c, tra_arena_printf(c->a, "tra import%s, once, would spare each run the %s in which %s is converted",
+                                columns, tra_text_seconds(s->seconds, took, sizeof took), s->file));
     }
 }
 
@@ -471,6 +498,7 @@ int tra_explain_changes(const tra_job *job, const tra_profile *m, tra_rates_fn *
     if (!job->compiled) try_repartitions(&c);
     if (!job->compiled) try_inputs(&c);
     try_columns(&c);
+    try_conversions(&c);
     return c.n;
 }
 

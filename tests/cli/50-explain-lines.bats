@@ -92,8 +92,9 @@ END
 }
 
 @test "hints of random programs and options: done as they say, they give what they say" {
-    status 0 "$PYTHON" "$BATS_TEST_DIRNAME/hints.py" "$TRA" 8 3
+    status 0 "$PYTHON" "$BATS_TEST_DIRNAME/hints.py" "$TRA" 8 4
     has would
+    has "nothing uses the column"
 }
 
 @test "threads, and options that take time, are named; so are columns that nothing uses, and nothing is read that gen makes" {
@@ -118,6 +119,22 @@ END
     status 0 tra run -q --profile m.json g.tra
     py 'm = json.load(open("m.json"))["plans"][0]
 assert m["disk_read_bytes"] == 0 and m["measured"]["disk_read_bytes"] == 0, m["disk_read_bytes"]'
+}
+
+@test "a file that is converted before each run, and the heaviest of many inputs, are named" {
+    py 'open("t.csv", "w").write("k,unused,v\n" + "".join(f"{i % 7},text that nobody reads {i},{i / 3}\n" for i in range(600000)))'
+    printf '%s\n' 'input t from "t.csv"' 'g = group(t, [k], s = sum(v))' 'output g' >t.tra
+    status 0 tra explain t.tra
+    has "tra import --table --columns k,v, once, would spare each run the "
+    tra import -q --table --columns k,v t.csv -o t.h5
+    sed 's/t.csv/t.h5/' t.tra >once.tra
+    status 0 tra explain once.tra
+    lacks converted
+    # the thirtieth of forty inputs is the one that matters; a thousand that weigh the same are not tried
+    py 'n = lambda i: "[20000, 20000] by [20000, 4]" if i == 30 else "[100, 100] by [100, 100]"
+open("many.tra", "w").write("".join(f"input x{i} : f64 {n(i)}\n" for i in range(40)) + "".join(f"s{i}[i] = max x{i}[i,j]\noutput s{i}\n" for i in range(40)))'
+    status 0 tra explain --threads 1 many.tra
+    has "x30 in numbers of 7 digits"
 }
 
 @test "a sparse matrix in one block, with all of which each site computes, is told what smaller blocks would give" {

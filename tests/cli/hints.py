@@ -1,9 +1,10 @@
 """What `tra explain` says would change a plan, for random programs with random options: each hint is done as it says,
-and the program is planned again; its seconds and the bytes that it reads must be those of the hint.
+and the program is planned again; its seconds and the bytes that it reads must be those of the hint. Some are of tables
+whose keys are skewed, from CSV files and files that were imported from these.
 
     hints.py TRA COUNT SEED
 """
-import json, random, re, subprocess, sys
+import json, os, random, re, subprocess, sys
 
 TRA, COUNT, SEED = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 UNIT = {"us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}
@@ -34,6 +35,25 @@ def program(r):
                        ["Z[j] = sum[i](A[i,j] / s[j])", "output Z"],
                        ["D[i,j] = A[i,j] * s[j] + y[i]", "m[j] = mean[i](D[i,j])", "output D", "output m"]])
     return "\n".join(lines) + "\n"
+
+
+def tables(r):
+    """Two tables whose keys are skewed, one key having most rows, as CSV and imported, and a program over some."""
+    for name, rows, more in (("t", 120000, ",a,note"), ("u", 40000, ",w")):
+        with open(f"{name}.csv", "w") as f:
+            f.write("k,v" + more + "\n")
+            for i in range(rows):
+                key = 0 if r.random() < .8 else int(r.paretovariate(1)) % 5000
+                f.write(f"{key},{i / 2}" + (f",{i},text that is long {i}" if name == "t" else f",{i % 9}") + "\n")
+        subprocess.run([TRA, "import", "-q", "--table", "--block", "10000", f"{name}.csv", "-o", f"{name}.h5"], check=True)
+    at = lambda n: f'input {n} from "{n}.{r.choice(["csv", "h5", "h5"])}"'
+    lines = [at("t"), at("u")]
+    lines += r.choice([["O = group(t, [k], s = sum(v), n = count())"], ["O = group(t, [a], s = sum(v), m = median(k))"],
+                       ["O = window(project(t, k, v), [k], [v], n = row_number())"], ["O = order(t, [k, v])"],
+                       ["g = group(u, [k], s = sum(v))", "O = join(t, project(g, l = k, s), k == l)"],
+                       ["O = join(t, project(u, l = k, w), v == l)"]])
+    used = [l for l in lines if l[:6] != "input "]
+    return "\n".join([l for l in lines[:2] if any(f"({l[6]}," in x or f" project({l[6]}," in x for x in used)] + used + ['output O to "o.h5"']) + "\n"
 
 
 def options(r):
@@ -68,6 +88,17 @@ def follow(hint, text, o):
         at = int(m[1]) - 1
         lines[at] = lines[at].split("=")[0] + "= " + m[3]
         return "\n".join(lines), o
+    if m := re.match(rf"nothing uses the columns? \S+ of (\w), .*tra import --columns (\S+) would make the file (at least )?{SIZE} smaller", hint):
+        subprocess.run([TRA, "import", "-q", "--table", "--block", "10000", "--columns", m[2], f"{m[1]}.csv", "-o", f"few_{m[1]}.h5"], check=True)
+        less = os.path.getsize(f"{m[1]}.h5") - os.path.getsize(f"few_{m[1]}.h5")
+        told = float(m[4]) * BYTES[m[5]]  # a file grows by pages of half a mebibyte
+        assert told <= 1.1 * less and (m[3] or told >= .8 * less - 2**20), (hint, less)
+        return text.replace(f'"{m[1]}.h5"', f'"few_{m[1]}.h5"'), o
+    if m := re.match(r"tra import --table --columns (\S+), once, would spare each run the .* in which (\w).csv is conv", hint):
+        subprocess.run([TRA, "import", "-q", "--table", "--columns", m[1], f"{m[2]}.csv", "-o", f"once_{m[2]}.h5"], check=True)
+        again = text.replace(f'"{m[2]}.csv"', f'"once_{m[2]}.h5"')
+        assert f"{m[2]}.csv" not in explain(again, o, "text"), hint
+        return again, o
     raise AssertionError(f"nobody knows how to follow: {hint}")
 
 
@@ -79,7 +110,7 @@ def near(value, unit, of, figure, what):
 seen = {}
 for number in range(COUNT):
     r = random.Random(SEED * 1000003 + number)
-    text, o = program(r), options(r)
+    text, o = tables(r) if number % 4 == 3 else program(r), options(r)
     out = explain(text, o, "text")
     if "What would change this:" not in out: continue
     hints = re.sub(r"\n    ", " ", out.split("What would change this:\n")[1]).strip("\n").split("\n")
