@@ -271,6 +271,7 @@ static void add_report(tra_execution *x, int i, const tra_pool_stats *before, co
     rep->disk_read += reads_on ? 0 : after.read - x->read_before;
     rep->spilled += after.spilled - before->spilled;
     rep->unspilled += after.unspilled - before->unspilled;
+    rep->scratch_seconds += after.scratch_seconds - before->scratch_seconds;
     rep->scratch = after.scratch;
 }
 
@@ -483,6 +484,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
         t->disk_write += r->disk_write;
         t->spilled += r->spilled;
         t->unspilled += r->unspilled;
+        t->scratch_seconds += r->scratch_seconds;
         t->scratch = tra_max64(t->scratch, r->scratch);
         t->kernel_seconds += r->kernel_seconds;
     }

@@ -119,7 +119,9 @@ static tra_status spill(tra_pool *p, tra_block *b, tra_err *e) {
     b->spilling = true;
     p->spilling++;
     pthread_mutex_unlock(&p->lock);
+    double from = tra_now();
     tra_status s = tra_pwrite(p->fd, b->ptr, (size_t)b->bytes, at, "the scratch file", e);
+    double took = tra_now() - from;
     if (s == TRA_OK) b->sum = XXH64(b->ptr, (size_t)b->bytes, 0);
     pthread_mutex_lock(&p->lock);
     b->spilling = false;
@@ -132,6 +134,7 @@ static tra_status spill(tra_pool *p, tra_block *b, tra_err *e) {
     b->copy_at = at;
     b->verified = false;
     p->stats.spilled += b->bytes;
+    p->stats.scratch_seconds += took;
     return TRA_OK;
 }
 
@@ -317,8 +320,13 @@ tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e) {
 }
 
 static tra_status read_back(tra_pool *p, tra_block *b, tra_err *e) {
+    double from = tra_now();
     TRA_TRY(
         tra_pread(b->copy_fd >= 0 ? b->copy_fd : p->fd, b->ptr, (size_t)b->bytes, b->copy_at, "the scratch file", e));
+    double took = tra_now() - from;
+    pthread_mutex_lock(&p->lock);
+    p->stats.scratch_seconds += took;
+    pthread_mutex_unlock(&p->lock);
     b->verified = b->verified || XXH64(b->ptr, (size_t)b->bytes, 0) == b->sum;
     if (b->verified) return TRA_OK;
     return tra_fail(e, TRA_RESOURCE,

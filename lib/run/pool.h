@@ -57,6 +57,7 @@ typedef struct tra_pool_stats {
     int64_t read, past_cache;   /* bytes of whole chunks read from inputs, and of these past the page cache */
     int64_t spilled, unspilled; /* bytes written to and read from scratch */
     int64_t scratch;            /* the most that the scratch file has held */
+    double scratch_seconds;     /* in which threads wrote to it and read from it */
 } tra_pool_stats;
 
 /* scratch: directory for the spill file, made when first needed. */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIGURES = 14 };
+enum { FIGURES = 15 };
 
 static void pack(const tra_op_report *r, int64_t *v) {
     v[0] = (int64_t)(r->seconds * 1e9);
@@ -24,6 +24,7 @@ static void pack(const tra_op_report *r, int64_t *v) {
     v[11] = r->by_zero;
     v[12] = r->scratch;
     v[13] = (int64_t)(r->cpu_seconds * 1e9);
+    v[14] = (int64_t)(r->scratch_seconds * 1e9);
 }
 
 static tra_op_report unpack(const int64_t *v) {
@@ -39,7 +40,8 @@ static tra_op_report unpack(const int64_t *v) {
                            .counted = {v[9], v[10]},
                            .by_zero = v[11],
                            .scratch = v[12],
-                           .cpu_seconds = (double)v[13] * 1e-9};
+                           .cpu_seconds = (double)v[13] * 1e-9,
+                           .scratch_seconds = (double)v[14] * 1e-9};
 }
 
 void tra_profile_gather(const tra_comm *comm, tra_report *r, const tra_plan *plan, tra_profile *out) {
@@ -89,6 +91,7 @@ tra_op_report tra_profile_sum(const tra_profile *p, int op) {
         sum.disk_write += r->disk_write;
         sum.spilled += r->spilled;
         sum.unspilled += r->unspilled;
+        sum.scratch_seconds += r->scratch_seconds;
         sum.by_zero += r->by_zero;
         sum.cpu_seconds += r->cpu_seconds;
         for (int k = 0; k < 2; k++) sum.counted[k] += r->counted[k];

@@ -130,7 +130,8 @@ static void find_rows(findings *f) {
 static bool find_busy_machine(findings *f) {
     static const double BUSY = 0.6;
     const tra_timeline *t = &f->m->timeline;
-    double wall = 0, cpu = tra_profile_sum(f->m, f->m->nops).cpu_seconds;
+    tra_op_report all = tra_profile_sum(f->m, f->m->nops);
+    double wall = -all.scratch_seconds, cpu = all.cpu_seconds; /* who waits for scratch has no need of a processor */
     for (int s = 0; s < t->sites; s++)
         for (int b = 0; b < t->buckets; b++)
             for (int w = 1; w < t->threads; w++)
@@ -245,12 +246,24 @@ static void find_reads(findings *f) {
 }
 
 static void find_spills(findings *f) {
+    static const double SLOW = 3;
     tra_op_report all = tra_profile_sum(f->m, f->m->nops);
     if (all.spilled < (all.disk_read + all.disk_write) / 10 || all.spilled < (1 << 20)) return;
+    double bytes = (double)(all.spilled + all.unspilled), rate = bytes / fmax(all.scratch_seconds, 1e-9);
+    const tra_rates *told = &f->job->options.rates;
+    double each = bytes / ((double)all.spilled / told->disk_write + (double)all.unspilled / told->disk_read);
+    const char *pace = "", *slow = "";
+    each /= f->job->options.threads;
+    if (rate * SLOW < each)
+        slow = tra_arena_printf(f->a, ", where %s were counted on: --scratch may name a faster disk",
+                                size_text(f, (int64_t)each));
+    if (all.scratch_seconds >= SHORT)
+        pace = tra_arena_printf(f->a, ": threads waited %s for it, with %s a second%s",
+                                seconds_text(f, all.scratch_seconds), size_text(f, (int64_t)rate), slow);
     add(f, tra_arena_printf(f->a,
                             "%s of intermediate results did not fit in memory: they were written to scratch, and "
-                            "%s read back.",
-                            size_text(f, all.spilled), size_text(f, all.unspilled)));
+                            "%s read back%s.",
+                            size_text(f, all.spilled), size_text(f, all.unspilled), pace));
 }
 
 /* ---- threads -------------------------------------------------------------------------------------------------- */

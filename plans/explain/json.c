@@ -42,6 +42,7 @@ static void report_members(tra_json *j, const tra_op_report *r) {
     tra_json_num(j, "seconds", r->seconds);
     tra_json_num(j, "kernel_seconds", r->kernel_seconds);
     if (r->cpu_seconds > 0) tra_json_num(j, "cpu_seconds", r->cpu_seconds);
+    if (r->scratch_seconds > 0) tra_json_num(j, "scratch_seconds", r->scratch_seconds);
 }
 
 /* What was measured of an operator (m->nops: of the whole run) on all sites together and on each. t: the type of its

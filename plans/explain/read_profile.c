@@ -44,6 +44,11 @@ static bool read_string(const char *json, const char *path, char *buf, size_t n)
     return ok;
 }
 
+/* A number that may be missing. */
+static bool read_other(const char *json, const char *key, double *out) {
+    return !tra_json_find(json, key, &(size_t){0}) || read_number(json, key, out);
+}
+
 static bool read_report(const char *json, tra_op_report *r) {
     if (read_int(json, "rows", &r->counted[0]) && !read_int(json, "tuples", &r->counted[1])) return false;
     return read_int(json, "network_bytes", &r->sent) && read_int(json, "received_bytes", &r->received) &&
@@ -51,7 +56,7 @@ static bool read_report(const char *json, tra_op_report *r) {
            read_int(json, "spilled_bytes", &r->spilled) && read_int(json, "unspilled_bytes", &r->unspilled) &&
            read_int(json, "peak_memory_bytes", &r->peak_memory) && read_number(json, "seconds", &r->seconds) &&
            read_number(json, "kernel_seconds", &r->kernel_seconds) &&
-           (!tra_json_find(json, "cpu_seconds", &(size_t){0}) || read_number(json, "cpu_seconds", &r->cpu_seconds));
+           read_other(json, "cpu_seconds", &r->cpu_seconds) && read_other(json, "scratch_seconds", &r->scratch_seconds);
 }
 
 /* Reads what was measured on each site from the object of an operator, or of the plan (op: p->nops). */

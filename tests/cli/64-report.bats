@@ -200,7 +200,7 @@ END
     # the same run, had it been slow
     py 'p = json.load(open("m.json")); plan = p["plans"][0]; m = plan["measured"]
 m["seconds"] = p["run"]["seconds"] = 10
-for s in m["sites"]: s.update(seconds=10, disk_read_bytes=200 << 20, spilled_bytes=300 << 20, unspilled_bytes=300 << 20)
+for s in m["sites"]: s.update(seconds=10, disk_read_bytes=200 << 20, spilled_bytes=300 << 20, unspilled_bytes=300 << 20, scratch_seconds=20)
 for o in plan["operators"]:
     for s in o["measured"]["sites"]: s.update(seconds=.1, kernel_seconds=.1)
 by = lambda name: [o for o in plan["operators"] if o.get("name") == name and o["op"] != "output"][-1]["measured"]["sites"]
@@ -223,7 +223,8 @@ json.dump(p, open("slow.json", "w"))'
             "In line 5 \(#[0-9]+ join\) site 0 computed 2.9 s, the sites 1.0[0-9]* s on average. Linear algebra on a matrix is done by one site" \
             "In line 6 .* site 1 computed 5.5 s, the sites 1.9 s on average" \
             "600 MiB were read, 3[0-9].[0-9] times what the inputs have" \
-            "900 MiB of intermediate results did not fit in memory" "Workers computed 33 % of the time; 67 % of it they waited for memory: a higher ceiling"; do
+            "900 MiB of intermediate results did not fit in memory: .*: threads waited 60 s for it, with 30 MiB a second, where .* were counted on: --scratch" \
+            "Workers computed 33 % of the time; 67 % of it they waited for memory: a higher ceiling"; do
             grep -Eq "$what" <<<"$said" || { echo "$format: no '$what' in $said"; false; }
         done
     done
