@@ -27,11 +27,12 @@ static void add(tra_diags *d, bool warning, tra_span at, const char *advice, con
     d->errors += !warning;
 }
 
-void tra_diag_error(tra_diags *d, tra_span at, const char *advice, const char *fmt, ...) {
+void *tra_diag_error(tra_diags *d, tra_span at, const char *advice, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     add(d, false, at, advice, fmt, ap);
     va_end(ap);
+    return NULL;
 }
 
 void tra_diag_warn(tra_diags *d, tra_span at, const char *advice, const char *fmt, ...) {

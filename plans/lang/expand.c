@@ -68,9 +68,8 @@ static bool count_nodes(const expansion *s, int n) {
 /* Checks the height of a tree. */
 static bool is_low(tra_expander *x, const tra_ast *tree) {
     if (tree->depth <= MAX_HEIGHT) return true;
-    tra_diag_error(x->d, tree->span, "name parts of it", "macros make an expression of more than %d operators in a row",
-                   MAX_HEIGHT);
-    return false;
+    return tra_diag_error(x->d, tree->span, "name parts of it",
+                          "macros make an expression of more than %d operators in a row", MAX_HEIGHT);
 }
 
 /* A name like this one that the statement does not have so far: with apostrophes, which no program can write. */
@@ -148,12 +147,10 @@ static tra_ast *substitute(expansion *s, const tra_ast *body, const renaming *bo
     x->depth = 0;
     if (arg && arg->kind == TRA_AST_NAME) {
         x->text = arg->text;
-    } else if (arg) {
-        tra_diag_error(s->x->d, arg->span, "name it before: X = ...",
-                       "the macro %s puts indices on this argument, so that it must be the name of a relation",
-                       s->def->name);
-        return NULL;
-    }
+    } else if (arg)
+        return tra_diag_error(s->x->d, arg->span, "name it before: X = ...",
+                              "the macro %s puts indices on this argument, so that it must be the name of a relation",
+                              s->def->name);
     bool lambda = body->kind == TRA_AST_LAMBDA;
     if (lambda) bound = function_names(s, body, bound);
     x->kids = tra_news(s->x->arena, tra_ast *, body->nkids);

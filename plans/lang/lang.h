@@ -40,7 +40,8 @@ typedef struct tra_diags {
     int n, errors;
     tra_diag *v;
 } tra_diags;
-void tra_diag_error(tra_diags *d, tra_span at, const char *advice, const char *fmt, ...) TRA_PRINTF(4, 5);
+/* Returns NULL, which is also false: return tra_diag_error(..) ends what it is an error of. */
+void *tra_diag_error(tra_diags *d, tra_span at, const char *advice, const char *fmt, ...) TRA_PRINTF(4, 5);
 void tra_diag_warn(tra_diags *d, tra_span at, const char *advice, const char *fmt, ...) TRA_PRINTF(4, 5);
 /* A warning that is shown under -q too: the result may be wrong. One text at one place is shown once. */
 void tra_diag_warn_always(tra_diags *d, tra_span at, const char *advice, const char *fmt, ...) TRA_PRINTF(4, 5);

@@ -285,9 +285,8 @@ static bool check_utf8(lexer *x) {
     for (int i = 0, len; i < x->n; i += len) {
         len = x->s[i] ? utf8_char(x->s + i, x->n - i) : 0;
         if (len) continue;
-        tra_diag_error(x->d, (tra_span){i, 1}, NULL, "a program is UTF-8 text; byte 0x%02x is not",
-                       (unsigned char)x->s[i]);
-        return false;
+        return tra_diag_error(x->d, (tra_span){i, 1}, NULL, "a program is UTF-8 text; byte 0x%02x is not",
+                              (unsigned char)x->s[i]);
     }
     return true;
 }

@@ -28,8 +28,7 @@ static bool parse_path(parser *p, const char **path, tra_span *span) {
     *path = x->text;
     *span = x->span;
     if (*x->text) return true;
-    tra_diag_error(p->d, x->span, NULL, "this file name is empty");
-    return false;
+    return tra_diag_error(p->d, x->span, NULL, "this file name is empty");
 }
 
 static bool parse_list(parser *p, tra_ast **out, const char *wanted) {
@@ -240,10 +239,8 @@ static bool parse_def(parser *p, tra_stmt *s) {
     if (!tra_parse_items(p, tra_parse_label, ')', &params, &end)) return false;
     for (int i = 0; i < params.n; i++)
         for (int j = 0; j < i; j++)
-            if (strcmp(params.v[i]->text, params.v[j]->text) == 0) {
-                tra_diag_error(p->d, params.v[i]->span, NULL, "parameter '%s' stands twice", params.v[i]->text);
-                return false;
-            }
+            if (strcmp(params.v[i]->text, params.v[j]->text) == 0)
+                return tra_diag_error(p->d, params.v[i]->span, NULL, "parameter '%s' stands twice", params.v[i]->text);
     s->nlabels = params.n;
     s->labels = params.v;
     if (!tra_parse_expect(p, '=', "'='")) return false;

@@ -91,9 +91,8 @@ static bool set_kids(parser *p, tra_ast *x, int n, tra_ast *const *kids) {
         if (kids[i]->depth >= x->depth) x->depth = kids[i]->depth + 1;
     }
     if (x->depth <= MAX_HEIGHT) return true;
-    tra_diag_error(p->d, x->span, "give parts of it names of their own",
-                   "an expression of more than %d operators in a row", MAX_HEIGHT);
-    return false;
+    return tra_diag_error(p->d, x->span, "give parts of it names of their own",
+                          "an expression of more than %d operators in a row", MAX_HEIGHT);
 }
 
 static tra_ast *make1(parser *p, tra_ast_kind kind, tra_span span, const char *text, tra_ast *a) {
@@ -180,15 +179,12 @@ static tra_ast *parse_lambda(parser *p, tra_ast *params) {
     if (params->kind == TRA_AST_NAME) asts_add(p, &kids, params);
     for (int i = 0; params->kind == TRA_AST_TUPLE && i < params->nkids; i++) asts_add(p, &kids, params->kids[i]);
     for (int i = 0; i < kids.n; i++) {
-        if (kids.v[i]->kind != TRA_AST_NAME) {
-            tra_diag_error(p->d, kids.v[i]->span, "write (i,j) -> (j,i)", "the parameters before '->' are names");
-            return NULL;
-        }
+        if (kids.v[i]->kind != TRA_AST_NAME)
+            return tra_diag_error(p->d, kids.v[i]->span, "write (i,j) -> (j,i)",
+                                  "the parameters before '->' are names");
         for (int j = 0; j < i; j++)
-            if (strcmp(kids.v[i]->text, kids.v[j]->text) == 0) {
-                tra_diag_error(p->d, kids.v[i]->span, NULL, "parameter '%s' stands twice", kids.v[i]->text);
-                return NULL;
-            }
+            if (strcmp(kids.v[i]->text, kids.v[j]->text) == 0)
+                return tra_diag_error(p->d, kids.v[i]->span, NULL, "parameter '%s' stands twice", kids.v[i]->text);
     }
     if (!enter(p)) return NULL;
     tra_ast *body = tra_parse_expr(p);
@@ -209,15 +205,10 @@ static tra_ast *parse_aggregate(parser *p, tra_span name, const char *text, asts
     tra_ast *x = new_ast(p, TRA_AST_AGGREGATE, tra_parse_join_spans(name, p->tok->span), text);
     x->name_span = name;
     if (strcmp(text, "quantile") == 0) { /* quantile[j](x, 0.9) */
-        if (!tra_parse_accept(p, ',')) {
-            tra_diag_error(p->d, x->span, NULL, "a quantile has its share: quantile[j](X[i,j], 0.9)");
-            return NULL;
-        }
-        if (p->tok->kind != TRA_T_NUMBER || !tra_parse_num(tra_parse_token_text(p, p->tok), &x->value) ||
-            x->value > 1) {
-            tra_diag_error(p->d, p->tok->span, NULL, "the share of a quantile is a number from 0 to 1");
-            return NULL;
-        }
+        if (!tra_parse_accept(p, ','))
+            return tra_diag_error(p->d, x->span, NULL, "a quantile has its share: quantile[j](X[i,j], 0.9)");
+        if (p->tok->kind != TRA_T_NUMBER || !tra_parse_num(tra_parse_token_text(p, p->tok), &x->value) || x->value > 1)
+            return tra_diag_error(p->d, p->tok->span, NULL, "the share of a quantile is a number from 0 to 1");
         x->integer = true;
         p->tok++;
         x->span = tra_parse_join_spans(name, p->tok->span);
@@ -306,10 +297,9 @@ static tra_ast *parse_index(parser *p) {
 /* Are the indices labels, as those of an aggregation are? False after a diagnostic. */
 static bool all_labels(parser *p, const asts *v) {
     for (int i = 0; i < v->n; i++)
-        if (v->v[i]->kind != TRA_AST_NAME) {
-            tra_diag_error(p->d, v->v[i]->span, "write for instance sum[k](X[i,k])", "an aggregation names labels");
-            return false;
-        }
+        if (v->v[i]->kind != TRA_AST_NAME)
+            return tra_diag_error(p->d, v->v[i]->span, "write for instance sum[k](X[i,k])",
+                                  "an aggregation names labels");
     return true;
 }
 
@@ -354,8 +344,8 @@ static tra_ast *parse_number(parser *p) {
     x->integer = strpbrk(x->text, ".eE") == NULL;
     p->tok++;
     if (isfinite(x->value)) return x;
-    tra_diag_error(p->d, x->span, "the largest is 1.797693134862315e308", "this number is larger than an f64 holds");
-    return NULL;
+    return tra_diag_error(p->d, x->span, "the largest is 1.797693134862315e308",
+                          "this number is larger than an f64 holds");
 }
 
 tra_ast *tra_parse_primary(parser *p) {
@@ -375,10 +365,8 @@ tra_ast *tra_parse_primary(parser *p) {
                              "an expression");
     }
     if (x && p->tok->kind == TRA_T_ARROW) {
-        if (x->kind != TRA_AST_NAME && x->kind != TRA_AST_TUPLE) {
-            tra_diag_error(p->d, x->span, "write (i,j) -> (j,i)", "names are expected before '->'");
-            return NULL;
-        }
+        if (x->kind != TRA_AST_NAME && x->kind != TRA_AST_TUPLE)
+            return tra_diag_error(p->d, x->span, "write (i,j) -> (j,i)", "names are expected before '->'");
         p->tok++;
         return parse_lambda(p, x);
     }
@@ -442,10 +430,8 @@ static tra_ast *parse_binary(parser *p, int least) {
         tra_ast *y = parse_binary(p, prec + 1);
         if (!y) return NULL;
         x = make2(p, TRA_AST_BINARY, text, x, y);
-        if (x && prec == PREC_CMP && binary(p, &text) == PREC_CMP) {
-            tra_diag_error(p->d, p->tok->span, "write a < b && b < c", "comparisons do not chain");
-            return NULL;
-        }
+        if (x && prec == PREC_CMP && binary(p, &text) == PREC_CMP)
+            return tra_diag_error(p->d, p->tok->span, "write a < b && b < c", "comparisons do not chain");
     }
     return x;
 }

@@ -19,9 +19,9 @@ bool tra_parse_file_options(parser *p, tra_stmt *s) {
     for (int i = 0; i < v.n; i++) {
         const tra_ast *x = v.v[i];
         if (x->kind == TRA_AST_NAMED && is_option_value(x->kids[0], true)) continue;
-        tra_diag_error(p->d, x->span, "write (header = no, null = \"NA\"): yes, no, a number, a string or a list",
-                       "this is no option of a file");
-        return false;
+        return tra_diag_error(p->d, x->span,
+                              "write (header = no, null = \"NA\"): yes, no, a number, a string or a list",
+                              "this is no option of a file");
     }
     return true;
 }

@@ -57,10 +57,8 @@ static bool parse_body(parser *p, tra_stmt *s) {
         return false;
     }
     int defined = p->defined.n, defs = p->expander.defs.n;
-    if (++p->loops > MAX_LOOPS) {
-        tra_diag_error(p->d, open->span, NULL, "at most %d loops may stand in one another", MAX_LOOPS);
-        return false;
-    }
+    if (++p->loops > MAX_LOOPS)
+        return tra_diag_error(p->d, open->span, NULL, "at most %d loops may stand in one another", MAX_LOOPS);
     s->body = tra_new(p->arena, tra_ast_program);
     if (*s->name) { /* in its loop the counter is a name like others */
         tra_span *span = tra_new(p->arena, tra_span);
@@ -71,10 +69,7 @@ static bool parse_body(parser *p, tra_stmt *s) {
     p->loops--;
     tra_names_cut(&p->defined, defined);
     tra_names_cut(&p->expander.defs, defs);
-    if (!tra_parse_accept(p, '}')) {
-        tra_diag_error(p->d, open->span, NULL, "this '{' is not closed");
-        return false;
-    }
+    if (!tra_parse_accept(p, '}')) return tra_diag_error(p->d, open->span, NULL, "this '{' is not closed");
     check_body(p, s->body);
     return true;
 }
@@ -143,13 +138,10 @@ static bool parse_trace(parser *p, tra_stmt *s) {
     s->values = values.v;
     for (int i = 0; i < values.n; i++)
         for (int j = 0; j < i; j++)
-            if (strcmp(values.v[i]->text, values.v[j]->text) == 0) {
-                tra_diag_error(p->d, values.v[i]->span, NULL, "'%s' stands twice", values.v[i]->text);
-                return false;
-            }
+            if (strcmp(values.v[i]->text, values.v[j]->text) == 0)
+                return tra_diag_error(p->d, values.v[i]->span, NULL, "'%s' stands twice", values.v[i]->text);
     if (p->loops > 0) return true;
-    tra_diag_error(p->d, s->name_span, NULL, "trace stands in a loop: repeat 100 { .. trace %s(..) }", s->name);
-    return false;
+    return tra_diag_error(p->d, s->name_span, NULL, "trace stands in a loop: repeat 100 { .. trace %s(..) }", s->name);
 }
 
 /* ---- states ----------------------------------------------------------------------------------------------------- */
@@ -159,14 +151,11 @@ static bool parse_state(parser *p, tra_stmt *s, tra_stmt_role role) {
     const char *word = role == TRA_ROLE_STATE ? "state" : "next";
     if (!tra_parse_equation(p, s)) return false;
     s->role = role;
-    if (s->nparts > 1) {
-        tra_diag_error(p->d, s->name_span, "name the results first, then give them to states one by one",
-                       "a %s statement has one name", word);
-        return false;
-    }
+    if (s->nparts > 1)
+        return tra_diag_error(p->d, s->name_span, "name the results first, then give them to states one by one",
+                              "a %s statement has one name", word);
     if (role == TRA_ROLE_STATE || p->loops > 0) return true;
-    tra_diag_error(p->d, s->name_span, NULL, "next stands in a loop: repeat 100 { .. next %s = .. }", s->name);
-    return false;
+    return tra_diag_error(p->d, s->name_span, NULL, "next stands in a loop: repeat 100 { .. next %s = .. }", s->name);
 }
 
 /* ---- require ---------------------------------------------------------------------------------------------------- */
@@ -187,12 +176,10 @@ static bool parse_require(parser *p, tra_stmt *s) {
 }
 
 bool tra_parse_loop_statement(parser *p, tra_stmt *s) {
-    if (tra_parse_at_name(p, "until")) {
-        tra_diag_error(p->d, p->tok->span,
-                       "write repeat 100 { .. } until x < 1e-6: after the '}', perhaps on a new line",
-                       "until stands after the '}' of a loop, not as a statement");
-        return false;
-    }
+    if (tra_parse_at_name(p, "until"))
+        return tra_diag_error(p->d, p->tok->span,
+                              "write repeat 100 { .. } until x < 1e-6: after the '}', perhaps on a new line",
+                              "until stands after the '}' of a loop, not as a statement");
     bool repeat = tra_parse_at_name(p, "repeat"), trace = tra_parse_at_name(p, "trace");
     tra_stmt_role role = tra_parse_at_name(p, "state") ? TRA_ROLE_STATE : TRA_ROLE_NEXT;
     if (tra_parse_at_name(p, "require")) {

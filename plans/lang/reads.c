@@ -22,7 +22,7 @@ void tra_visit_reads(const tra_ast_program *p, tra_see_name *see, void *ctx) {
         const tra_stmt *st = &p->v[i];
         if (st->broken || st->kind == TRA_STMT_DEF) continue;
         if (st->kind == TRA_STMT_OUTPUT) see(ctx, st->name, st->name_span);
-        const tra_ast *const parts[] = {st->shape, st->block,      st->nnz,   st->at,   st->rows, st->rows_block,
+        const tra_ast *const parts[] = {st->shape, st->block, st->nnz,  st->at,    st->rows, st->rows_block,
                                         st->value, st->least, st->most, st->turns, st->until};
         for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) walk(&v, parts[k], false);
         for (int k = 0; k < st->as.nargs; k++) walk(&v, st->as.args[k], false);

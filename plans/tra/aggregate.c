@@ -396,10 +396,7 @@ tra_node *tra_positions(tra_build *b, tra_span span, int64_t extent, int64_t blo
     tra_node *n = tra_build_node(b, TRA_OP_INPUT, span);
     n->name = name;
     n->path = tra_rel_positions(b->arena, extent, block);
-    if (tra_rel_open(n->path, NULL, &n->rel, &e) != TRA_OK) {
-        tra_diag_error(b->d, span, NULL, "%s", e.msg);
-        return NULL;
-    }
+    if (tra_rel_open(n->path, NULL, &n->rel, &e) != TRA_OK) return tra_diag_error(b->d, span, NULL, "%s", e.msg);
     n->type = *tra_rel_type(n->rel);
     return n;
 }

@@ -54,9 +54,9 @@ typedef struct tra_build {
 
 /* Reports that an input cannot be read, or that what is in it is wrong: where nothing else is, the status is TRA_INPUT.
  */
-void tra_build_unreadable(tra_build *b, tra_span span, const char *advice, const tra_err *why);
+void *tra_build_unreadable(tra_build *b, tra_span span, const char *advice, const tra_err *why);
 /* The error for the counter s in a place where a number is the same in all turns; what: which number. */
-void tra_build_refuse_turn(tra_build *b, const tra_ast *x, const tra_symbol *s, const char *what);
+void *tra_build_refuse_turn(tra_build *b, const tra_ast *x, const tra_symbol *s, const char *what);
 /* The param, or the relation, of that name, which must be defined above. A turn counter is no param here. */
 tra_symbol *tra_build_param(tra_build *b, const tra_ast *x);     /* a number */
 tra_symbol *tra_build_any_param(tra_build *b, const tra_ast *x); /* also a string, date or timestamp */

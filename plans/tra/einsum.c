@@ -194,11 +194,9 @@ static const tra_scalar *fold_numbers(tra_arena *a, const tra_scalar *e) {
 static bool check_left(reading *r, const tra_stmt *st, bool known) {
     tra_einsum *s = r->s;
     bool ok = true;
-    if (st->nlabels > TRA_MAXDIM / 2) {
-        tra_diag_error(r->b->d, st->labels[TRA_MAXDIM / 2]->span, NULL,
-                       "a result of %d dimensions: with a key for each at most %d", st->nlabels, TRA_MAXDIM / 2);
-        return false;
-    }
+    if (st->nlabels > TRA_MAXDIM / 2)
+        return tra_diag_error(r->b->d, st->labels[TRA_MAXDIM / 2]->span, NULL,
+                              "a result of %d dimensions: with a key for each at most %d", st->nlabels, TRA_MAXDIM / 2);
     for (int d = 0; d < st->nlabels; d++) {
         const tra_ast *x = st->labels[d];
         for (int j = 0; j < d; j++) {
@@ -243,19 +241,17 @@ static bool check_aggregation(reading *r, const tra_stmt *st) {
         if (!st->agg) {
             const char *counted = "slice(X, [%s:%s+1]) is the part of X that the counter %s stands for: it is no label";
             const char *advice = "write sum, mean, max, min, prod, argmax or argmin after '=': %s[...] = sum ...";
-            tra_diag_error(
-                r->b->d, r->bound_at[l],
-                is_counter(r->b, s->name[l])
-                    ? tra_arena_printf(r->b->arena, counted, s->name[l], s->name[l], s->name[l])
-                    : tra_arena_printf(r->b->arena, advice, st->name),
-                "label '%.*s'%s is not on the left, and nothing says how it is aggregated",
-                (int)strcspn(s->name[l], "'"), s->name[l], strchr(s->name[l], '\'') ? " of a macro" : "");
-            return false;
+            return tra_diag_error(r->b->d, r->bound_at[l],
+                                  is_counter(r->b, s->name[l])
+                                      ? tra_arena_printf(r->b->arena, counted, s->name[l], s->name[l], s->name[l])
+                                      : tra_arena_printf(r->b->arena, advice, st->name),
+                                  "label '%.*s'%s is not on the left, and nothing says how it is aggregated",
+                                  (int)strcspn(s->name[l], "'"), s->name[l],
+                                  strchr(s->name[l], '\'') ? " of a macro" : "");
         }
-        if (s->extent[l] == 0) {
-            tra_diag_error(r->b->d, r->bound_at[l], NULL, "label '%s' is aggregated, but has the extent 0", s->name[l]);
-            return false;
-        }
+        if (s->extent[l] == 0)
+            return tra_diag_error(r->b->d, r->bound_at[l], NULL, "label '%s' is aggregated, but has the extent 0",
+                                  s->name[l]);
     }
     if (st->agg && !aggregated)
         tra_diag_warn(r->b->d, st->agg_span, NULL, "%s aggregates nothing: all labels are on the left", st->agg);
@@ -334,11 +330,9 @@ tra_node *tra_build_einsum(tra_build *b, const tra_stmt *st) {
     const tra_scalar *e = tra_build_indexed(b, st->value, read_ref, &r);
     bool left = check_left(&r, st, e != NULL);
     if (!e || !left || !check_aggregation(&r, st)) return NULL;
-    if (!has_reference(s)) {
-        tra_diag_error(b->d, st->value->span, "a number alone is a param",
-                       "an EinSum statement needs a reference such as X[i,j]");
-        return NULL;
-    }
+    if (!has_reference(s))
+        return tra_diag_error(b->d, st->value->span, "a number alone is a param",
+                              "an EinSum statement needs a reference such as X[i,j]");
     if (!tra_check_terms(b, st)) return NULL;
     warn_of_parenthesis(&r, st);
     s->expr = fold_numbers(b->arena, e);

@@ -239,10 +239,10 @@ static bool check_rows(tra_build *b, tra_span span, const tra_einsum *s, const t
                 rows[l] = own;
                 continue;
             }
-            tra_diag_error(b->d, span, "make both matrices of one table; join brings the rows of two together",
-                           "label '%s' stands for rows of different tables, and only the run tells how many there are",
-                           s->name[l]);
-            return false;
+            return tra_diag_error(
+                b->d, span, "make both matrices of one table; join brings the rows of two together",
+                "label '%s' stands for rows of different tables, and only the run tells how many there are",
+                s->name[l]);
         }
     }
     return true;

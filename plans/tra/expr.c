@@ -67,12 +67,10 @@ static const tra_scalar *scalar_name(tra_build *b, const tra_ast *x, const arg_s
     int at = tra_names_find(&b->symbols, x->text);
     double named;
     if (at < 0 && tra_build_named_number(x->text, &named)) return scalar_real(b->arena, named);
-    if (at < 0) {
-        tra_diag_error(b->d, x->span, tra_build_near(b, x->text, true, sc->n, sc->names),
-                       sc->n ? "'%s' is neither an argument of the function nor a param" : "there is no param '%s'",
-                       x->text);
-        return NULL;
-    }
+    if (at < 0)
+        return tra_diag_error(
+            b->d, x->span, tra_build_near(b, x->text, true, sc->n, sc->names),
+            sc->n ? "'%s' is neither an argument of the function nor a param" : "there is no param '%s'", x->text);
     const tra_symbol *symbol = b->symbols.value[at];
     bool number = symbol->node && !symbol->node->type.columns && symbol->node->type.cat->bound.n == 0;
     if (sc->ref && number) { /* of rank 0, as a turn counter is: X is X[] */
@@ -80,14 +78,12 @@ static const tra_scalar *scalar_name(tra_build *b, const tra_ast *x, const arg_s
         return scalar_ref(b, &ref, sc);
     }
     if (sc->ref && !symbol->param && symbol->seen && !symbol->ok) return NULL; /* its definition has an error */
-    if (sc->ref && !symbol->param) {
-        tra_diag_error(b->d, x->span,
-                       tra_arena_printf(b->arena,
-                                        "write %s[i,j], with a label for each dimension; %s[] when it has none",
-                                        x->text, x->text),
-                       "the relation '%s' has no labels here", x->text);
-        return NULL;
-    }
+    if (sc->ref && !symbol->param)
+        return tra_diag_error(b->d, x->span,
+                              tra_arena_printf(b->arena,
+                                               "write %s[i,j], with a label for each dimension; %s[] when it has none",
+                                               x->text, x->text),
+                              "the relation '%s' has no labels here", x->text);
     tra_symbol *s = tra_build_param(b, x);
     if (!s) return NULL;
     return s->exact ? scalar_whole(b->arena, s->whole) : scalar_real(b->arena, s->value);
@@ -103,12 +99,11 @@ static const tra_scalar *scalar_number(tra_build *b, const tra_ast *x) {
 static const tra_scalar *unknown_function(tra_build *b, const tra_ast *x, const arg_scope *sc) {
     const char *names[TRA_S_COUNT + 4];
     int n = 0;
-    if (sc->ref && tra_is_aggregation(x->text)) {
-        tra_diag_error(b->d, x->name_span,
-                       tra_arena_printf(b->arena, "inside an expression it names its labels: %s[k](...)", x->text),
-                       "'%s' aggregates a whole right side, not a part of it", x->text);
-        return NULL;
-    }
+    if (sc->ref && tra_is_aggregation(x->text))
+        return tra_diag_error(
+            b->d, x->name_span,
+            tra_arena_printf(b->arena, "inside an expression it names its labels: %s[k](...)", x->text),
+            "'%s' aggregates a whole right side, not a part of it", x->text);
     tra_str all = {0};
     for (const char *name; (name = tra_scalar_function(n)); n++) {
         names[n] = name;
@@ -120,9 +115,9 @@ static const tra_scalar *unknown_function(tra_build *b, const tra_ast *x, const 
         here = tra_arena_printf(
             b->arena, "it takes a whole relation: n = %s(X), and here n[i] with its labels, or n alone", x->text);
     else if (sc->ref && whole)
-        here = tra_arena_printf(
-            b->arena, "a statement of its own makes that, without labels: %s%s; here its name stands",
-            strcspn(whole->form, "=") < strcspn(whole->form, "(") ? "" : "n = ", whole->form);
+        here =
+            tra_arena_printf(b->arena, "a statement of its own makes that, without labels: %s%s; here its name stands",
+                             strcspn(whole->form, "=") < strcspn(whole->form, "(") ? "" : "n = ", whole->form);
     tra_diag_error(b->d, x->name_span,
                    here   ? here
                    : near ? tra_arena_printf(b->arena, "did you mean %s?", near)
@@ -184,15 +179,13 @@ static const tra_scalar *scalar_call(tra_build *b, const tra_ast *x, const arg_s
     while (arity <= 3 && (op = tra_scalar_find(x->text, arity)) < 0) arity++;
     if (op < 0) return unknown_function(b, x, sc);
     bool extreme = op == TRA_S_MAX || op == TRA_S_MIN;
-    if (extreme ? x->nkids < 2 : x->nkids != arity) {
-        tra_diag_error(b->d, x->span,
-                       sc->ref && extreme
-                           ? "as an aggregation it stands directly after '=', or names its labels: max[k](...)"
-                       : op == TRA_S_IF ? "if(c, a, b) is a where c is not 0, else b"
-                                        : NULL,
-                       "%s takes %s, not %d", x->text, extreme ? "two or more arguments" : counts[arity], x->nkids);
-        return NULL;
-    }
+    if (extreme ? x->nkids < 2 : x->nkids != arity)
+        return tra_diag_error(
+            b->d, x->span,
+            sc->ref && extreme ? "as an aggregation it stands directly after '=', or names its labels: max[k](...)"
+            : op == TRA_S_IF   ? "if(c, a, b) is a where c is not 0, else b"
+                               : NULL,
+            "%s takes %s, not %d", x->text, extreme ? "two or more arguments" : counts[arity], x->nkids);
     if (extreme) return scalar_extreme(b, x, sc, (tra_scalar_op)op);
     const tra_scalar *kid[3] = {NULL};
     bool ok = true;
@@ -211,8 +204,7 @@ static const tra_scalar *scalar_binary(tra_build *b, const tra_ast *x, const arg
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
         if (strcmp(tra_scalar_text(ops[i]), x->text) == 0) named = (int)ops[i];
     if (named >= 0) return l && r ? tra_scalar_of(b->arena, (tra_scalar_op)named, l, r) : NULL;
-    tra_diag_error(b->d, x->span, NULL, "scalar functions have no operator '%s'", x->text);
-    return NULL;
+    return tra_diag_error(b->d, x->span, NULL, "scalar functions have no operator '%s'", x->text);
 }
 
 static const tra_scalar *scalar_expr(tra_build *b, const tra_ast *x, const arg_scope *sc) {
@@ -241,9 +233,8 @@ static const tra_scalar *scalar_expr(tra_build *b, const tra_ast *x, const arg_s
     case TRA_AST_RANGE:
     case TRA_AST_LITERAL: break;
     }
-    tra_diag_error(b->d, x->span, tra_build_equals_advice(x),
-                   "this has no place here; a number or a scalar expression is expected");
-    return NULL;
+    return tra_diag_error(b->d, x->span, tra_build_equals_advice(x),
+                          "this has no place here; a number or a scalar expression is expected");
 }
 
 const tra_scalar *tra_build_indexed(tra_build *b, const tra_ast *x, tra_build_ref *ref, void *ctx) {

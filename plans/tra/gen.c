@@ -17,11 +17,9 @@ static bool read_values(tra_build *b, const tra_ast *x, gen_values *v) {
     for (int i = 0; x->kind == TRA_AST_NAME && i < (int)(sizeof names / sizeof *names); i++)
         if (strcmp(x->text, names[i]) == 0) return v->dist = (gen_dist)i, true;
     bool param = x->kind == TRA_AST_NAME && tra_names_find(&b->symbols, x->text) < 0;
-    if (param) {
-        tra_diag_error(b->d, x->span, write,
-                       "'%s' is neither a param nor one of uniform, normal, identity, range, zero", x->text);
-        return false;
-    }
+    if (param)
+        return tra_diag_error(b->d, x->span, write,
+                              "'%s' is neither a param nor one of uniform, normal, identity, range, zero", x->text);
     v->dist = GEN_DIST_CONSTANT;
     return tra_build_number(b, x, &v->real);
 }
@@ -74,29 +72,21 @@ tra_node *tra_build_gen(tra_build *b, const tra_ast *call) {
     int64_t seed = 0;
     tra_dtype t = TRA_F64;
     tra_err e = {0};
-    if (call->nkids < 2) {
-        tra_diag_error(b->d, call->span, write, "gen takes values and extents");
-        return NULL;
-    }
+    if (call->nkids < 2) return tra_diag_error(b->d, call->span, write, "gen takes values and extents");
     gen_values v = {0};
     bool ok = read_values(b, call->kids[0], &v);
     ok = tra_build_ints(b, call->kids[1], "an extent", 0, &shape) && ok;
     ok = read_options(b, call, &block, &seed, &t) && ok;
     if (!ok) return NULL;
-    if (shape.n > TRA_MAXDIM / 2) {
-        tra_diag_error(b->d, call->kids[1]->span, NULL, "a tensor in blocks has at most %d dimensions", TRA_MAXDIM / 2);
-        return NULL;
-    }
-    if (tra_dense_bytes(t, &shape) >= TRA_SIZE_MOST) {
-        tra_diag_error(b->d, call->kids[1]->span, NULL, "these are more than 2^61 bytes");
-        return NULL;
-    }
+    if (shape.n > TRA_MAXDIM / 2)
+        return tra_diag_error(b->d, call->kids[1]->span, NULL, "a tensor in blocks has at most %d dimensions",
+                              TRA_MAXDIM / 2);
+    if (tra_dense_bytes(t, &shape) >= TRA_SIZE_MOST)
+        return tra_diag_error(b->d, call->kids[1]->span, NULL, "these are more than 2^61 bytes");
     if (block.n < 0) block = shape;
     for (int d = 0; d < block.n; d++) block.v[d] = tra_max64(1, tra_min64(block.v[d], tra_max64(1, shape.v[d])));
-    if (block.n != shape.n) {
-        tra_diag_error(b->d, call->span, NULL, "the block has %d dimensions, the tensor %d", block.n, shape.n);
-        return NULL;
-    }
+    if (block.n != shape.n)
+        return tra_diag_error(b->d, call->span, NULL, "the block has %d dimensions, the tensor %d", block.n, shape.n);
     if (!check_values(b, call, &shape, t, &v)) return NULL;
     const char *path = tra_rel_made(b->arena, &v, seed, t, &shape, &block);
     for (int i = 0; i < b->g->n; i++) /* equal values are one relation */
@@ -105,10 +95,7 @@ tra_node *tra_build_gen(tra_build *b, const tra_ast *call) {
     tra_node *n = tra_build_node(b, TRA_OP_INPUT, call->span);
     n->name = tra_arena_printf(b->arena, "gen.%d", n->id); /* no name of a program has a point */
     n->path = path;
-    if (tra_rel_open(path, NULL, &n->rel, &e) != TRA_OK) {
-        tra_diag_error(b->d, call->span, NULL, "%s", e.msg);
-        return NULL;
-    }
+    if (tra_rel_open(path, NULL, &n->rel, &e) != TRA_OK) return tra_diag_error(b->d, call->span, NULL, "%s", e.msg);
     n->type = *tra_rel_type(n->rel);
     return n;
 }
@@ -130,10 +117,9 @@ tra_node *tra_build_number_relation(tra_build *b, const tra_ast *x) {
 }
 
 bool tra_build_extent(tra_build *b, const tra_ast *call, int64_t *out) {
-    if (call->nkids != 2 || call->kids[0]->kind != TRA_AST_NAME) {
-        tra_diag_error(b->d, call->span, "write extent(X, 0)", "extent takes a relation and the number of a dimension");
-        return false;
-    }
+    if (call->nkids != 2 || call->kids[0]->kind != TRA_AST_NAME)
+        return tra_diag_error(b->d, call->span, "write extent(X, 0)",
+                              "extent takes a relation and the number of a dimension");
     int64_t d;
     tra_dims shape;
     const char *why;
@@ -141,23 +127,17 @@ bool tra_build_extent(tra_build *b, const tra_ast *call, int64_t *out) {
     tra_symbol *s = tra_build_relation_symbol(b, x->text, x->span);
     if (!s || !tra_build_int(b, call->kids[1], "a dimension", 0, &d)) return false;
     const tra_type *t = &s->node->type;
-    if (!t->columns && !tra_type_is_blocked(t, &why)) {
-        tra_diag_error(b->d, x->span, NULL, "extent needs a tensor in blocks; of '%s' %s", x->text, why);
-        return false;
-    }
+    if (!t->columns && !tra_type_is_blocked(t, &why))
+        return tra_diag_error(b->d, x->span, NULL, "extent needs a tensor in blocks; of '%s' %s", x->text, why);
     tra_type_shape(t, &shape);
     if (t->columns && !tra_table_other_column(s->node)) shape.v[shape.n++] = t->columns->n; /* as its matrix */
     if (d >= shape.n && !tra_table_is_numbers(b, s->node, "extent", x->span)) return false;
-    if (d >= shape.n) {
-        tra_diag_error(b->d, call->kids[1]->span, NULL, "'%s' has %d dimension%s", x->text, shape.n,
-                       shape.n == 1 ? "" : "s");
-        return false;
-    }
-    if (t->bounded >> d & 1) {
-        tra_diag_error(b->d, call->span, "rows(T) is their number, as a relation of rank 0",
-                       "only the run tells how many rows '%s' has", x->text);
-        return false;
-    }
+    if (d >= shape.n)
+        return tra_diag_error(b->d, call->kids[1]->span, NULL, "'%s' has %d dimension%s", x->text, shape.n,
+                              shape.n == 1 ? "" : "s");
+    if (t->bounded >> d & 1)
+        return tra_diag_error(b->d, call->span, "rows(T) is their number, as a relation of rank 0",
+                              "only the run tells how many rows '%s' has", x->text);
     *out = shape.v[d];
     return true;
 }

@@ -52,29 +52,27 @@ static tra_symbol *use_symbol(tra_build *b, const char *name, tra_span span, boo
     return NULL;
 }
 
-void tra_build_refuse_turn(tra_build *b, const tra_ast *x, const tra_symbol *s, const char *what) {
+void *tra_build_refuse_turn(tra_build *b, const tra_ast *x, const tra_symbol *s, const char *what) {
     bool rows = strcmp(what, "a number of rows") == 0;
-    tra_diag_error(b->d, x->span,
-                   rows ? "number rows: W = window(T, [], [a], r = row_number()), and then select(W, r <= t)"
-                        : "EinSum, expressions over columns, conditions, traces and the ends of slices read it: "
-                          "slice(X, [t*2 : (t+1)*2, :])",
-                   "%s is the same in all turns: the turn counter '%s' cannot stand here", what, s->stmt->name);
+    return tra_diag_error(b->d, x->span,
+                          rows ? "number rows: W = window(T, [], [a], r = row_number()), and then select(W, r <= t)"
+                               : "EinSum, expressions over columns, conditions, traces and the ends of slices read it: "
+                                 "slice(X, [t*2 : (t+1)*2, :])",
+                          "%s is the same in all turns: the turn counter '%s' cannot stand here", what, s->stmt->name);
 }
 
 tra_symbol *tra_build_any_param(tra_build *b, const tra_ast *x) {
     tra_symbol *s = use_symbol(b, x->text, x->span, true);
     if (!s || !s->node) return s;
-    tra_build_refuse_turn(b, x, s, "a number that stands here");
-    return NULL;
+    return tra_build_refuse_turn(b, x, s, "a number that stands here");
 }
 
 tra_symbol *tra_build_param(tra_build *b, const tra_ast *x) {
     tra_symbol *s = tra_build_any_param(b, x);
     if (!s || !s->literal) return s;
-    tra_diag_error(b->d, x->span, "expressions over columns take it: select(T, name == who)",
-                   "'%s' is a %s; a number is expected here", x->text,
-                   s->literal->kind == TRA_AST_STRING ? "string" : s->literal->text);
-    return NULL;
+    return tra_diag_error(b->d, x->span, "expressions over columns take it: select(T, name == who)",
+                          "'%s' is a %s; a number is expected here", x->text,
+                          s->literal->kind == TRA_AST_STRING ? "string" : s->literal->text);
 }
 
 tra_symbol *tra_build_relation_symbol(tra_build *b, const char *name, tra_span span) {
@@ -158,19 +156,16 @@ static const tra_ast *defined_literal(tra_build *b, const tra_stmt *st, const ch
 static bool check_bounds(tra_build *b, const tra_stmt *st, const tra_symbol *s) {
     double v[2] = {-INFINITY, INFINITY};
     if (!st->least && !st->most) return true;
-    if (s->literal) {
-        tra_diag_error(b->d, st->least ? st->least->span : st->most->span, NULL, "only a number has bounds");
-        return false;
-    }
+    if (s->literal)
+        return tra_diag_error(b->d, st->least ? st->least->span : st->most->span, NULL, "only a number has bounds");
     if ((st->least && !tra_build_number(b, st->least, &v[0])) || (st->most && !tra_build_number(b, st->most, &v[1])))
         return false;
     if (v[0] <= s->value && s->value <= v[1]) return true;
     const char *bounds = st->least && st->most ? tra_arena_printf(b->arena, "from %.15g to %.15g", v[0], v[1])
                          : st->least           ? tra_arena_printf(b->arena, "at least %.15g", v[0])
                                                : tra_arena_printf(b->arena, "at most %.15g", v[1]);
-    tra_diag_error(b->d, st->name_span, tra_arena_printf(b->arena, "-D %s=VALUE sets another one", st->name),
-                   "'%s' is %.15g, but must be %s", st->name, s->value, bounds);
-    return false;
+    return tra_diag_error(b->d, st->name_span, tra_arena_printf(b->arena, "-D %s=VALUE sets another one", st->name),
+                          "'%s' is %.15g, but must be %s", st->name, s->value, bounds);
 }
 
 static void read_param(tra_build *b, const tra_stmt *st, tra_symbol *s) {

@@ -112,16 +112,12 @@ static bool set_block(tra_build *b, const struct form *f, const args *a, tra_spa
     const tra_type *x = &n->in[0]->type;
     const char *why;
     tra_dims shape;
-    if (!tra_type_is_blocked(x, &why)) {
-        tra_diag_error(b->d, span, NULL, "%s needs a tensor in blocks; of this relation %s", f->name, why);
-        return false;
-    }
+    if (!tra_type_is_blocked(x, &why))
+        return tra_diag_error(b->d, span, NULL, "%s needs a tensor in blocks; of this relation %s", f->name, why);
     tra_type_shape(x, &shape);
-    if (a->list[0].n != shape.n) {
-        tra_diag_error(b->d, a->list_ast[0]->span, NULL, "%d numbers for a tensor of %d dimensions", a->list[0].n,
-                       shape.n);
-        return false;
-    }
+    if (a->list[0].n != shape.n)
+        return tra_diag_error(b->d, a->list_ast[0]->span, NULL, "%d numbers for a tensor of %d dimensions",
+                              a->list[0].n, shape.n);
     n->block.n = shape.n;
     for (int d = 0; d < shape.n; d++) {
         int64_t v = a->list[0].v[d], most = tra_max64(shape.v[d], 1);
@@ -139,9 +135,9 @@ static bool take_args(tra_build *b, const struct form *f, const args *a, tra_spa
         n->joinl = a->list[0];
         n->joinr = a->list[1];
         if (n->joinl.n == n->joinr.n) break;
-        tra_diag_error(b->d, a->list_ast[1]->span, "each key dimension on the left is joined with one on the right",
-                       "the lists of a join have the same length, not %d and %d", n->joinl.n, n->joinr.n);
-        return false;
+        return tra_diag_error(b->d, a->list_ast[1]->span,
+                              "each key dimension on the left is joined with one on the right",
+                              "the lists of a join have the same length, not %d and %d", n->joinl.n, n->joinr.n);
     case TRA_OP_AGG: n->group = a->list[0]; break;
     case TRA_OP_TILE:
         n->dim = (int)a->number[0];
@@ -276,10 +272,8 @@ tra_node *tra_build_dense(tra_build *b, tra_node *n, tra_span span) {
 
 /* store(X, NAME) */
 static tra_node *build_store(tra_build *b, const tra_ast *x) {
-    if (x->nkids != 2) {
-        tra_diag_error(b->d, x->span, "write store(X, csr)", "store has 2 arguments, not %d", x->nkids);
-        return NULL;
-    }
+    if (x->nkids != 2)
+        return tra_diag_error(b->d, x->span, "write store(X, csr)", "store has 2 arguments, not %d", x->nkids);
     tra_node *in = tra_build_relation(b, x->kids[0]);
     return in ? tra_build_store(b, in, x->kids[1], &b->stored) : NULL;
 }
@@ -304,11 +298,9 @@ static bool joins_tensors(tra_build *b, const tra_ast *x) {
 
 static tra_node *build_form(tra_build *b, const struct form *f, const tra_ast *x) {
     int nargs = (int)strlen(f->args);
-    if (x->nkids != nargs) {
-        tra_diag_error(b->d, x->span, tra_arena_printf(b->arena, "write %s", f->text), "%s has %d arguments, not %d",
-                       f->name, nargs, x->nkids);
-        return NULL;
-    }
+    if (x->nkids != nargs)
+        return tra_diag_error(b->d, x->span, tra_arena_printf(b->arena, "write %s", f->text),
+                              "%s has %d arguments, not %d", f->name, nargs, x->nkids);
     args a = {0};
     bool ok = true;
     for (int i = 0; i < nargs; i++) ok = read_arg(b, f, i, x->kids[i], &a) && ok;
@@ -325,12 +317,11 @@ static tra_node *unknown_operator(tra_build *b, const tra_ast *x) {
     if (!here && (tra_is_aggregation(x->text) || tra_aggregate_find(x->text) >= 0))
         here = tra_arena_printf(b->arena, "write M[j] = %s X[i,j] of a tensor, group(T, [key], m = %s(x)) of a table",
                                 x->text, x->text);
-    tra_diag_error(b->d, x->name_span,
-                   here   ? here
-                   : near ? tra_arena_printf(b->arena, "did you mean %s?", near)
-                          : "tra help operators lists them",
-                   "there is no operator '%s'", x->text);
-    return NULL;
+    return tra_diag_error(b->d, x->name_span,
+                          here   ? here
+                          : near ? tra_arena_printf(b->arena, "did you mean %s?", near)
+                                 : "tra help operators lists them",
+                          "there is no operator '%s'", x->text);
 }
 
 static tra_node *build_call(tra_build *b, const tra_ast *x) {
@@ -390,6 +381,5 @@ tra_node *tra_build_relation(tra_build *b, const tra_ast *x) {
         break;
     case TRA_AST_NAMED: advice = tra_build_equals_advice(x); break;
     }
-    tra_diag_error(b->d, x->span, advice, "a relation is expected here");
-    return NULL;
+    return tra_diag_error(b->d, x->span, advice, "a relation is expected here");
 }

@@ -71,13 +71,14 @@ static void set_file_order(tra_build *b, tra_node *n) {
     }
 }
 
-void tra_build_unreadable(tra_build *b, tra_span span, const char *advice, const tra_err *why) {
+void *tra_build_unreadable(tra_build *b, tra_span span, const char *advice, const tra_err *why) {
     tra_diag_error(b->d, span, advice, "%s", why->msg);
-    if (b->unreadable++ > 0) return;
+    if (b->unreadable++ > 0) return NULL;
     b->unreadable_as = why->status;
     int line, column;
     tra_script_place(b->g->src, span.at, &line, &column);
     b->first_unreadable = tra_arena_printf(b->arena, "%s:%d:%d: %s", b->g->src->name, line, column, why->msg);
+    return NULL;
 }
 
 /* May the program use strings of the open table? name: of the input; NULL: it has none. */
@@ -101,8 +102,7 @@ static bool open_input(tra_build *b, const char *name, tra_span span, tra_node *
             return true;
         }
     }
-    tra_build_unreadable(b, span, defined ? "the file is the one that -D names" : NULL, &e);
-    return false;
+    return tra_build_unreadable(b, span, defined ? "the file is the one that -D names" : NULL, &e);
 }
 
 /* Sets the type of "input A : f64 [..] by [..] as csr nnz N". */
@@ -116,20 +116,16 @@ static bool declare_input(tra_build *b, const tra_stmt *st, tra_node *n, tra_sto
     ok = tra_build_ints(b, st->shape, "an extent", 0, &shape) && ok;
     if (st->block) ok = tra_build_ints(b, st->block, "a block extent", 1, &block) && ok;
     if (!ok) return false;
-    if (shape.n > TRA_MAXDIM / 2) {
-        tra_diag_error(b->d, st->shape->span, NULL, "a tensor in blocks has at most %d dimensions", TRA_MAXDIM / 2);
-        return false;
-    }
+    if (shape.n > TRA_MAXDIM / 2)
+        return tra_diag_error(b->d, st->shape->span, NULL, "a tensor in blocks has at most %d dimensions",
+                              TRA_MAXDIM / 2);
     if (!st->block) block = shape;
-    if (block.n != shape.n) {
-        tra_diag_error(b->d, st->block->span, NULL, "the block has %d dimensions, the tensor %d", block.n, shape.n);
-        return false;
-    }
+    if (block.n != shape.n)
+        return tra_diag_error(b->d, st->block->span, NULL, "the block has %d dimensions, the tensor %d", block.n,
+                              shape.n);
     tra_catalog *c = tra_new(b->arena, tra_catalog);
-    if (tra_catalog_blocks(&shape, &block, c, &e) != TRA_OK) {
-        tra_diag_error(b->d, st->shape->span, NULL, "%s", e.msg);
-        return false;
-    }
+    if (tra_catalog_blocks(&shape, &block, c, &e) != TRA_OK)
+        return tra_diag_error(b->d, st->shape->span, NULL, "%s", e.msg);
     n->type.cat = c;
     for (int d = 0; d < shape.n; d++) n->type.cut[d] = 1u << d;
     tra_build_declared(b, st, &n->type, stored);
@@ -151,14 +147,11 @@ static bool place_input(tra_build *b, const tra_ast *at, tra_node *n) {
     bool name = at->kind == TRA_AST_NAME;
     if (name && strcmp(at->text, "any") == 0) return n->at = TRA_AT_ANY, true;
     if (name && strcmp(at->text, "all") == 0) return n->at = TRA_AT_ALL, true;
-    if (at->kind != TRA_AST_CALL || strcmp(at->text, "part") != 0 || at->nkids == 0) {
-        tra_diag_error(b->d, at->span, "write at part(0), at all or at any", "this is no placement");
-        return false;
-    }
-    if (at->nkids > TRA_MAXAXISDIMS) {
-        tra_diag_error(b->d, at->span, NULL, "a relation is partitioned by at most %d key dimensions", TRA_MAXAXISDIMS);
-        return false;
-    }
+    if (at->kind != TRA_AST_CALL || strcmp(at->text, "part") != 0 || at->nkids == 0)
+        return tra_diag_error(b->d, at->span, "write at part(0), at all or at any", "this is no placement");
+    if (at->nkids > TRA_MAXAXISDIMS)
+        return tra_diag_error(b->d, at->span, NULL, "a relation is partitioned by at most %d key dimensions",
+                              TRA_MAXAXISDIMS);
     int k = n->type.cat->frontier.n;
     bool ok = true;
     n->at = TRA_AT_PART;
@@ -281,8 +274,7 @@ static const tra_stmt *conflicting_output(tra_build *b, const char *text, bool w
     size_t file = (size_t)(strchr(text, '\n') + 1 - text);
     const tra_stmt *other = named(&b->written, text);
     *nested = false;
-    if (!other)
-        other = named(&b->holding, tra_arena_printf(b->arena, "%.*s%s", (int)file, text, whole ? "" : "\n"));
+    if (!other) other = named(&b->holding, tra_arena_printf(b->arena, "%.*s%s", (int)file, text, whole ? "" : "\n"));
     if (other) return other;
     other = named(&b->holding, text);
     for (const char *end = strchr(text + file, '/'); end && !other; end = strchr(end + 1, '/'))

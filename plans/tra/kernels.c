@@ -30,18 +30,14 @@ static const tra_kernel *kernel_named(tra_build *b, const tra_ast *x, tra_kernel
                                      1, element);
         if (!by) return NULL;
     }
-    if (x->nkids > 8) {
-        tra_diag_error(b->d, x->span, NULL, "a kernel with more than 8 numbers");
-        return NULL;
-    }
+    if (x->nkids > 8) return tra_diag_error(b->d, x->span, NULL, "a kernel with more than 8 numbers");
     for (int i = 0; i < x->nkids; i++)
         if (!tra_build_number(b, x->kids[i], &args[i])) return NULL;
     if (tra_kernel_named(b->arena, x->text, use, x->nkids, args, &k, &e) == TRA_OK) return k;
     const char *near = tra_kernel_nearest(x->text, use);
     bool same = near && strcmp(near, x->text) == 0;
-    tra_diag_error(b->d, same ? x->span : x->name_span,
-                   near && !same ? tra_arena_printf(b->arena, "did you mean %s?", near) : NULL, "%s", e.msg);
-    return NULL;
+    return tra_diag_error(b->d, same ? x->span : x->name_span,
+                          near && !same ? tra_arena_printf(b->arena, "did you mean %s?", near) : NULL, "%s", e.msg);
 }
 
 static const tra_kernel *kernel_string(tra_build *b, const tra_ast *x, tra_kernel_use use) {
@@ -63,16 +59,13 @@ static const tra_kernel *kernel_string(tra_build *b, const tra_ast *x, tra_kerne
 static const tra_kernel *kernel_lambda(tra_build *b, const tra_ast *x, tra_kernel_use use) {
     int n = x->nkids - 1, want = use == TRA_USE_JOIN ? 2 : 1;
     const char *names[2];
-    if (use == TRA_USE_AGG) {
-        tra_diag_error(b->d, x->span, agg_advice, "agg takes a kernel by its name, not a function");
-        return NULL;
-    }
-    if (n != want) {
-        tra_diag_error(b->d, x->span, want == 2 ? "write for instance (x,y) -> x*y" : "write for instance x -> 2*x",
-                       "a kernel of %s is a function of %s, not of %d", use_name(use),
-                       want == 2 ? "two elements" : "one element", n);
-        return NULL;
-    }
+    if (use == TRA_USE_AGG)
+        return tra_diag_error(b->d, x->span, agg_advice, "agg takes a kernel by its name, not a function");
+    if (n != want)
+        return tra_diag_error(b->d, x->span,
+                              want == 2 ? "write for instance (x,y) -> x*y" : "write for instance x -> 2*x",
+                              "a kernel of %s is a function of %s, not of %d", use_name(use),
+                              want == 2 ? "two elements" : "one element", n);
     for (int i = 0; i < n; i++) names[i] = x->kids[i]->text;
     const tra_scalar *s = tra_build_function(b, x->kids[n], n, names);
     return s ? tra_kernel_lambda(b->arena, s, n, names) : NULL;
@@ -102,7 +95,7 @@ const tra_kernel *tra_build_kernel(tra_build *b, const tra_ast *x, tra_kernel_us
     case TRA_AST_RANGE:
     case TRA_AST_LITERAL: break;
     }
-    tra_diag_error(b->d, x->span, "write a name such as matmul, a string \"ij,jk->ik\", or a function (x,y) -> x*y",
-                   "a kernel is expected here");
-    return NULL;
+    return tra_diag_error(b->d, x->span,
+                          "write a name such as matmul, a string \"ij,jk->ik\", or a function (x,y) -> x*y",
+                          "a kernel is expected here");
 }

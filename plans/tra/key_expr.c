@@ -46,12 +46,10 @@ static int counter_of(const key_scope *sc, const tra_symbol *turn) {
 static const tra_keyexpr *key_name(tra_build *b, const tra_ast *x, const key_scope *sc) {
     for (int i = 0; i < sc->n; i++)
         if (strcmp(sc->names[i], x->text) == 0) return tra_keyexpr_component(b->arena, i);
-    if (tra_names_find(&b->symbols, x->text) < 0) {
-        tra_diag_error(b->d, x->span, tra_build_near(b, x->text, true, sc->n, sc->names),
-                       sc->n ? "'%s' is neither a component of the key nor a param" : "there is no param '%s'",
-                       x->text);
-        return NULL;
-    }
+    if (tra_names_find(&b->symbols, x->text) < 0)
+        return tra_diag_error(b->d, x->span, tra_build_near(b, x->text, true, sc->n, sc->names),
+                              sc->n ? "'%s' is neither a component of the key nor a param" : "there is no param '%s'",
+                              x->text);
     const tra_symbol *turn = b->symbols.value[tra_names_find(&b->symbols, x->text)];
     if (turn->param && turn->node) {
         int k = sc->turns ? counter_of(sc, turn) : -1;
@@ -67,15 +65,12 @@ static const tra_keyexpr *key_name(tra_build *b, const tra_ast *x, const key_sco
     tra_symbol *s = tra_build_param(b, x);
     if (!s) return NULL;
     if (s->exact) return key_int(b, s->whole);
-    if (s->value == floor(s->value) && fabs(s->value) >= 0x1p53) {
-        tra_diag_error(b->d, x->span, "write it as a whole number, without a point or e",
-                       "%s is %.17g, which may have been rounded, but %s needs integers", x->text, s->value, sc->what);
-        return NULL;
-    }
-    if (s->value != floor(s->value)) {
-        tra_diag_error(b->d, x->span, NULL, "%s is %g, but %s needs integers", x->text, s->value, sc->what);
-        return NULL;
-    }
+    if (s->value == floor(s->value) && fabs(s->value) >= 0x1p53)
+        return tra_diag_error(b->d, x->span, "write it as a whole number, without a point or e",
+                              "%s is %.17g, which may have been rounded, but %s needs integers", x->text, s->value,
+                              sc->what);
+    if (s->value != floor(s->value))
+        return tra_diag_error(b->d, x->span, NULL, "%s is %g, but %s needs integers", x->text, s->value, sc->what);
     return key_int(b, (int64_t)s->value);
 }
 
@@ -106,11 +101,11 @@ static const tra_keyexpr *key_call(tra_build *b, const tra_ast *x, const key_sco
         }
         return a;
     }
-    tra_diag_error(b->d, x->name_span,
-                   strcmp(x->text, "rows") == 0 ? "extent(T, 0) is how many rows T has"
-                                                : "its functions are min(a, b), max(a, b) and abs(a)",
-                   "%s has no function '%s' of %d argument%s", sc->what, x->text, x->nkids, x->nkids == 1 ? "" : "s");
-    return NULL;
+    return tra_diag_error(b->d, x->name_span,
+                          strcmp(x->text, "rows") == 0 ? "extent(T, 0) is how many rows T has"
+                                                       : "its functions are min(a, b), max(a, b) and abs(a)",
+                          "%s has no function '%s' of %d argument%s", sc->what, x->text, x->nkids,
+                          x->nkids == 1 ? "" : "s");
 }
 
 static const tra_keyexpr *key_binary(tra_build *b, const tra_ast *x, const key_scope *sc) {
@@ -123,8 +118,7 @@ static const tra_keyexpr *key_binary(tra_build *b, const tra_ast *x, const key_s
     const tra_keyexpr *l = key_expr(b, x->kids[0], sc), *r = key_expr(b, x->kids[1], sc);
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
         if (strcmp(ops[i].text, x->text) == 0) return l && r ? key_node(b, ops[i].op, l, r) : NULL;
-    tra_diag_error(b->d, x->span, "write i*i for a square", "%s has no operator '%s'", sc->what, x->text);
-    return NULL;
+    return tra_diag_error(b->d, x->span, "write i*i for a square", "%s has no operator '%s'", sc->what, x->text);
 }
 
 const char *tra_build_equals_advice(const tra_ast *x) {
@@ -155,9 +149,8 @@ static const tra_keyexpr *key_expr(tra_build *b, const tra_ast *x, const key_sco
     case TRA_AST_RANGE:
     case TRA_AST_LITERAL: break;
     }
-    tra_diag_error(b->d, x->span, tra_build_equals_advice(x),
-                   "this has no place in %s; an integer expression is expected", sc->what);
-    return NULL;
+    return tra_diag_error(b->d, x->span, tra_build_equals_advice(x),
+                          "this has no place in %s; an integer expression is expected", sc->what);
 }
 
 bool tra_build_int(tra_build *b, const tra_ast *x, const char *what, int64_t least, int64_t *out) {
@@ -166,13 +159,9 @@ bool tra_build_int(tra_build *b, const tra_ast *x, const char *what, int64_t lea
     tra_err e = {0};
     const tra_keyexpr *k = key_expr(b, x, &sc);
     if (!k) return false;
-    if (tra_keyexpr_eval(k, &none, out, &e) != TRA_OK) {
-        tra_diag_error(b->d, x->span, NULL, "%s", e.msg);
-        return false;
-    }
+    if (tra_keyexpr_eval(k, &none, out, &e) != TRA_OK) return tra_diag_error(b->d, x->span, NULL, "%s", e.msg);
     if (*out >= least) return true;
-    tra_diag_error(b->d, x->span, NULL, "%s is at least %" PRId64 ", not %" PRId64, what, least, *out);
-    return false;
+    return tra_diag_error(b->d, x->span, NULL, "%s is at least %" PRId64 ", not %" PRId64, what, least, *out);
 }
 
 bool tra_build_int_of_turn(tra_build *b, const tra_ast *x, const char *what, const tra_keyexpr **out,
@@ -182,14 +171,9 @@ bool tra_build_int_of_turn(tra_build *b, const tra_ast *x, const char *what, con
 }
 
 bool tra_build_ints(tra_build *b, const tra_ast *x, const char *what, int64_t least, tra_dims *out) {
-    if (x->kind != TRA_AST_LIST) {
-        tra_diag_error(b->d, x->span, "a list stands in brackets: [0, 2]", "a list is expected here");
-        return false;
-    }
-    if (x->nkids > TRA_MAXDIM) {
-        tra_diag_error(b->d, x->span, NULL, "a list of more than %d", TRA_MAXDIM);
-        return false;
-    }
+    if (x->kind != TRA_AST_LIST)
+        return tra_diag_error(b->d, x->span, "a list stands in brackets: [0, 2]", "a list is expected here");
+    if (x->nkids > TRA_MAXDIM) return tra_diag_error(b->d, x->span, NULL, "a list of more than %d", TRA_MAXDIM);
     bool ok = true;
     out->n = x->nkids;
     for (int i = 0; i < x->nkids; i++) ok = tra_build_int(b, x->kids[i], what, least, &out->v[i]) && ok;
@@ -243,9 +227,8 @@ const char *tra_turns_text(const tra_build *b, const tra_turns *t, int64_t numbe
 bool tra_turns_countable(tra_build *b, const tra_ast *x, int64_t count) {
     enum { MOST = 1 << 26 };
     if (count <= MOST) return true;
-    tra_diag_error(b->d, x->span, "say fewer turns",
-                   "this is evaluated for all turns, of which there may be %d at most", MOST);
-    return false;
+    return tra_diag_error(b->d, x->span, "say fewer turns",
+                          "this is evaluated for all turns, of which there may be %d at most", MOST);
 }
 
 /* The function, which reads counters, of a key in the turn of that number. */
@@ -269,17 +252,14 @@ static bool is_of_all_turns(tra_build *b, const tra_ast *x, const tra_keyfn *f, 
         tra_dims key, first, other;
         tra_catalog_key(keys, k, &key);
         for (int64_t t = 0; t < count; t++) {
-            if (key_in_turn(b, f, &key, turns, t, t ? &other : &first, &e) != TRA_OK) {
-                tra_diag_error(b->d, x->span, NULL, "%s: %s", tra_turns_text(b, turns, t), e.msg);
-                return false;
-            }
+            if (key_in_turn(b, f, &key, turns, t, t ? &other : &first, &e) != TRA_OK)
+                return tra_diag_error(b->d, x->span, NULL, "%s: %s", tra_turns_text(b, turns, t), e.msg);
             if (t == 0 || tra_dims_eq(&first, &other)) continue;
             char text[TRA_DIMTEXT];
-            tra_diag_error(b->d, x->span,
-                           "slice(X, [t*2 : (t+1)*2, :]) takes another part in each turn; EinSum reads the counter",
-                           "%s this is another function of the keys than %s: of %s", tra_turns_text(b, turns, t),
-                           tra_turns_text(b, turns, 0), tra_key_text(&key, text));
-            return false;
+            return tra_diag_error(
+                b->d, x->span, "slice(X, [t*2 : (t+1)*2, :]) takes another part in each turn; EinSum reads the counter",
+                "%s this is another function of the keys than %s: of %s", tra_turns_text(b, turns, t),
+                tra_turns_text(b, turns, 0), tra_key_text(&key, text));
         }
     }
     return true;
@@ -288,30 +268,21 @@ static bool is_of_all_turns(tra_build *b, const tra_ast *x, const tra_keyfn *f, 
 const tra_keyfn *tra_build_keyfn(tra_build *b, const tra_ast *x, int arity, bool predicate, const tra_catalog *keys) {
     const char *form = predicate ? "write for instance (i,j) -> i < j; rows of a table are selected by select(T, a > 1)"
                                  : "write for instance (i,j) -> (j,i)";
-    if (x->kind != TRA_AST_LAMBDA) {
-        tra_diag_error(b->d, x->span, form, "a function of the key is expected here");
-        return NULL;
-    }
+    if (x->kind != TRA_AST_LAMBDA) return tra_diag_error(b->d, x->span, form, "a function of the key is expected here");
     int n = x->nkids - 1;
     const tra_ast *body = x->kids[n];
-    if (n != arity) {
-        tra_diag_error(b->d, x->span, NULL, "the function names %d key component%s, but keys here have %d", n,
-                       n == 1 ? "" : "s", arity);
-        return NULL;
-    }
-    if (predicate && body->kind == TRA_AST_TUPLE) {
-        tra_diag_error(b->d, body->span, form, "a predicate is one expression");
-        return NULL;
-    }
+    if (n != arity)
+        return tra_diag_error(b->d, x->span, NULL, "the function names %d key component%s, but keys here have %d", n,
+                              n == 1 ? "" : "s", arity);
+    if (predicate && body->kind == TRA_AST_TUPLE)
+        return tra_diag_error(b->d, body->span, form, "a predicate is one expression");
     tra_keyfn *f = tra_new(b->arena, tra_keyfn);
     f->arity = arity;
     for (int i = 0; i < n; i++) f->names[i] = x->kids[i]->text;
     bool tuple = body->kind == TRA_AST_TUPLE;
     f->n = tuple ? body->nkids : 1;
-    if (f->n > TRA_MAXDIM) {
-        tra_diag_error(b->d, body->span, NULL, "a key of more than %d components", TRA_MAXDIM);
-        return NULL;
-    }
+    if (f->n > TRA_MAXDIM)
+        return tra_diag_error(b->d, body->span, NULL, "a key of more than %d components", TRA_MAXDIM);
     tra_turns turns = {0};
     key_scope sc = {.n = n, .names = f->names, .what = "a key expression"};
     if (keys) sc.turns = &turns;

@@ -79,23 +79,20 @@ static bool read_dimension(const tra_table_builder *w, int arg, const tra_node *
     const char *why;
     int64_t d;
     const tra_ast *at = w->call->kids[arg];
-    if (!tra_type_is_tensor(&x->type, &why)) {
-        tra_diag_error(w->b->d, at->span, NULL, "%s takes tensors; of this relation %s", w->call->text, why);
-        return false;
-    }
+    if (!tra_type_is_tensor(&x->type, &why))
+        return tra_diag_error(w->b->d, at->span, NULL, "%s takes tensors; of this relation %s", w->call->text, why);
     tra_type_shape(&x->type, shape);
     if (!tra_build_int(w->b, at, "a dimension", 0, &d)) return false;
     *dim = (int)tra_min64(d, TRA_MAXDIM);
     if (d < shape->n) return true;
-    tra_diag_error(w->b->d, at->span, "dimensions are counted from 0", "dimension %" PRId64 " of a tensor of %d", d,
-                   shape->n);
-    return false;
+    return tra_diag_error(w->b->d, at->span, "dimensions are counted from 0", "dimension %" PRId64 " of a tensor of %d",
+                          d, shape->n);
 }
 
 tra_node *tra_table_unlabel(tra_table_builder *w) {
     tra_dims shape;
     int d;
-    if (w->call->nkids != 2) return tra_table_refuse(w, w->call, "unlabel has a tensor and a dimension"), NULL;
+    if (w->call->nkids != 2) return tra_table_refuse(w, w->call, "unlabel has a tensor and a dimension");
     if (!read_dimension(w, 1, w->in, &shape, &d)) return NULL;
     tra_node *n = same(w);
     if (n) tra_set_dim(w->b, n, d, NULL, NULL);
@@ -108,7 +105,7 @@ tra_node *tra_table_label(tra_table_builder *w) {
     tra_dims shape;
     int d;
     if (w->call->nkids != 4)
-        return tra_table_refuse(w, w->call, "label has a tensor, a dimension, a table and one of its columns"), NULL;
+        return tra_table_refuse(w, w->call, "label has a tensor, a dimension, a table and one of its columns");
     if (!read_dimension(w, 1, w->in, &shape, &d)) return NULL;
     tra_table_scope sc = {w->b, w->right->type.columns, arg[2]->kind == TRA_AST_NAME ? arg[2]->text : NULL, false};
     int c = arg[3]->kind == TRA_AST_NAME ? tra_table_find_column(&sc, arg[3]) : -2;
@@ -116,17 +113,14 @@ tra_node *tra_table_label(tra_table_builder *w) {
     if (c < 0 || !tra_labels_of_column(w->b, arg[3], sc.table, w->right, c, &labels)) return NULL;
     bool counted = w->in->type.bounded >> d & 1;
     const tra_node *rows = w->right->rows ? w->right->rows[0] : w->right;
-    if (counted && !(w->in->rows && w->in->rows[d] == rows)) {
-        tra_diag_error(w->b->d, arg[2]->span, "label it by a column of that table, as matrix(T, [..], rows = key) does",
-                       "only the run tells how many rows of %s the dimension has", "a table");
-        return NULL;
-    }
-    if (!counted && labels && labels->n != shape.v[d]) {
-        tra_diag_error(w->b->d, arg[2]->span, NULL,
-                       "dimension %d has %" PRId64 " positions, and the table %" PRId64 " rows", d, shape.v[d],
-                       labels->n);
-        return NULL;
-    }
+    if (counted && !(w->in->rows && w->in->rows[d] == rows))
+        return tra_diag_error(w->b->d, arg[2]->span,
+                              "label it by a column of that table, as matrix(T, [..], rows = key) does",
+                              "only the run tells how many rows of %s the dimension has", "a table");
+    if (!counted && labels && labels->n != shape.v[d])
+        return tra_diag_error(w->b->d, arg[2]->span, NULL,
+                              "dimension %d has %" PRId64 " positions, and the table %" PRId64 " rows", d, shape.v[d],
+                              labels->n);
     tra_node *n = same(w);
     if (n) tra_set_dim(w->b, n, d, labels, NULL);
     return n;
@@ -142,13 +136,11 @@ static tra_node *whole_along(tra_table_builder *w, int d, const tra_dims *shape)
     int64_t room = 1; /* elements of the other dimensions */
     bool fits = c->grid && block.v[d] >= shape->v[d];
     if (fits) return x;
-    if (x->type.bounded) {
-        tra_diag_error(w->b->d, w->call->span, "write it to a file, and align what is read from that",
-                       "of this tensor only the run tells how many rows it has, and it has several blocks along "
-                       "dimension %d",
-                       d);
-        return NULL;
-    }
+    if (x->type.bounded)
+        return tra_diag_error(w->b->d, w->call->span, "write it to a file, and align what is read from that",
+                              "of this tensor only the run tells how many rows it has, and it has several blocks along "
+                              "dimension %d",
+                              d);
     for (int i = 0; i < shape->n; i++) room = tra_mul_most(room, tra_max64(1, block.v[i]));
     room = x->type.sparse ? INT64_MAX : tra_max64(1, room / tra_max64(1, shape->v[d]));
     for (int i = shape->n - 1; i >= 0; i--) {
@@ -210,8 +202,7 @@ static bool read_fill(const tra_table_builder *w, bool *said, double *fill) {
     if (tra_dtype_is_float(t)) return true;
     bool whole = *fill == (double)(int64_t)*fill && *fill >= -0x1p62 && *fill <= 0x1p62;
     if (whole && (t != TRA_BOOL || *fill == 0 || *fill == 1) && tra_dtype_holds(t, (int64_t)*fill)) return true;
-    tra_diag_error(w->b->d, value->span, NULL, "%g is no value of a tensor of %s", *fill, tra_dtype_name(t));
-    return false;
+    return tra_diag_error(w->b->d, value->span, NULL, "%g is no value of a tensor of %s", *fill, tra_dtype_name(t));
 }
 
 tra_node *tra_table_align(tra_table_builder *w) {
@@ -223,28 +214,25 @@ tra_node *tra_table_align(tra_table_builder *w) {
     tra_take *t = tra_new(w->b->arena, tra_take);
     int dim[2];
     bool fill;
-    if (w->call->nkids < 4) return tra_table_refuse(w, w->call, "align has two tensors, each with a dimension"), NULL;
+    if (w->call->nkids < 4) return tra_table_refuse(w, w->call, "align has two tensors, each with a dimension");
     for (int i = 0; i < 2; i++) {
         if (!read_dimension(w, 2 * i + 1, of[i], &shape[i], &dim[i])) return NULL;
         l[i] = tra_labels_of_dim(of[i], dim[i]);
         name[i] = arg[2 * i]->kind == TRA_AST_NAME ? arg[2 * i]->text : "the tensor";
         if (l[i]) continue;
-        tra_diag_error(w->b->d, arg[2 * i + 1]->span,
-                       "label(X, d, T, column) and matrix(T, [..], rows = key) say what positions stand for",
-                       "dimension %d of %s has no labels", dim[i], name[i]);
-        return NULL;
+        return tra_diag_error(w->b->d, arg[2 * i + 1]->span,
+                              "label(X, d, T, column) and matrix(T, [..], rows = key) say what positions stand for",
+                              "dimension %d of %s has no labels", dim[i], name[i]);
     }
     if (!read_fill(w, &fill, &t->fill)) return NULL;
     t->dim = dim[0];
     int64_t *from = tra_dim_labels_find(w->b->arena, l[0], l[1]), at = 0;
     t->from = from;
     while (at < l[1]->n && (fill || from[at] >= 0)) at++;
-    if (at < l[1]->n) {
-        tra_diag_error(w->b->d, w->call->span, "fill = v sets what stands there",
-                       "%s has no position that stands for '%s', as position %" PRId64 " of %s does", name[0],
-                       tra_dim_labels_text(w->b->arena, l[1], at), at, name[1]);
-        return NULL;
-    }
+    if (at < l[1]->n)
+        return tra_diag_error(w->b->d, w->call->span, "fill = v sets what stands there",
+                              "%s has no position that stands for '%s', as position %" PRId64 " of %s does", name[0],
+                              tra_dim_labels_text(w->b->arena, l[1], at), at, name[1]);
     bool already = l[0]->n == l[1]->n;
     for (int64_t i = 0; i < l[1]->n && already; i++) already = from[i] == i;
     tra_node *n = already ? same(w) : tra_table_taken(w, t, l[1]->n);

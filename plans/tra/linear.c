@@ -37,28 +37,22 @@ bool tra_is_linear(const char *name) { return find(name) != NULL; }
 static bool check_operand(tra_build *b, const tra_ast *x, const char *name, const tra_node *n, int least, int most) {
     const char *why;
     tra_dims shape;
-    if (!tra_type_is_blocked(&n->type, &why)) {
-        tra_diag_error(b->d, x->span, NULL, "%s takes tensors in blocks; of this relation %s", name, why);
-        return false;
-    }
+    if (!tra_type_is_blocked(&n->type, &why))
+        return tra_diag_error(b->d, x->span, NULL, "%s takes tensors in blocks; of this relation %s", name, why);
     tra_type_shape(&n->type, &shape);
-    if (shape.n < least || shape.n > most) {
-        tra_diag_error(b->d, x->span, NULL, "%s takes a %s here, not a tensor of rank %d", name,
-                       least == most ? "matrix" : "vector or a matrix", shape.n);
-        return false;
-    }
+    if (shape.n < least || shape.n > most)
+        return tra_diag_error(b->d, x->span, NULL, "%s takes a %s here, not a tensor of rank %d", name,
+                              least == most ? "matrix" : "vector or a matrix", shape.n);
     return true;
 }
 
 /* The operand as one dense block; NULL after a diagnostic. */
 static tra_node *one_block(tra_build *b, const tra_ast *x, const char *name, tra_node *n) {
     tra_dims shape;
-    if (n->type.bounded) {
-        tra_diag_error(b->d, x->span, "make a matrix of known extents of it first: C[i,j] = sum X[n,i] * X[n,j]",
-                       "%s takes a matrix of known extents, and of this one only the run tells how many rows it has",
-                       name);
-        return NULL;
-    }
+    if (n->type.bounded)
+        return tra_diag_error(
+            b->d, x->span, "make a matrix of known extents of it first: C[i,j] = sum X[n,i] * X[n,j]",
+            "%s takes a matrix of known extents, and of this one only the run tells how many rows it has", name);
     tra_type_shape(&n->type, &shape);
     n = tra_build_dense(b, n, x->span);
     if (!n || n->type.cat->n == 1) return n;
@@ -102,20 +96,18 @@ static bool check_same_rows(tra_build *b, const tra_ast *call, tra_node *const *
         if (x->type.bounded) rows[i] = x->rows ? x->rows[0] : x;
         if (!x->type.bounded || (x->type.bounded == 1 && (shape[i].n == 1 || x->type.cat->frontier.v[1] == 1)))
             continue;
-        tra_diag_error(b->d, call->kids[i]->span, NULL,
-                       "of this matrix only the run tells how many rows it has, and it has several blocks of columns");
-        return false;
+        return tra_diag_error(
+            b->d, call->kids[i]->span, NULL,
+            "of this matrix only the run tells how many rows it has, and it has several blocks of columns");
     }
-    if (rows[0] != rows[1]) {
-        tra_diag_error(b->d, call->span, "make both of one table; join brings the rows of two together",
-                       "the matrix and its right side have rows of different tables, and only the run tells how many "
-                       "there are");
-        return false;
-    }
+    if (rows[0] != rows[1])
+        return tra_diag_error(
+            b->d, call->span, "make both of one table; join brings the rows of two together",
+            "the matrix and its right side have rows of different tables, and only the run tells how many "
+            "there are");
     if (shape[0].v[0] == shape[1].v[0]) return true;
-    tra_diag_error(b->d, call->span, NULL, "the right side has %" PRId64 " rows, and the matrix %" PRId64,
-                   shape[1].v[0], shape[0].v[0]);
-    return false;
+    return tra_diag_error(b->d, call->span, NULL, "the right side has %" PRId64 " rows, and the matrix %" PRId64,
+                          shape[1].v[0], shape[0].v[0]);
 }
 
 /* Is it a solve with more equations than unknowns, or one of which only the run tells how many equations it has? */
@@ -142,16 +134,12 @@ static tra_node *of_one_block(tra_build *b, const struct linear *f, const tra_as
 tra_node *tra_build_linear(tra_build *b, const tra_ast *call, int nin, tra_node *const *in, int part, int nparts) {
     const struct linear *f = find(call->text);
     const char *advice = tra_arena_printf(b->arena, "write %s", f->text);
-    if (nin != f->nin) {
-        tra_diag_error(b->d, call->span, advice, "%s has %d argument%s, not %d", f->name, f->nin,
-                       f->nin == 1 ? "" : "s", nin);
-        return NULL;
-    }
-    if (nparts != f->nout) {
-        tra_diag_error(b->d, call->span, advice, "%s has %d result%s, not %d", f->name, f->nout,
-                       f->nout == 1 ? "" : "s", nparts);
-        return NULL;
-    }
+    if (nin != f->nin)
+        return tra_diag_error(b->d, call->span, advice, "%s has %d argument%s, not %d", f->name, f->nin,
+                              f->nin == 1 ? "" : "s", nin);
+    if (nparts != f->nout)
+        return tra_diag_error(b->d, call->span, advice, "%s has %d result%s, not %d", f->name, f->nout,
+                              f->nout == 1 ? "" : "s", nparts);
     for (int i = 0; i < nin; i++)
         if (!check_operand(b, call->kids[i], f->name, in[i], i ? 1 : 2, 2)) return NULL;
     tra_meeting rows = {0}; /* of a matrix and its right side */
@@ -161,9 +149,8 @@ tra_node *tra_build_linear(tra_build *b, const tra_ast *call, int nin, tra_node 
     tra_type_shape(&in[0]->type, &shape);
     if (strcmp(f->name, "eigh") == 0 && !in[0]->type.bounded && shape.v[0] != shape.v[1]) {
         char text[TRA_DIMTEXT];
-        tra_diag_error(b->d, call->kids[0]->span, NULL, "eigh takes a symmetric matrix, and this one is %s",
-                       tra_shape_text(&shape, text));
-        return NULL;
+        return tra_diag_error(b->d, call->kids[0]->span, NULL, "eigh takes a symmetric matrix, and this one is %s",
+                              tra_shape_text(&shape, text));
     }
     tra_node *n;
     if (is_least_squares(f, in[0]))

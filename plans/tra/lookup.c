@@ -142,8 +142,9 @@ static const char *shift_advice(tra_build *b, const char *name, const tra_node *
         tra_str_printf(&ranges, i == d ? back ? "%s:%" PRId64 : "%s1:" : "%s:", i ? ", " : "", shape.v[i]);
     }
     const char *text = tra_arena_printf(
-        b->arena, back ? "shift it before, with 0 at the border: slice(stack(gen(0, [%s]), %s, %d), [%s])"
-                       : "shift it before, with 0 at the border: slice(stack(%2$s, gen(0, [%1$s]), %3$d), [%4$s])",
+        b->arena,
+        back ? "shift it before, with 0 at the border: slice(stack(gen(0, [%s]), %s, %d), [%s])"
+             : "shift it before, with 0 at the border: slice(stack(%2$s, gen(0, [%1$s]), %3$d), [%4$s])",
         tra_str_get(&rows), name, d, tra_str_get(&ranges));
     tra_str_free(&rows);
     tra_str_free(&ranges);
@@ -156,23 +157,20 @@ static const tra_node *at_values(tra_build *b, const tra_ast *x, int d, const tr
                                  const tra_ast **name) {
     bool several = false, known = false;
     const tra_ast *index = x->kids[d], *label = only_name(index, &several);
-    if (!label || several || index->kind != TRA_AST_CALL) {
-        tra_diag_error(b->d, index->span,
-                       index->kind == TRA_AST_BINARY && label
-                           ? shift_advice(b, x->text, n, d, index->text[0] == '-')
-                           : "write for instance clim[month(t),y,x], where X[t,y,x] stands beside it",
-                       "an index is a label, a number, a string, or a function of one label");
-        return NULL;
-    }
+    if (!label || several || index->kind != TRA_AST_CALL)
+        return tra_diag_error(b->d, index->span,
+                              index->kind == TRA_AST_BINARY && label
+                                  ? shift_advice(b, x->text, n, d, index->text[0] == '-')
+                                  : "write for instance clim[month(t),y,x], where X[t,y,x] stands beside it",
+                              "an index is a label, a number, a string, or a function of one label");
     const tra_dim_labels *of = labels_elsewhere(b, right_side, label->text, &known), *l = tra_labels_of_dim(n, d);
-    if (!of || !l) {
-        tra_diag_error(b->d, index->span, "label(X, d, T, column) says what the positions of a dimension stand for",
-                       !of && !known ? "no reference of the statement has the label '%s' by itself"
-                       : !of         ? "'%s' stands for positions without labels, so it has no such value"
-                                     : "the dimension that '%s' is looked up in has no labels",
-                       label->text);
-        return NULL;
-    }
+    if (!of || !l)
+        return tra_diag_error(b->d, index->span,
+                              "label(X, d, T, column) says what the positions of a dimension stand for",
+                              !of && !known ? "no reference of the statement has the label '%s' by itself"
+                              : !of         ? "'%s' stands for positions without labels, so it has no such value"
+                                            : "the dimension that '%s' is looked up in has no labels",
+                              label->text);
     const tra_dim_labels *values = values_of(b, index, of, label->text);
     if (!values) return NULL;
     tra_take *t = tra_new(b->arena, tra_take);
@@ -180,11 +178,10 @@ static const tra_node *at_values(tra_build *b, const tra_ast *x, int d, const tr
     t->from = tra_dim_labels_find(b->arena, l, values);
     for (int64_t i = 0; i < values->n; i++) {
         if (t->from[i] >= 0) continue;
-        tra_diag_error(b->d, index->span, NULL,
-                       "no position of '%s' stands for '%s', which '%s' gives: position %" PRId64 " of label '%s'",
-                       x->text, tra_dim_labels_text(b->arena, values, i), tra_dim_labels_text(b->arena, of, i), i,
-                       label->text);
-        return NULL;
+        return tra_diag_error(
+            b->d, index->span, NULL,
+            "no position of '%s' stands for '%s', which '%s' gives: position %" PRId64 " of label '%s'", x->text,
+            tra_dim_labels_text(b->arena, values, i), tra_dim_labels_text(b->arena, of, i), i, label->text);
     }
     tra_table_builder w = {.b = b, .call = index, .in = b->g->v[n->id], .op.op = TRA_TABLE_ALIGN};
     tra_node *made = tra_table_taken(&w, t, values->n);

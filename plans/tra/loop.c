@@ -125,9 +125,8 @@ static const tra_node *rank_0(tra_build *b, const building *w, const tra_ast *x)
     tra_symbol *s = tra_build_relation_symbol(b, x->text, x->span);
     if (!s) return NULL;
     if (!s->node->type.columns && s->node->type.cat->bound.n == 0 && s->node->type.cat->n == 1) return s->node;
-    tra_diag_error(b->d, x->span, tra_arena_printf(b->arena, "write for instance n[] = sum %s[..]^2", x->text),
-                   "'%s' is not one number", x->text);
-    return NULL;
+    return tra_diag_error(b->d, x->span, tra_arena_printf(b->arena, "write for instance n[] = sum %s[..]^2", x->text),
+                          "'%s' is not one number", x->text);
 }
 
 static void build_trace(tra_build *b, building *w, const tra_stmt *st) {

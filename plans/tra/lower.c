@@ -116,8 +116,7 @@ tra_node *tra_lower_set_labels(tra_lowering *w, tra_node *n, const int *label) {
 }
 
 static tra_node *fail(tra_lowering *w, const tra_err *e) {
-    tra_diag_error(w->b->d, w->span, NULL, "%s", e->msg);
-    return NULL;
+    return tra_diag_error(w->b->d, w->span, NULL, "%s", e->msg);
 }
 
 /* Names the arguments of a function as their relations are named, if these names differ. */

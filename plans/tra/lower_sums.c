@@ -22,8 +22,7 @@ static bool is_whole(const tra_scalar *e) { return tra_scalar_is_plain(e) && e->
 static bool is_of_floats(const tra_lowering *w, const tra_scalar *e) {
     if (!e || is_number(e)) return true;
     if (e->op == TRA_S_ARG) return tra_dtype_is_float(w->operand[e->arg].node->type.dtype);
-    return !tra_scalar_has_own_type(e->op) && is_of_floats(w, e->a) && is_of_floats(w, e->b) &&
-           is_of_floats(w, e->c);
+    return !tra_scalar_has_own_type(e->op) && is_of_floats(w, e->a) && is_of_floats(w, e->b) && is_of_floats(w, e->c);
 }
 
 /* Finds the type of an expression of references, comparisons and numbers by + - * /; factors that are numbers may make

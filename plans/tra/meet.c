@@ -56,13 +56,12 @@ static bool refuse_orders(tra_build *b, tra_span span, const char *what, const t
                              "%s: they are paired by position", text);
         return true;
     }
-    tra_diag_error(b->d, span,
-                   tra_arena_printf(b->arena,
-                                    "label the rows, matrix(T, [..], rows = %s), and bring them into one order: "
-                                    "align(X, d, Y, e) or order(T, [%s]); unlabel(X, d) insists on positions",
-                                    key, key),
-                   "%s", text);
-    return false;
+    return tra_diag_error(b->d, span,
+                          tra_arena_printf(b->arena,
+                                           "label the rows, matrix(T, [..], rows = %s), and bring them into one order: "
+                                           "align(X, d, Y, e) or order(T, [%s]); unlabel(X, d) insists on positions",
+                                           key, key),
+                          "%s", text);
 }
 
 static const char *label_text(tra_build *b, const tra_dim_labels *l, int64_t at) {
@@ -73,15 +72,14 @@ bool tra_meeting_add(tra_build *b, tra_span span, tra_meeting *m, const char *wh
     const tra_dim_labels *own = x->labels ? x->labels[d] : NULL;
     const tra_dim_order *order = tra_order_of_dim(x, d);
     int64_t at = own && m->labels ? tra_dim_labels_differ(m->labels, own) : -1;
-    if (at >= 0) {
-        tra_diag_error(b->d, span,
-                       "align(X, d, Y, e) brings them into one order, unlabel(X, d) insists on positions; or select "
-                       "the same columns of both",
-                       "%s stands for different things: position %" PRId64 " is '%s' in %s, '%s' in %s", what, at,
-                       label_text(b, m->labels, at), name_of(m->labelled, "one reference"), label_text(b, own, at),
-                       name_of(x, "another"));
-        return false;
-    }
+    if (at >= 0)
+        return tra_diag_error(
+            b->d, span,
+            "align(X, d, Y, e) brings them into one order, unlabel(X, d) insists on positions; or select "
+            "the same columns of both",
+            "%s stands for different things: position %" PRId64 " is '%s' in %s, '%s' in %s", what, at,
+            label_text(b, m->labels, at), name_of(m->labelled, "one reference"), label_text(b, own, at),
+            name_of(x, "another"));
     if (own && !m->labels) m->labels = own, m->labelled = x;
     if (!order) return true;
     /* of what has labels these were compared */

@@ -53,11 +53,10 @@ static bool check_cuts(analysis *s, int i) {
     }
     for (int d = 0; d < n->type.cat->bound.n; d++) {
         if (u->loop[d] >= 0 || !is_cut(n, d)) continue;
-        tra_diag_error(s->b->d, tra_calc_span(u->x), reblock_advice(s, i),
-                       "dimension %d of %s is cut in blocks of %" PRId64
-                       ", but it is not only looped over at the outside of the statement",
-                       d, s->scope->name[u->relation].name, n->type.cat->bound.v[d]);
-        return false;
+        return tra_diag_error(s->b->d, tra_calc_span(u->x), reblock_advice(s, i),
+                              "dimension %d of %s is cut in blocks of %" PRId64
+                              ", but it is not only looped over at the outside of the statement",
+                              d, s->scope->name[u->relation].name, n->type.cat->bound.v[d]);
     }
     return true;
 }
@@ -119,10 +118,9 @@ typedef struct program_builder {
 } program_builder;
 
 static bool too_many(analysis *s, const tra_calc *x) {
-    tra_diag_error(s->b->d, tra_calc_span(x), "take it apart into several statements",
-                   "a tensor statement reads at most %d relations along %d loops at the outside", TRA_PROGRAM_MOST,
-                   TRA_PROGRAM_MOST);
-    return false;
+    return tra_diag_error(s->b->d, tra_calc_span(x), "take it apart into several statements",
+                          "a tensor statement reads at most %d relations along %d loops at the outside",
+                          TRA_PROGRAM_MOST, TRA_PROGRAM_MOST);
 }
 
 /* Adds an operand that tells the program a key: the numbers 0, 1, .. of the blocks along a label, or (label -1) one
@@ -341,10 +339,9 @@ static bool find_shape(analysis *s, const tra_tensor_decl *d, const tra_calc *va
         if (d->nextents >= 0) {
             if (!tra_tensor_extent(s->b, s->scope, d->extents[i], &shape->v[i])) return false;
         } else if (s->domain[i] < 0) {
-            tra_diag_error(s->b->d, tra_calc_span(value),
-                           tra_arena_printf(s->b->arena, "say them: tensor %s[..] = ", d->name),
-                           "the extent of dimension %d of %s does not follow from its keys", i, d->name);
-            return false;
+            return tra_diag_error(s->b->d, tra_calc_span(value),
+                                  tra_arena_printf(s->b->arena, "say them: tensor %s[..] = ", d->name),
+                                  "the extent of dimension %d of %s does not follow from its keys", i, d->name);
         } else {
             shape->v[i] = s->domain[i];
         }
@@ -356,10 +353,9 @@ static bool all_blocked(analysis *s) {
     for (int i = 0; i < s->nuses; i++) {
         const char *why;
         if (tra_type_is_blocked(&tra_program_node_of(s, i)->type, &why)) continue;
-        tra_diag_error(s->b->d, tra_calc_span(s->use[i].x), "tra check prints the type of each relation",
-                       "a tensor statement needs a tensor in blocks; of %s %s", s->scope->name[s->use[i].relation].name,
-                       why);
-        return false;
+        return tra_diag_error(s->b->d, tra_calc_span(s->use[i].x), "tra check prints the type of each relation",
+                              "a tensor statement needs a tensor in blocks; of %s %s",
+                              s->scope->name[s->use[i].relation].name, why);
     }
     return true;
 }

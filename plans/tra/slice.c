@@ -20,14 +20,10 @@ bool tra_is_slice(const char *name) { return strcmp(name, names[0]) == 0 || strc
 static bool shape_of(tra_build *b, const tra_ast *x, const char *name, const tra_node *n, tra_dims *shape) {
     const char *why;
     if (!tra_table_is_numbers(b, n, name, x->span)) return false;
-    if (n->type.columns || n->type.bounded) {
-        tra_diag_error(b->d, x->span, "of a table: filter, limit", "%s takes tensors of known extents", name);
-        return false;
-    }
-    if (!tra_type_is_blocked(&n->type, &why)) {
-        tra_diag_error(b->d, x->span, NULL, "%s takes tensors in blocks; of this relation %s", name, why);
-        return false;
-    }
+    if (n->type.columns || n->type.bounded)
+        return tra_diag_error(b->d, x->span, "of a table: filter, limit", "%s takes tensors of known extents", name);
+    if (!tra_type_is_blocked(&n->type, &why))
+        return tra_diag_error(b->d, x->span, NULL, "%s takes tensors in blocks; of this relation %s", name, why);
     tra_type_shape(&n->type, shape);
     return true;
 }
@@ -51,18 +47,15 @@ static bool has_turn(const tra_keyexpr *x) { return x && (x->op == TRA_KEY_VAR |
 
 static bool read_range(slicing *w, int d) {
     const tra_ast *x = w->list->kids[d];
-    if (x->kind != TRA_AST_RANGE) {
-        tra_diag_error(w->b->d, x->span, "write from:to or from:to:step, of which ends may be left out: [0:10, ::2, :]",
-                       "slice takes a range of each dimension");
-        return false;
-    }
+    if (x->kind != TRA_AST_RANGE)
+        return tra_diag_error(w->b->d, x->span,
+                              "write from:to or from:to:step, of which ends may be left out: [0:10, ::2, :]",
+                              "slice takes a range of each dimension");
     range *r = &w->at[d];
     r->step = 1;
     if (x->nkids > 2 && !tra_build_int(w->b, x->kids[2], "a step", INT64_MIN, &r->step)) return false;
-    if (r->step == 0) {
-        tra_diag_error(w->b->d, x->kids[2]->span, "a step back is written ::-1", "a step is not 0");
-        return false;
-    }
+    if (r->step == 0)
+        return tra_diag_error(w->b->d, x->kids[2]->span, "a step back is written ::-1", "a step is not 0");
     bool from = x->kids[0]->kind != TRA_AST_STAR, to = x->kids[1]->kind != TRA_AST_STAR;
     if (from && !tra_build_int_of_turn(w->b, x->kids[0], "the begin of a range", &r->from, &w->turns)) return false;
     return !to || tra_build_int_of_turn(w->b, x->kids[1], "the end of a range", &r->to, &w->turns);
@@ -79,19 +72,16 @@ static bool range_in(const slicing *w, int d, int64_t turn, int64_t *from, int64
     tra_turns_key(w->b, &w->turns, turn, &key);
     *from = back ? n - 1 : 0, *to = back ? -1 : n;
     if ((w->at[d].from && tra_keyexpr_eval(w->at[d].from, &key, from, &e) != TRA_OK) ||
-        (w->at[d].to && tra_keyexpr_eval(w->at[d].to, &key, to, &e) != TRA_OK)) {
-        tra_diag_error(w->b->d, span, NULL, "%s", e.msg);
-        return false;
-    }
+        (w->at[d].to && tra_keyexpr_eval(w->at[d].to, &key, to, &e) != TRA_OK))
+        return tra_diag_error(w->b->d, span, NULL, "%s", e.msg);
     if (back ? *from < n && *to <= *from && *to >= -1 : *from >= 0 && *from <= *to && *to <= n) return true;
     const char *when = w->turns.n ? tra_turns_text(w->b, &w->turns, turn) : "";
-    tra_diag_error(
+    return tra_diag_error(
         w->b->d, span,
         back ? "a range from:to:-1 has the positions from, from - 1, ..., to + 1; write 10::-1 for all down to 0"
              : "a range from:to has the positions from, ..., to - 1",
         "%s%sthis dimension has %" PRId64 " positions, of which %" PRId64 ":%" PRId64 " is no range", when,
         *when ? " " : "", n, *from, *to);
-    return false;
 }
 
 /* Sets the origins of all turns. The slice has the same extents in each. */
@@ -105,10 +95,10 @@ static bool find_origins(const slicing *w, tra_node *fields) {
             int64_t to, *from = &v[t * w->shape.n + d];
             if (!range_in(w, d, t, from, &to)) return false;
             if (to - *from == fields->extent.v[d]) continue;
-            tra_diag_error(w->b->d, w->list->kids[d]->span, "write for instance t*b : (t+1)*b",
-                           "%s the range has %" PRId64 " positions, %s %" PRId64, tra_turns_text(w->b, &w->turns, t),
-                           to - *from, tra_turns_text(w->b, &w->turns, 0), fields->extent.v[d]);
-            return false;
+            return tra_diag_error(w->b->d, w->list->kids[d]->span, "write for instance t*b : (t+1)*b",
+                                  "%s the range has %" PRId64 " positions, %s %" PRId64,
+                                  tra_turns_text(w->b, &w->turns, t), to - *from, tra_turns_text(w->b, &w->turns, 0),
+                                  fields->extent.v[d]);
         }
     for (int k = 0; k < w->turns.n; k++)
         if (w->turns.counter[k]->node->loop == loop) fields->turn = w->turns.counter[k]->node;
@@ -126,13 +116,11 @@ static tra_node *take_steps(slicing *w, const tra_ast *call, tra_node *x, int d)
     if (!range_in(w, d, 0, &from, &to)) return NULL;
     int64_t n = tra_ceil_div(step > 0 ? to - from : from - to, step > 0 ? step : tra_max64(step, -INT64_MAX) * -1);
     bool turn = has_turn(w->at[d].from) || has_turn(w->at[d].to);
-    if (turn || w->shape.v[d] > MOST) {
-        tra_diag_error(b->d, w->list->kids[d]->span, "take the range first, and of it the steps: slice(Y, [::2])",
-                       turn ? "a range that depends on the turn has no step"
-                            : "a range with a step is of at most %d positions",
-                       MOST);
-        return NULL;
-    }
+    if (turn || w->shape.v[d] > MOST)
+        return tra_diag_error(
+            b->d, w->list->kids[d]->span, "take the range first, and of it the steps: slice(Y, [::2])",
+            turn ? "a range that depends on the turn has no step" : "a range with a step is of at most %d positions",
+            MOST);
     int64_t *position = tra_news(b->arena, int64_t, n + 1);
     for (int64_t i = 0; i < n; i++) position[i] = from + i * step;
     tra_take *t = tra_new(b->arena, tra_take);
@@ -146,19 +134,16 @@ static tra_node *take_steps(slicing *w, const tra_ast *call, tra_node *x, int d)
 }
 
 static tra_node *build_slice(tra_build *b, const tra_ast *call, tra_build_operand *operand) {
-    if (call->nkids != 2 || call->kids[1]->kind != TRA_AST_LIST) {
-        tra_diag_error(b->d, call->span, "write slice(X, [0:10, :])", "slice has a relation and a list of ranges");
-        return NULL;
-    }
+    if (call->nkids != 2 || call->kids[1]->kind != TRA_AST_LIST)
+        return tra_diag_error(b->d, call->span, "write slice(X, [0:10, :])",
+                              "slice has a relation and a list of ranges");
     tra_node fields = {.in = {operand(b, call->kids[0])}};
     slicing w = {.b = b, .list = call->kids[1]};
     bool ok = true, all = true;
     if (!fields.in[0] || !shape_of(b, call->kids[0], "slice", fields.in[0], &w.shape)) return NULL;
-    if (w.list->nkids != w.shape.n) {
-        tra_diag_error(b->d, w.list->span, "write : for a whole dimension", "%d ranges for a tensor of %d dimensions",
-                       w.list->nkids, w.shape.n);
-        return NULL;
-    }
+    if (w.list->nkids != w.shape.n)
+        return tra_diag_error(b->d, w.list->span, "write : for a whole dimension",
+                              "%d ranges for a tensor of %d dimensions", w.list->nkids, w.shape.n);
     for (int d = 0; d < w.shape.n; d++) ok = read_range(&w, d) && ok;
     for (int d = 0; d < w.shape.n && ok; d++) /* their positions do not change those along other dimensions */
         if (w.at[d].step != 1) ok = (fields.in[0] = take_steps(&w, call, fields.in[0], d)) != NULL;
@@ -187,12 +172,10 @@ static bool check_stack(tra_build *b, const tra_ast *call, int n, const tra_dims
     for (int i = 0; i < n; i++) {
         bool fits = shape[i].n == shape[0].n;
         for (int d = 0; fits && d < shape[0].n; d++) fits = d == dim || shape[i].v[d] == shape[0].v[d];
-        if (!fits) {
-            tra_diag_error(b->d, call->kids[i]->span, NULL,
-                           "stack takes tensors that differ along dimension %d alone, not %s beside %s", dim,
-                           tra_shape_text(&shape[i], text), tra_shape_text(&shape[0], first));
-            return false;
-        }
+        if (!fits)
+            return tra_diag_error(b->d, call->kids[i]->span, NULL,
+                                  "stack takes tensors that differ along dimension %d alone, not %s beside %s", dim,
+                                  tra_shape_text(&shape[i], text), tra_shape_text(&shape[0], first));
         *total = tra_add_most(*total, shape[i].v[dim]);
     }
     return true;
@@ -240,10 +223,9 @@ static tra_node *build_stack(tra_build *b, const tra_ast *call, tra_build_operan
     enum { MOST = 64 }; /* operands */
     int n = call->nkids - 1;
     int64_t dim, total, at = 0;
-    if (n < 1 || n > MOST) {
-        tra_diag_error(b->d, call->span, "write stack(A, B, 0)", "stack has 1 to %d relations and a dimension", MOST);
-        return NULL;
-    }
+    if (n < 1 || n > MOST)
+        return tra_diag_error(b->d, call->span, "write stack(A, B, 0)", "stack has 1 to %d relations and a dimension",
+                              MOST);
     tra_node *x[MOST], *all = NULL;
     tra_dims shape[MOST];
     bool ok = true;
@@ -252,10 +234,9 @@ static tra_node *build_stack(tra_build *b, const tra_ast *call, tra_build_operan
         ok = x[i] && shape_of(b, call->kids[i], "stack", x[i], &shape[i]) && ok;
     }
     if (!ok || !tra_build_int(b, call->kids[n], "a dimension", 0, &dim)) return NULL;
-    if (dim >= shape[0].n) {
-        tra_diag_error(b->d, call->kids[n]->span, NULL, "dimension %" PRId64 " of a tensor of %d", dim, shape[0].n);
-        return NULL;
-    }
+    if (dim >= shape[0].n)
+        return tra_diag_error(b->d, call->kids[n]->span, NULL, "dimension %" PRId64 " of a tensor of %d", dim,
+                              shape[0].n);
     if (!check_stack(b, call, n, shape, (int)dim, &total)) return NULL;
     tra_dims block = x[0]->type.cat->bound;
     for (int d = 0; d < block.n; d++) block.v[d] = tra_max64(1, block.v[d]);
@@ -370,21 +351,18 @@ static tra_node *top_of_rows(tra_build *b, const tra_ast *call, tra_node *x, boo
 tra_node *tra_build_top(tra_build *b, const tra_ast *call, tra_build_operand *operand, int part, int nparts) {
     const char *advice = "write values, positions = topk(X, 3), or topk(X, 3, least)";
     bool least = call->nkids == 3 && call->kids[2]->kind == TRA_AST_NAME && !strcmp(call->kids[2]->text, "least");
-    if ((call->nkids != 2 && !least) || nparts != 2) {
-        tra_diag_error(b->d, call->span, advice,
-                       nparts != 2 ? "topk has 2 results" : "topk has a relation and a number");
-        return NULL;
-    }
+    if ((call->nkids != 2 && !least) || nparts != 2)
+        return tra_diag_error(b->d, call->span, advice,
+                              nparts != 2 ? "topk has 2 results" : "topk has a relation and a number");
     tra_node *x = operand(b, call->kids[0]);
     int64_t k;
     tra_dims shape;
     if (!x || !shape_of(b, call->kids[0], "topk", x, &shape)) return NULL;
     if (!tra_build_int(b, call->kids[1], "the number of places", 1, &k)) return NULL;
-    if (shape.n == 0 || shape.v[shape.n - 1] < k) {
-        tra_diag_error(b->d, call->kids[1]->span, NULL, "topk of %" PRId64 " places of a last dimension of %" PRId64, k,
-                       shape.n ? shape.v[shape.n - 1] : 0);
-        return NULL;
-    }
+    if (shape.n == 0 || shape.v[shape.n - 1] < k)
+        return tra_diag_error(b->d, call->kids[1]->span, NULL,
+                              "topk of %" PRId64 " places of a last dimension of %" PRId64, k,
+                              shape.n ? shape.v[shape.n - 1] : 0);
     return top_of_rows(b, call, x, part == 1, least, k);
 }
 

@@ -5,11 +5,9 @@
 
 /* The second argument of store(X, NAME(args)). */
 static bool storage_use_of(tra_build *b, const tra_ast *x, tra_storage_use *use) {
-    if (x->kind != TRA_AST_NAME && x->kind != TRA_AST_CALL) {
-        tra_diag_error(b->d, x->span, "write store(X, csr), store(X, band(5))",
-                       "the name of a storage is expected here");
-        return false;
-    }
+    if (x->kind != TRA_AST_NAME && x->kind != TRA_AST_CALL)
+        return tra_diag_error(b->d, x->span, "write store(X, csr), store(X, band(5))",
+                              "the name of a storage is expected here");
     *use = (tra_storage_use){x->text, x->span, x->name_span, x->nkids, x->kids};
     return true;
 }
@@ -39,10 +37,8 @@ static const tra_storage *storage_named(tra_build *b, const tra_storage_use *use
     tra_symbol *s = at >= 0 ? b->symbols.value[at] : NULL;
     tra_storage *out = NULL;
     tra_err e = {0};
-    if (use->nargs > TRA_CALC_MAXRANK) {
-        tra_diag_error(b->d, use->span, NULL, "a storage has at most %d arguments", TRA_CALC_MAXRANK);
-        return NULL;
-    }
+    if (use->nargs > TRA_CALC_MAXRANK)
+        return tra_diag_error(b->d, use->span, NULL, "a storage has at most %d arguments", TRA_CALC_MAXRANK);
     for (int i = 0; i < use->nargs; i++)
         if (!tra_build_int(b, use->args[i], "an argument of a storage", INT64_MIN, &args[i])) return NULL;
     if (s && s->stmt->kind == TRA_STMT_STORAGE) {
@@ -92,13 +88,11 @@ static bool find_mapping(tra_build *b, const tra_storage_use *use, const tra_sto
     tra_mapping_use *m = tra_new(b->arena, tra_mapping_use);
     tra_err e = {0};
     *m = (tra_mapping_use){.storage = s, .name = out->name};
-    if (tra_mapping_holds(s, t, &e) != TRA_OK || tra_mapping_measure(t, m, &e) != TRA_OK) {
-        tra_diag_error(b->d, use->span,
-                       "results are stored by levels that are dense, sparse or singleton, or by a mapping whose "
-                       "positions follow from coordinates and sizes alone",
-                       "a result cannot be stored as %s: %s", out->name, e.msg);
-        return false;
-    }
+    if (tra_mapping_holds(s, t, &e) != TRA_OK || tra_mapping_measure(t, m, &e) != TRA_OK)
+        return tra_diag_error(b->d, use->span,
+                              "results are stored by levels that are dense, sparse or singleton, or by a mapping whose "
+                              "positions follow from coordinates and sizes alone",
+                              "a result cannot be stored as %s: %s", out->name, e.msg);
     out->mapping = m;
     out->sparse = !tra_mapping_is_total(s, t);
     return true;

@@ -33,7 +33,7 @@ tra_table_scope tra_table_scope_of(const tra_table_builder *w) {
     return (tra_table_scope){w->b, w->in->type.columns, w->in_name, .row_allowed = counted};
 }
 
-void tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char *why) {
+void *tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char *why) {
     static const char *const forms[] = {
         [TRA_TABLE_SELECT] = "write select(T, duration > 0)",
         [TRA_TABLE_PROJECT] = "write project(T, a, b = a + 1, *)",
@@ -54,7 +54,7 @@ void tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char 
         [TRA_TABLE_LABEL] = "write label(X, 0, T, column)",
         [TRA_TABLE_UNLABEL] = "write unlabel(X, 0)",
         [TRA_TABLE_ALIGN] = "write align(X, 0, Y, 1), or align(X, 0, Y, 1, fill = 0)"};
-    tra_diag_error(w->b->d, at->span, forms[w->op.op], "%s", why);
+    return tra_diag_error(w->b->d, at->span, forms[w->op.op], "%s", why);
 }
 
 bool tra_table_named_args(const tra_table_builder *w, int from, int n, const char *const *names,
@@ -97,21 +97,15 @@ bool tra_table_add_term(tra_table_builder *w, const tra_ast *x) {
     tra_table_scope sc = tra_table_scope_of(w);
     tra_table_term t;
     const tra_ast *value = x->kind == TRA_AST_NAMED ? x->kids[0] : x;
-    if (x->kind != TRA_AST_NAMED && x->kind != TRA_AST_NAME) {
-        tra_table_refuse(w, x, "what is computed has a name: name = expression");
-        return false;
-    }
+    if (x->kind != TRA_AST_NAMED && x->kind != TRA_AST_NAME)
+        return tra_table_refuse(w, x, "what is computed has a name: name = expression");
     if (x->kind == TRA_AST_NAME && tra_table_find_column(&sc, x) < 0) return false;
     if (!tra_table_build_term(&sc, x->text, value, &t)) return false;
-    if (t.x->untyped) {
-        tra_diag_error(w->b->d, value->span, "write if(false, 0, null) for a NULL among integers",
-                       "null alone has no type");
-        return false;
-    }
-    if (find_term(w, t.name) >= 0) {
-        tra_diag_error(w->b->d, x->span, "give one of them another name", "there are two columns '%s'", t.name);
-        return false;
-    }
+    if (t.x->untyped)
+        return tra_diag_error(w->b->d, value->span, "write if(false, 0, null) for a NULL among integers",
+                              "null alone has no type");
+    if (find_term(w, t.name) >= 0)
+        return tra_diag_error(w->b->d, x->span, "give one of them another name", "there are two columns '%s'", t.name);
     add_term(w, &t);
     return true;
 }
@@ -178,7 +172,7 @@ static tra_node *build_select(tra_table_builder *w) {
     tra_table_scope sc = tra_table_scope_of(w);
     tra_table_term t;
     tra_err e = {0};
-    if (w->call->nkids != 2) return tra_table_refuse(w, w->call, "select has a table and a predicate"), NULL;
+    if (w->call->nkids != 2) return tra_table_refuse(w, w->call, "select has a table and a predicate");
     if (!tra_table_build_predicate(&sc, w->call->kids[1], &t)) return NULL;
     if (t.x->untyped && tra_colexpr_convert(w->b->arena, t.x, TRA_COL_BOOL, NULL, &t.x, &e) != TRA_OK) return NULL;
     add_term(w, &t);
@@ -268,8 +262,7 @@ static tra_node *build_project(tra_table_builder *w) {
             ok = tra_table_add_term(w, arg) && ok;
     }
     if (!ok) return NULL;
-    if (w->op.nterms == 0)
-        return tra_table_refuse(w, w->call, "a table has columns, and this one would have none"), NULL;
+    if (w->op.nterms == 0) return tra_table_refuse(w, w->call, "a table has columns, and this one would have none");
     return tra_table_project(w);
 }
 
@@ -288,7 +281,7 @@ static tra_node *count_rows(tra_table_builder *w) {
 static tra_node *build_rows(tra_table_builder *w) {
     w->op.dtype = TRA_I64;
     if (w->call->nkids == 1) return count_rows(w);
-    return tra_table_refuse(w, w->call, "rows has one argument, a table"), NULL;
+    return tra_table_refuse(w, w->call, "rows has one argument, a table");
 }
 
 tra_node *tra_table_count_rows(tra_build *b, tra_span span, const tra_node *x, tra_dtype t) {
@@ -296,8 +289,7 @@ tra_node *tra_table_count_rows(tra_build *b, tra_span span, const tra_node *x, t
     tra_table_builder w = {.b = b, .call = &call, .in = b->g->v[x->id], .op.op = TRA_TABLE_ROWS};
     w.op.dtype = t == TRA_F32 ? TRA_F32 : TRA_I64;
     if (x->type.columns) return count_rows(&w);
-    tra_diag_error(b->d, span, "make the matrix of a table here", "no table says how many rows there are");
-    return NULL;
+    return tra_diag_error(b->d, span, "make the matrix of a table here", "no table says how many rows there are");
 }
 
 /* ---- tables as matrices, and matrices as tables ------------------------------------------------------------------ */
@@ -340,14 +332,13 @@ static tra_node *operand(const tra_table_builder *w, relation_builder *relation,
     if (!tensor) return tra_matrix_as_table(w->b, x, n);
     if (n && w->op.op != TRA_TABLE_TABLE) n = tra_table_as_matrix(w->b, x, n);
     if (!n || !n->type.columns) return n;
-    tra_diag_error(w->b->d, x->span, "matrix(T, [a, b]) makes a tensor of columns of a table T",
-                   "this is a table already; a tensor is expected here");
-    return NULL;
+    return tra_diag_error(w->b->d, x->span, "matrix(T, [a, b]) makes a tensor of columns of a table T",
+                          "this is a table already; a tensor is expected here");
 }
 
 /* A union of several tables is one of two, to whose result the next one is added. */
 static tra_node *build_union(tra_table_builder *w, relation_builder *relation) {
-    if (w->call->nkids < 2) return tra_table_refuse(w, w->call, "a union has two tables or more"), NULL;
+    if (w->call->nkids < 2) return tra_table_refuse(w, w->call, "a union has two tables or more");
     for (int i = 1; i < w->call->nkids && w->in; i++) {
         w->right = operand(w, relation, i, false);
         w->in = w->right ? tra_table_union(w, w->call->kids[i]) : NULL;
@@ -365,8 +356,7 @@ static tra_node *build_labels(tra_table_builder *w, relation_builder *relation) 
 
 static tra_node *join_operand(const tra_table_builder *w, relation_builder *relation) {
     if (w->call->nkids >= 2) return operand(w, relation, 1, false);
-    tra_table_refuse(w, w->call, tra_arena_printf(w->b->arena, "%s has two tables", w->call->text));
-    return NULL;
+    return tra_table_refuse(w, w->call, tra_arena_printf(w->b->arena, "%s has two tables", w->call->text));
 }
 
 tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*relation)(tra_build *, const tra_ast *)) {
@@ -374,8 +364,7 @@ tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*rela
     bool tensor = w.op.op >= TRA_TABLE_ENTRIES; /* the operators on tensors are the last */
     if (call->nkids == 0)
         return tra_table_refuse(
-                   &w, call, tensor ? "its argument is missing, a tensor" : "its first argument is missing, a table"),
-               NULL;
+            &w, call, tensor ? "its argument is missing, a tensor" : "its first argument is missing, a table");
     w.in = operand(&w, relation, 0, tensor);
     if (!w.in) return NULL;
     w.in_name = call->kids[0]->kind == TRA_AST_NAME ? call->kids[0]->text : NULL;
@@ -467,10 +456,8 @@ bool tra_build_declared_table(tra_build *b, const tra_stmt *st, tra_node *n) {
     if (!st->rows_block) block.v[0] = tra_max64(1, tra_min64(rows.v[0], TRA_TABLE_BLOCK_ROWS));
     tra_catalog *c = tra_new(b->arena, tra_catalog);
     tra_err e = {0};
-    if (tra_catalog_blocks(&rows, &block, c, &e) != TRA_OK) {
-        tra_diag_error(b->d, st->rows->span, NULL, "%s", e.msg);
-        return false;
-    }
+    if (tra_catalog_blocks(&rows, &block, c, &e) != TRA_OK)
+        return tra_diag_error(b->d, st->rows->span, NULL, "%s", e.msg);
     n->type =
         (tra_type){.dtype = TRA_F64, .cat = c, .layout = &tra_columns, .columns = s, .bounded = empty, .cut = {1}};
     if (empty) n->rows = tra_table_own_rows(b, n);

@@ -38,20 +38,18 @@ static bool times_of(tra_table_builder *w, const tra_ast *x, tra_asof *a, int *l
     }
     if (*l < 0 || *r < 0) {
         const char *of_one_name = tra_join_of_one_name(w);
-        tra_diag_error(w->b->d, x->span,
-                       of_one_name ? of_one_name
-                                   : tra_arena_printf(w->b->arena, "the left table has %s; the right one has %s",
-                                                      tra_join_column_names(w, w->in->type.columns),
-                                                      tra_join_column_names(w, w->right->type.columns)),
-                       "asof compares a column of the left table with one of the right");
-        return false;
+        return tra_diag_error(w->b->d, x->span,
+                              of_one_name ? of_one_name
+                                          : tra_arena_printf(w->b->arena, "the left table has %s; the right one has %s",
+                                                             tra_join_column_names(w, w->in->type.columns),
+                                                             tra_join_column_names(w, w->right->type.columns)),
+                              "asof compares a column of the left table with one of the right");
     }
     const tra_column *v[2] = {&w->in->type.columns->v[*l], &w->right->type.columns->v[*r]};
     for (int i = 0; i < 2; i++) {
         if (is_time(v[i]->type)) continue;
-        tra_diag_error(w->b->d, x->span, "an as-of join goes by numbers, dates or timestamps",
-                       "asof does not go by '%s', which is a %s", v[i]->name, tra_coltype_name(v[i]->type));
-        return false;
+        return tra_diag_error(w->b->d, x->span, "an as-of join goes by numbers, dates or timestamps",
+                              "asof does not go by '%s', which is a %s", v[i]->name, tra_coltype_name(v[i]->type));
     }
     return true;
 }
@@ -63,9 +61,8 @@ static const tra_colexpr *constant_of(tra_table_builder *w, const tra_ast *x) {
     tra_table_term t;
     if (!tra_table_build_term(&sc, NULL, x, &t)) return NULL;
     if (t.x->op == TRA_C_CONST && !t.x->null && tra_coltype_is_number(t.x->type)) return t.x;
-    tra_diag_error(w->b->d, x->span, "write within = 5, or of timestamps within = seconds(5)",
-                   "within is a number or a duration");
-    return NULL;
+    return tra_diag_error(w->b->d, x->span, "write within = 5, or of timestamps within = seconds(5)",
+                          "within is a number or a duration");
 }
 
 static bool read_within(tra_table_builder *w, const tra_ast *at, const tra_coltype *type, tra_asof *a) {
@@ -84,7 +81,7 @@ static bool read_within(tra_table_builder *w, const tra_ast *at, const tra_colty
         why = "dates are whole days apart", advice = "write days(1) or weeks(1)";
     else if (!dates && !stamps && x->counts != TRA_TIME_NONE)
         why = "numbers are a number apart, and this is a duration";
-    if (why) return tra_diag_error(w->b->d, at->span, advice, "%s", why), false;
+    if (why) return tra_diag_error(w->b->d, at->span, advice, "%s", why);
     a->limited = true;
     a->real = value;
     a->whole = !real ? x->value.i : value < 0x1p63 ? (int64_t)floor(value) : INT64_MAX;
@@ -97,20 +94,18 @@ bool tra_join_asof(tra_table_builder *w, const tra_ast *asof, const tra_ast *wit
     tra_asof *a = tra_new(w->b->arena, tra_asof);
     int l, r;
     if (!comparison_of(asof, a))
-        return tra_diag_error(w->b->d, asof->span, form, "asof is a comparison of two columns"), false;
+        return tra_diag_error(w->b->d, asof->span, form, "asof is a comparison of two columns");
     if (!times_of(w, asof, a, &l, &r)) return false;
     const tra_coltype type[2] = {s->left->v[l].type, s->right->v[r].type};
     if (within && !read_within(w, within, type, a)) return false;
     if (s->how != TRA_LOOKUP_INNER && s->how != TRA_LOOKUP_LEFT)
-        return tra_diag_error(w->b->d, w->call->span, NULL, "an as-of join is inner or left"), false;
+        return tra_diag_error(w->b->d, w->call->span, NULL, "an as-of join is inner or left");
     if (s->unique || s->unique_left)
         return tra_diag_error(w->b->d, w->call->span, NULL,
-                              "expect is no argument of an as-of join: a row of the right table may be taken often"),
-               false;
+                              "expect is no argument of an as-of join: a row of the right table may be taken often");
     if (s->matched_right)
         return tra_diag_error(w->b->d, w->call->span, "write matched = left",
-                              "an as-of join does not check that rows of the right table are matched"),
-               false;
+                              "an as-of join does not check that rows of the right table are matched");
     lkey[s->nkeys] = l;
     rkey[s->nkeys] = r;
     s->asof = a;

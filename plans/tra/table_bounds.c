@@ -5,9 +5,7 @@
 #include <string.h>
 
 /* The statistics of a column; false if there are none. */
-static bool facts_of(const tra_column *c, tra_column_facts *f) {
-    return tra_table_facts(c->file, c->number, f);
-}
+static bool facts_of(const tra_column *c, tra_column_facts *f) { return tra_table_facts(c->file, c->number, f); }
 
 /* ---- rows with one value ------------------------------------------------------------------------------------ */
 
@@ -300,8 +298,7 @@ static int64_t combinations(const tra_colexpr *x) {
     int64_t n = 1;
     if (x->op == TRA_C_CONST) return 1;
     if (x->op == TRA_C_COLUMN)
-        return x->file && tra_table_facts(x->file, x->number, &f) && f.exact ? tra_add_most(f.distinct, 1)
-                                                                                : INT64_MAX;
+        return x->file && tra_table_facts(x->file, x->number, &f) && f.exact ? tra_add_most(f.distinct, 1) : INT64_MAX;
     if (x->nkids == 0) return INT64_MAX; /* the number of the row */
     for (int i = 0; i < x->nkids; i++) n = tra_mul_most(n, combinations(x->kids[i]));
     return n;

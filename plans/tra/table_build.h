@@ -78,7 +78,7 @@ tra_node *tra_table_built(tra_table_builder *w);
 /* The scope of expressions over the columns of w->in. */
 tra_table_scope tra_table_scope_of(const tra_table_builder *w);
 /* Reports an error at `at`, and how the operator is written. */
-void tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char *why);
+void *tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char *why);
 /* Finds arguments "name = value" among those of the call from number `from` on; any other argument is an error.
  * value[i] gets the value of names[i], and stays as it is if there is none. */
 bool tra_table_named_args(const tra_table_builder *w, int from, int n, const char *const *names, const tra_ast **value);

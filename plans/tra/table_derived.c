@@ -98,9 +98,9 @@ tra_node *tra_derive_numbers(const tra_deriving *d, int64_t n, const char *name)
     return tra_derive_op(d, TRA_TABLE_PROJECT, t, NULL, 1, (tra_ast *[]){tra_derive_named(d, name, value)});
 }
 
-void tra_derive_refuse(const tra_deriving *d, const tra_ast *at, const char *why) {
+void *tra_derive_refuse(const tra_deriving *d, const tra_ast *at, const char *why) {
     int i = find_word(d->call->text);
-    tra_diag_error(d->b->d, at->span, i < 0 ? NULL : words[i].form, "%s", why);
+    return tra_diag_error(d->b->d, at->span, i < 0 ? NULL : words[i].form, "%s", why);
 }
 
 /* ---- arguments ---------------------------------------------------------------------------------------------- */
@@ -113,15 +113,13 @@ bool tra_derive_named_args(const tra_deriving *d, int from, int n, const char *c
     for (int i = *plain; i < call->nkids; i++) {
         const tra_ast *x = call->kids[i];
         int at = 0;
-        if (x->kind != TRA_AST_NAMED) return tra_derive_refuse(d, x, "what has a name stands last"), false;
+        if (x->kind != TRA_AST_NAMED) return tra_derive_refuse(d, x, "what has a name stands last");
         while (at < n && strcmp(names[at], x->text) != 0) at++;
-        if (at == n || value[at]) {
-            tra_derive_refuse(d, x,
-                              tra_arena_printf(d->b->arena,
-                                               at == n ? "%s has no argument '%s'" : "%s has two arguments '%s'",
-                                               call->text, x->text));
-            return false;
-        }
+        if (at == n || value[at])
+            return tra_derive_refuse(d, x,
+                                     tra_arena_printf(d->b->arena,
+                                                      at == n ? "%s has no argument '%s'" : "%s has two arguments '%s'",
+                                                      call->text, x->text));
         value[at] = x->kids[0];
     }
     return true;
@@ -135,7 +133,7 @@ int tra_derive_column(const tra_deriving *d, const tra_ast *x) {
 const char *tra_derive_word(const tra_deriving *d, const tra_ast *x, const char *other) {
     if (!x) return other;
     if (x->kind == TRA_AST_NAME) return x->text;
-    return tra_derive_refuse(d, x, "the name of a column is expected here"), NULL;
+    return tra_derive_refuse(d, x, "the name of a column is expected here");
 }
 
 const tra_colexpr *tra_derive_constant(const tra_deriving *d, const tra_ast *x, const char *what) {
@@ -144,7 +142,7 @@ const tra_colexpr *tra_derive_constant(const tra_deriving *d, const tra_ast *x, 
     tra_table_term t;
     if (!tra_table_build_term(&sc, NULL, x, &t)) return NULL;
     if (t.x->op == TRA_C_CONST && !t.x->null) return t.x;
-    return tra_derive_refuse(d, x, what), NULL;
+    return tra_derive_refuse(d, x, what);
 }
 
 /* ---- sample ------------------------------------------------------------------------------------------------- */
@@ -158,7 +156,7 @@ tra_node *tra_derive_sample(tra_deriving *d) {
     int plain;
     if (!tra_derive_named_args(d, 1, OPTIONS, options, v, &plain)) return NULL;
     if (plain + (v[ROWS] != NULL) + (v[FRACTION] != NULL) != 2)
-        return tra_derive_refuse(d, d->call, "sample has a table, and a number of rows or a fraction of them"), NULL;
+        return tra_derive_refuse(d, d->call, "sample has a table, and a number of rows or a fraction of them");
     at = v[ROWS] ? v[ROWS] : v[FRACTION] ? v[FRACTION] : d->call->kids[1];
     const tra_colexpr *x = tra_derive_constant(d, at, "a number is expected here");
     if (!x || (v[SEED] && !tra_derive_constant(d, v[SEED], "a seed is a whole number"))) return NULL;
@@ -166,8 +164,7 @@ tra_node *tra_derive_sample(tra_deriving *d) {
     bool rows = number && !real && !v[FRACTION];
     double share = !number ? -1 : real ? x->value.f : (double)x->value.i;
     if (rows ? x->value.i < 0 : v[ROWS] || !(share >= 0 && share <= 1))
-        return tra_derive_refuse(d, at, "a number of rows is whole; a fraction of them has a point, from 0.0 to 1.0"),
-               NULL;
+        return tra_derive_refuse(d, at, "a number of rows is whole; a fraction of them has a point, from 0.0 to 1.0");
     const char *i = tra_table_free_name(a, d->in->type.columns, "i"),
                *h = tra_table_free_name(a, d->in->type.columns, "h");
     tra_ast *number_of = tra_derive_name(d, i), *seed = v[SEED] ? (tra_ast *)v[SEED] : tra_derive_int(d, 0);
@@ -197,8 +194,7 @@ static tra_node *fill(tra_deriving *d, bool forward) {
     tra_arena *a = d->b->arena;
     if (call->nkids < 4 || call->kids[1]->kind != TRA_AST_LIST || call->kids[2]->kind != TRA_AST_LIST)
         return tra_derive_refuse(d, call,
-                                 "its keys and its order stand in lists, which may be empty, before the columns"),
-               NULL;
+                                 "its keys and its order stand in lists, which may be empty, before the columns");
     bool *filled = tra_news(a, bool, s->n + 1);
     for (int k = 3; k < call->nkids; k++) {
         int c = tra_derive_column(d, call->kids[k]);
@@ -263,7 +259,7 @@ static bool step_of(const tra_deriving *d, const tra_ast *at, const tra_colexpr 
         : dates && (real || by->counts == TRA_TIME_MICROS) ? "dates are whole days apart: days(1), weeks(1)"
         : !dates && !stamps && by->counts != TRA_TIME_NONE ? "numbers are a number apart"
                                                            : NULL;
-    if (why) return tra_derive_refuse(d, at, why), false;
+    if (why) return tra_derive_refuse(d, at, why);
     if (stamps && by->counts == TRA_TIME_DAYS) by->value.i *= day;
     return true;
 }
@@ -275,7 +271,7 @@ tra_node *tra_derive_series(tra_deriving *d) {
     int plain;
     if (!tra_derive_named_args(d, 0, 2, options, v, &plain)) return NULL;
     if (plain == 3 && !v[1]) v[1] = call->kids[--plain];
-    if (plain != 2) return tra_derive_refuse(d, call, "series has a first value, a last one, and a step"), NULL;
+    if (plain != 2) return tra_derive_refuse(d, call, "series has a first value, a last one, and a step");
     const char *name = tra_derive_word(d, v[0], "value");
     const tra_colexpr *x = tra_derive_constant(d, call->kids[0], "a constant is expected here"),
                       *y = x ? tra_derive_constant(d, call->kids[1], "a constant is expected here") : NULL,
@@ -285,14 +281,13 @@ tra_node *tra_derive_series(tra_deriving *d) {
     bool fits = times ? x->type == y->type
                       : tra_coltype_is_number(x->type) && tra_coltype_is_number(y->type) && x->type != TRA_COL_BOOL &&
                             y->type != TRA_COL_BOOL;
-    if (!fits)
-        return tra_derive_refuse(d, call, "a series goes from a number, a date or a timestamp to another one"), NULL;
+    if (!fits) return tra_derive_refuse(d, call, "a series goes from a number, a date or a timestamp to another one");
     if (!step && x->type == TRA_COL_TIMESTAMP)
-        return tra_derive_refuse(d, call, "a series of timestamps has a step, which is a duration"), NULL;
+        return tra_derive_refuse(d, call, "a series of timestamps has a step, which is a duration");
     tra_colexpr by = step ? *step : *tra_colexpr_int(d->b->arena, 1);
     if (!step_of(d, step ? v[1] : call, x, &by)) return NULL;
     int64_t n = steps(x, y, &by);
-    if (n < 0) return tra_derive_refuse(d, call, "a series has 2^40 values at most"), NULL;
+    if (n < 0) return tra_derive_refuse(d, call, "a series has 2^40 values at most");
     tra_node *t = tra_derive_numbers(d, tra_max64(1, n), "i");
     tra_ast *at = tra_derive_name(d, "i"), *count;
     if (x->type == TRA_COL_TIMESTAMP) {
@@ -317,10 +312,10 @@ tra_node *tra_table_distinct_of(tra_table_builder *w) {
     int plain;
     if (!tra_derive_named_args(&d, 1, OPTIONS, options, v, &plain)) return NULL;
     if (v[ORDER] && v[ORDER]->kind != TRA_AST_LIST)
-        return tra_table_refuse(w, v[ORDER], "the order stands in a list: order = [t desc]"), NULL;
+        return tra_table_refuse(w, v[ORDER], "the order stands in a list: order = [t desc]");
     bool word = v[KEEP] && v[KEEP]->kind == TRA_AST_NAME, last = word && strcmp(v[KEEP]->text, "last") == 0;
     if (v[KEEP] && !last && !(word && strcmp(v[KEEP]->text, "first") == 0))
-        return tra_table_refuse(w, v[KEEP], "keep is first or last"), NULL;
+        return tra_table_refuse(w, v[KEEP], "keep is first or last");
     const char *i = tra_table_free_name(a, w->in->type.columns, "i");
     tra_ast *at = tra_derive_name(&d, i), *back = tra_derive_ast(&d, TRA_AST_DESC, "desc", 1, &at);
     tra_ast *ascending = tra_derive_ast(&d, TRA_AST_LIST, NULL, 1, &at),
@@ -328,7 +323,7 @@ tra_node *tra_table_distinct_of(tra_table_builder *w) {
     tra_ast **columns = tra_news(a, tra_ast *, w->in->type.columns->n + 1), *list = plain > 1 ? w->call->kids[1] : NULL;
     for (int c = 0; c < w->in->type.columns->n; c++) columns[c] = tra_derive_name(&d, w->in->type.columns->v[c].name);
     if (!list) list = tra_derive_ast(&d, TRA_AST_LIST, NULL, w->in->type.columns->n, columns);
-    if (plain > 2) return tra_table_refuse(w, w->call->kids[2], "this argument has no name, and is one too many"), NULL;
+    if (plain > 2) return tra_table_refuse(w, w->call->kids[2], "this argument has no name, and is one too many");
     /* in the order, then by number; of equal rows the one that counts comes first; then as they stood */
     tra_node *t = tra_derive_numbered(&d, w->in, i);
     if (last) t = tra_derive_op(&d, TRA_TABLE_ORDER, t, NULL, 1, &descending);
@@ -361,7 +356,7 @@ tra_node *tra_build_table_derived(tra_build *b, const tra_ast *call,
     int word = find_word(call->text);
     tra_deriving d = {.b = b, .call = call};
     if (strcmp(call->text, "series") == 0) return tra_derive_series(&d);
-    if (call->nkids == 0) return tra_derive_refuse(&d, call, "its first argument is missing, a table"), NULL;
+    if (call->nkids == 0) return tra_derive_refuse(&d, call, "its first argument is missing, a table");
     d.in = tra_matrix_as_table(b, call->kids[0], relation(b, call->kids[0]));
     d.in_name = call->kids[0]->kind == TRA_AST_NAME ? call->kids[0]->text : NULL;
     return d.in ? build[word](&d) : NULL;

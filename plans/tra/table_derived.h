@@ -47,7 +47,7 @@ tra_node *tra_derive_own_columns(const tra_deriving *d, tra_node *n);
 tra_node *tra_derive_numbered(const tra_deriving *d, tra_node *in, const char *name);
 /* The whole numbers from 0 on, n of them, in a column of that name. */
 tra_node *tra_derive_numbers(const tra_deriving *d, int64_t n, const char *name);
-void tra_derive_refuse(const tra_deriving *d, const tra_ast *at, const char *why);
+void *tra_derive_refuse(const tra_deriving *d, const tra_ast *at, const char *why);
 
 /* Finds the arguments that have a name, from number `from` on, which come last. *plain: how many come before these, the
  * table included. */

@@ -47,8 +47,7 @@ static bool multiply(tra_build *b, tra_ast **ast, const tra_colexpr **x, int64_t
     *ast = tra_table_ast(b->arena, TRA_AST_BINARY, "*", (*ast)->span, 2, (tra_ast *[]){*ast, number});
     const tra_colexpr *kids[2] = {*x, tra_colexpr_int(b->arena, n)};
     if (tra_colexpr_call(b->arena, TRA_C_MUL, 2, kids, x, &e) == TRA_OK) return true;
-    tra_diag_error(b->d, (*ast)->span, NULL, "%s", e.msg);
-    return false;
+    return tra_diag_error(b->d, (*ast)->span, NULL, "%s", e.msg);
 }
 
 bool tra_table_is_duration(const tra_ast *x) { return x->kind == TRA_AST_CALL && x->nkids == 1 && find(x->text); }
@@ -68,11 +67,9 @@ const tra_colexpr *tra_table_type_duration(const tra_table_scope *sc, tra_ast *x
             return counting(b->arena, v, TRA_TIME_MICROS);
         }
     }
-    if (!k->untyped && k->type > TRA_COL_I64) {
-        tra_diag_error(b->d, count->span, "write milliseconds(1500) for 1.5 seconds", "%s takes whole numbers, not %s",
-                       x->text, tra_coltype_name(k->type));
-        return NULL;
-    }
+    if (!k->untyped && k->type > TRA_COL_I64)
+        return tra_diag_error(b->d, count->span, "write milliseconds(1500) for 1.5 seconds",
+                              "%s takes whole numbers, not %s", x->text, tra_coltype_name(k->type));
     if (!multiply(b, &count, &k, d->unit)) return NULL;
     *x = *count;
     return counting(b->arena, k, d->counts);
@@ -118,17 +115,14 @@ bool tra_table_match_units(const tra_table_scope *sc, tra_ast *x, tra_colop op, 
     }
     for (int i = 0; i < n && n == 2 && (op == TRA_C_ADD || op == TRA_C_SUB); i++) {
         const tra_colexpr *other = kids[1 - i];
-        if (is_time(kids[i]) && is_number(other) && other->counts == TRA_TIME_NONE) {
-            tra_diag_error(sc->b->d, x->span,
-                           "write how long it is: seconds(5), minutes(5), hours(5), days(1), weeks(1), milliseconds(5)",
-                           "a timestamp moves by a duration, and this is a number");
-            return false;
-        }
-        if (is_date(kids[i]) && is_number(other) && other->counts == TRA_TIME_MICROS) {
-            tra_diag_error(sc->b->d, x->span, "write days(1) or weeks(1); timestamp(d) + hours(5) is a time",
-                           "a date moves by whole days");
-            return false;
-        }
+        if (is_time(kids[i]) && is_number(other) && other->counts == TRA_TIME_NONE)
+            return tra_diag_error(
+                sc->b->d, x->span,
+                "write how long it is: seconds(5), minutes(5), hours(5), days(1), weeks(1), milliseconds(5)",
+                "a timestamp moves by a duration, and this is a number");
+        if (is_date(kids[i]) && is_number(other) && other->counts == TRA_TIME_MICROS)
+            return tra_diag_error(sc->b->d, x->span, "write days(1) or weeks(1); timestamp(d) + hours(5) is a time",
+                                  "a date moves by whole days");
     }
     return true;
 }

@@ -117,8 +117,7 @@ static bool truth_of_lookup(const tra_colexpr *x, truth *out) {
     const tra_colexpr *c = x->kids[0];
     const uint8_t *values = x->table;
     tra_column_facts f;
-    if (x->type != TRA_COL_BOOL || c->op != TRA_C_COLUMN || !c->dict || !facts_of(c->file, c->number, &f))
-        return false;
+    if (x->type != TRA_COL_BOOL || c->op != TRA_C_COLUMN || !c->dict || !facts_of(c->file, c->number, &f)) return false;
     *out = (truth){0};
     for (int64_t i = 0; !f.whole && i < c->dict->n; i++) /* each value is as likely */
         if (!x->tstate || x->tstate[i] == TRA_STATE_VALUE)

@@ -84,27 +84,23 @@ static tra_ast *resolve_name(const tra_table_scope *sc, const tra_ast *x) {
     int at;
     bool word = is_word(x, "null") || is_word(x, "true") || is_word(x, "false");
     bool column = tra_schema_find(sc->columns, x->text) >= 0;
-    if (word && column) {
-        tra_diag_error(sc->b->d, x->span,
-                       tra_arena_printf(sc->b->arena,
-                                        "write `%s` in backquotes for the column; rename it to have the value",
-                                        x->text),
-                       "'%s' is a column of this table, and a value", x->text);
-        return NULL;
-    }
+    if (word && column)
+        return tra_diag_error(sc->b->d, x->span,
+                              tra_arena_printf(sc->b->arena,
+                                               "write `%s` in backquotes for the column; rename it to have the value",
+                                               x->text),
+                              "'%s' is a column of this table, and a value", x->text);
     if (column) return y->quoted = true, y;
     if (word) return y;
     if (!x->quoted && (at = tra_names_find(&sc->b->symbols, x->text)) >= 0) {
         const tra_symbol *s = sc->b->symbols.value[at];
         if (s->param) return param_number(sc->b, x);
-        if (s->node && s->stmt->kind != TRA_STMT_DEF) {
-            tra_diag_error(sc->b->d, x->span,
-                           s->node->type.columns || s->node->type.cat->bound.n > 0
-                               ? "expressions over columns read columns and params"
-                               : "one = gen(1, [1]); v[i] = one[i] * s; cross(T, table(v)) has it as a column",
-                           "'%s' is a relation, not a column", x->text);
-            return NULL;
-        }
+        if (s->node && s->stmt->kind != TRA_STMT_DEF)
+            return tra_diag_error(sc->b->d, x->span,
+                                  s->node->type.columns || s->node->type.cat->bound.n > 0
+                                      ? "expressions over columns read columns and params"
+                                      : "one = gen(1, [1]); v[i] = one[i] * s; cross(T, table(v)) has it as a column",
+                                  "'%s' is a relation, not a column", x->text);
     }
     if (!x->quoted && tra_build_named_number(x->text, &y->value)) {
         y->kind = TRA_AST_NUMBER;
@@ -142,8 +138,8 @@ static tra_ast *resolve(const tra_table_scope *sc, const tra_ast *x) {
     case TRA_AST_STAR:
     case TRA_AST_RANGE: break;
     }
-    tra_diag_error(sc->b->d, x->span, tra_build_equals_advice(x), "this has no place in an expression over columns");
-    return NULL;
+    return tra_diag_error(sc->b->d, x->span, tra_build_equals_advice(x),
+                          "this has no place in an expression over columns");
 }
 
 /* ---- types -------------------------------------------------------------------------------------------------- */
@@ -158,10 +154,9 @@ static const tra_colexpr *type_literal(const tra_table_scope *sc, const tra_ast 
     if (*x->text == 'd' && tra_parse_date(s, (int64_t)strlen(s), &days)) return tra_colexpr_days(sc->b->arena, days);
     if (*x->text == 't' && tra_parse_timestamp(s, (int64_t)strlen(s), &micros))
         return tra_colexpr_micros(sc->b->arena, micros);
-    tra_diag_error(sc->b->d, x->kids[0]->span,
-                   *x->text == 'd' ? "write date \"2017-04-15\"" : "write timestamp \"2017-04-15 08:15:00\"",
-                   "this is no %s", x->text);
-    return NULL;
+    return tra_diag_error(sc->b->d, x->kids[0]->span,
+                          *x->text == 'd' ? "write date \"2017-04-15\"" : "write timestamp \"2017-04-15 08:15:00\"",
+                          "this is no %s", x->text);
 }
 
 static const tra_colexpr *type_number(const tra_table_scope *sc, const tra_ast *x) {
@@ -170,8 +165,8 @@ static const tra_colexpr *type_number(const tra_table_scope *sc, const tra_ast *
     if (!digits->integer)
         return tra_colexpr_float(sc->b->arena, x->kind == TRA_AST_UNARY ? -digits->value : digits->value);
     if (tra_build_exact(sc->b, x, &v)) return tra_colexpr_int(sc->b->arena, v);
-    tra_diag_error(sc->b->d, x->span, "a number with a point, or an exponent, is a float", "%s", tra_number_beyond(x));
-    return NULL;
+    return tra_diag_error(sc->b->d, x->span, "a number with a point, or an exponent, is a float", "%s",
+                          tra_number_beyond(x));
 }
 
 /* A column; or null, true or false, which are not quoted. */
@@ -230,8 +225,7 @@ static const tra_colexpr *apply(const tra_table_scope *sc, tra_ast *x, tra_colop
         if (kids[i]->type == TRA_COL_DATE) advice = "write date \"2017-04-15\" for a day";
         if (kids[i]->type == TRA_COL_TIMESTAMP) advice = "write timestamp \"2017-04-15 08:15:00\" for a time";
     }
-    tra_diag_error(sc->b->d, x->span, advice, "%s", e.msg);
-    return NULL;
+    return tra_diag_error(sc->b->d, x->span, advice, "%s", e.msg);
 }
 
 /* pow(x, y) is x ^ y, mod(x, y) is x % y, clip(x, lo, hi) is min(max(x, lo), hi). */
@@ -267,14 +261,12 @@ static const tra_colexpr *type_call(const tra_table_scope *sc, tra_ast *x) {
                            "expressions over columns have no operator '%s'", x->text);
         return NULL;
     }
-    if (op == TRA_C_ROW && !sc->row_allowed) {
-        tra_diag_error(
+    if (op == TRA_C_ROW && !sc->row_allowed)
+        return tra_diag_error(
             sc->b->d, x->span,
             "project(T, *, i = number(a, b)) numbers rows by the order of columns, from 0; or write the rows "
             "to a file first",
             "row() stands where rows are counted already: those of a file, and of project and matrix of it");
-        return NULL;
-    }
     const tra_colexpr **kids = tra_news(sc->b->arena, const tra_colexpr *, x->nkids + 1);
     bool ok = true;
     for (int i = 0; i < x->nkids; i++) ok = (kids[i] = type_expr(sc, x->kids[i])) && ok;
@@ -323,7 +315,6 @@ bool tra_table_build_term(const tra_table_scope *sc, const char *name, const tra
 bool tra_table_build_predicate(const tra_table_scope *sc, const tra_ast *x, tra_table_term *out) {
     if (!tra_table_build_term(sc, NULL, x, out)) return false;
     if (out->x->type == TRA_COL_BOOL || out->x->untyped) return true;
-    tra_diag_error(sc->b->d, x->span, "compare with something: a != 0", "a predicate is a bool, and this is %s",
-                   tra_coltype_name(out->x->type));
-    return false;
+    return tra_diag_error(sc->b->d, x->span, "compare with something: a != 0", "a predicate is a bool, and this is %s",
+                          tra_coltype_name(out->x->type));
 }

@@ -67,11 +67,9 @@ static tra_node *build_entries(tra_table_builder *w, tra_border *k, const tra_di
     const char *names[TRA_MAXDIM];
     tra_column *v = tra_news(w->b->arena, tra_column, k->rank + 1);
     tra_schema *s = tra_new(w->b->arena, tra_schema);
-    if (w->in->type.bounded) {
-        tra_diag_error(w->b->d, w->call->span, "table(X) has the same rows, without their positions",
-                       "entries numbers rows, and only the run tells where each block of these begins");
-        return NULL;
-    }
+    if (w->in->type.bounded)
+        return tra_diag_error(w->b->d, w->call->span, "table(X) has the same rows, without their positions",
+                              "entries numbers rows, and only the run tells where each block of these begins");
     tra_name_dimensions(w->b, w->in, k->rank, names);
     for (int d = 0; d < k->rank; d++)
         v[d] = k->label[d] ? tra_dim_labels_column(k->label[d], names[d]) : (tra_column){names[d], .type = TRA_COL_I64};
@@ -92,16 +90,12 @@ static const char *column_name(const tra_table_builder *w, const tra_border *k, 
 static tra_node *build_table(tra_table_builder *w, tra_border *k, const tra_dims *shape) {
     const char *names[TRA_MAXDIM];
     int64_t width = k->rank == 2 ? shape->v[1] : 1;
-    if (k->rank < 1 || k->rank > 2) {
-        tra_diag_error(w->b->d, w->call->span, "entries(X) has a row for each element of a tensor of any rank",
-                       "table takes a vector or a matrix, not a tensor of rank %d", k->rank);
-        return NULL;
-    }
-    if (width < 1 || width > MAXCOLUMNS) {
-        tra_diag_error(w->b->d, w->call->span, "entries(X) has a row for each element",
-                       "a table has 1 to %d columns, and this matrix %" PRId64, MAXCOLUMNS, width);
-        return NULL;
-    }
+    if (k->rank < 1 || k->rank > 2)
+        return tra_diag_error(w->b->d, w->call->span, "entries(X) has a row for each element of a tensor of any rank",
+                              "table takes a vector or a matrix, not a tensor of rank %d", k->rank);
+    if (width < 1 || width > MAXCOLUMNS)
+        return tra_diag_error(w->b->d, w->call->span, "entries(X) has a row for each element",
+                              "a table has 1 to %d columns, and this matrix %" PRId64, MAXCOLUMNS, width);
     bool labelled = k->label[0] != NULL; /* the labels of rows are the first column */
     tra_column *v = tra_news(w->b->arena, tra_column, width + 1);
     tra_schema *s = tra_new(w->b->arena, tra_schema);
@@ -109,11 +103,10 @@ static tra_node *build_table(tra_table_builder *w, tra_border *k, const tra_dims
     *s = (tra_schema){(int)width + labelled, v};
     for (int64_t c = 0; c < width; c++) {
         const char *name = column_name(w, k, c);
-        if (tra_names_find(&taken, name) >= 0) {
-            tra_diag_error(w->b->d, w->call->span, "entries(X) has them as values of one column",
-                           "two columns of the table would be called '%s', as two labels of this matrix are", name);
-            return NULL;
-        }
+        if (tra_names_find(&taken, name) >= 0)
+            return tra_diag_error(w->b->d, w->call->span, "entries(X) has them as values of one column",
+                                  "two columns of the table would be called '%s', as two labels of this matrix are",
+                                  name);
         tra_names_add(&taken, name, NULL);
         v[labelled + c] = (tra_column){name, .type = tra_coltype_of(w->in->type.dtype)};
     }
@@ -131,12 +124,10 @@ tra_node *tra_table_of_tensor(tra_table_builder *w) {
     const char *why;
     tra_dims shape;
     tra_border *k = tra_new(w->b->arena, tra_border);
-    if (w->call->nkids != 1) return tra_table_refuse(w, w->call, "it has one argument, a tensor"), NULL;
-    if (!tra_type_is_blocked(&w->in->type, &why)) {
-        tra_diag_error(w->b->d, w->call->span, NULL, "%s takes tensors in blocks; of this relation %s",
-                       tra_table_op_text(w->op.op), why);
-        return NULL;
-    }
+    if (w->call->nkids != 1) return tra_table_refuse(w, w->call, "it has one argument, a tensor");
+    if (!tra_type_is_blocked(&w->in->type, &why))
+        return tra_diag_error(w->b->d, w->call->span, NULL, "%s takes tensors in blocks; of this relation %s",
+                              tra_table_op_text(w->op.op), why);
     tra_type_shape(&w->in->type, &shape);
     *k = (tra_border){.rank = shape.n, .sparse = w->in->type.sparse};
     for (int d = 0; d < shape.n; d++) k->label[d] = tra_labels_of_dim(w->in, d);

@@ -29,8 +29,8 @@ static bool read_operand(tra_table_builder *w, const tra_ast *x, const char *nam
     tra_table_scope sc = tra_table_scope_of(w);
     if (!tra_table_build_term(&sc, name, x, operand)) return false;
     if (!operand->x->untyped) return true;
-    tra_diag_error(w->b->d, x->span, "write if(false, 0, null) for a NULL among integers", "null alone has no type");
-    return false;
+    return tra_diag_error(w->b->d, x->span, "write if(false, 0, null) for a NULL among integers",
+                          "null alone has no type");
 }
 
 /* Reads one argument, name = sum(x), name = quantile(x, q) or name = corr(x, y), to *to, and its expressions to
@@ -41,29 +41,24 @@ static bool read_aggregate(tra_table_builder *w, const tra_ast *x, tra_table_agg
     int f = called ? tra_aggregate_find(call->text) : -1;
     const char *name = x->kind == TRA_AST_NAMED ? x->text : default_name(w, call);
     bool unknown = called && f < 0;
-    if (!name && !unknown) return tra_table_refuse(w, x, "an aggregate has a name: n = count()"), false;
+    if (!name && !unknown) return tra_table_refuse(w, x, "an aggregate has a name: n = count()");
     if (f < 0)
         return tra_diag_error(w->b->d, call->span, called ? tra_build_named_here(w->b->arena, call->text) : NULL,
-                              "an aggregate is expected here: count, sum, mean, min, max, ..."),
-               false;
+                              "an aggregate is expected here: count, sum, mean, min, max, ...");
     bool pair = tra_aggregate_has_two((tra_aggregate)f);
     int nargs = f == TRA_AGGREGATE_QUANTILE || pair ? 2 : 1;
     if (f == TRA_AGGREGATE_COUNT && call->nkids == 1 && call->kids[0]->kind == TRA_AST_STAR)
-        return tra_diag_error(w->b->d, call->span, NULL, "write count(), the number of rows"), false;
-    if (call->nkids != nargs && !(f == TRA_AGGREGATE_COUNT && call->nkids == 0)) {
-        tra_diag_error(w->b->d, call->span, NULL, "%s has %d argument%s, not %d", call->text, nargs,
-                       nargs == 1 ? "" : "s", call->nkids);
-        return false;
-    }
-    if (is_taken(w, name)) {
-        tra_diag_error(w->b->d, x->span, "give one of them another name", "there are two columns '%s'", name);
-        return false;
-    }
+        return tra_diag_error(w->b->d, call->span, NULL, "write count(), the number of rows");
+    if (call->nkids != nargs && !(f == TRA_AGGREGATE_COUNT && call->nkids == 0))
+        return tra_diag_error(w->b->d, call->span, NULL, "%s has %d argument%s, not %d", call->text, nargs,
+                              nargs == 1 ? "" : "s", call->nkids);
+    if (is_taken(w, name))
+        return tra_diag_error(w->b->d, x->span, "give one of them another name", "there are two columns '%s'", name);
     *to = (tra_table_agg){.name = name, .f = (tra_aggregate)f};
     operand[0] = operand[1] = (tra_table_term){0};
     if (f == TRA_AGGREGATE_QUANTILE) {
         if (!tra_build_number(w->b, call->kids[1], &to->q)) return false;
-        if (!(to->q >= 0 && to->q <= 1)) return tra_table_refuse(w, call->kids[1], "a quantile is from 0 to 1"), false;
+        if (!(to->q >= 0 && to->q <= 1)) return tra_table_refuse(w, call->kids[1], "a quantile is from 0 to 1");
     }
     if (call->nkids == 0) return true;
     if (!read_operand(w, call->kids[0], name, operand)) return false;
@@ -137,10 +132,8 @@ static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *
     tra_err e = {0};
     const tra_schema *s = rows->type.columns;
     if (!in) return NULL;
-    if (tra_group_new(w->b->arena, s, w->op.nterms, w->op.naggs, columns, pass, &g, &e) != TRA_OK) {
-        tra_diag_error(w->b->d, w->call->span, NULL, "%s", e.msg);
-        return NULL;
-    }
+    if (tra_group_new(w->b->arena, s, w->op.nterms, w->op.naggs, columns, pass, &g, &e) != TRA_OK)
+        return tra_diag_error(w->b->d, w->call->span, NULL, "%s", e.msg);
     bool one_group = w->op.nterms == 0 && pass != TRA_GROUP_PARTIAL;
     const tra_colexpr *const *x = key_expressions(w);
     int64_t most = tra_max64(1, tra_table_groups_most(w->b->g, w->in, s, w->op.nterms, x));
@@ -234,10 +227,8 @@ tra_node *tra_table_group(tra_table_builder *w) {
     const tra_ast *list = w->call->nkids > 1 ? w->call->kids[1] : NULL;
     int n = w->call->nkids - 2;
     bool ok = true, states = true;
-    if (!list || list->kind != TRA_AST_LIST) {
-        tra_table_refuse(w, list ? list : w->call, "the keys of groups stand in a list, which may be empty");
-        return NULL;
-    }
+    if (!list || list->kind != TRA_AST_LIST)
+        return tra_table_refuse(w, list ? list : w->call, "the keys of groups stand in a list, which may be empty");
     for (int i = 0; i < n; i++) {
         const tra_ast *x = w->call->kids[i + 2], *call = x->kind == TRA_AST_NAMED ? x->kids[0] : x;
         if (call->kind == TRA_AST_CALL && tra_is_composed_aggregate(call->text)) return tra_table_group_composed(w);
@@ -255,8 +246,7 @@ tra_node *tra_table_group(tra_table_builder *w) {
         ok = ok && read;
     }
     if (!ok) return NULL;
-    if (w->op.nterms + n == 0)
-        return tra_table_refuse(w, w->call, "a table has columns, and this one would have none"), NULL;
+    if (w->op.nterms + n == 0) return tra_table_refuse(w, w->call, "a table has columns, and this one would have none");
     tra_node *rows = project_operands(w, operand, columns);
     if (!rows) return NULL;
     w->op.rows = rows, w->op.aggregated = columns;

@@ -112,10 +112,9 @@ static tra_node *build(writer *x, const char *name, const char *text) {
     script.n = (int)strlen(script.text);
     own.src = &script;
     tra_parse(&script, b->arena, &own, &program);
-    if (own.errors || program.n != 1) {
-        tra_diag_error(b->d, x->w->call->span, NULL, "these aggregates cannot be written as operators: %s", text);
-        return NULL;
-    }
+    if (own.errors || program.n != 1)
+        return tra_diag_error(b->d, x->w->call->span, NULL, "these aggregates cannot be written as operators: %s",
+                              text);
     rename_all(program.v[0].value, x->w->call->span);
     return call_it(x, name, &program.v[0], tra_build_relation(b, program.v[0].value));
 }
@@ -220,9 +219,8 @@ static bool read_strings(writer *x, const tra_ast *call, const composed *how, it
     }
     if (!ok || (separator && separator->kind != TRA_AST_STRING))
         return tra_diag_error(
-                   b->d, call->span, NULL,
-                   "write string_agg(x, \", \"), or string_agg(x, \", \", order = [t desc], distinct = true)"),
-               false;
+            b->d, call->span, NULL,
+            "write string_agg(x, \", \"), or string_agg(x, \", \", order = [t desc], distinct = true)");
     tra_str row = {0}, keys = {0};
     tra_str_add(&row, how->row);
     for (int k = 0; order && k < order->nkids; k++) {
@@ -252,16 +250,14 @@ static bool read_item(writer *x, const tra_ast *arg, item *to) {
         to->name = arg->text;
     else if (column || call->nkids == 0)
         to->name = call->nkids ? tra_arena_printf(b->arena, "%s_%s", call->text, call->kids[0]->text) : call->text;
-    if (!to->name) return tra_table_refuse(x->w, arg, "an aggregate has a name: n = count()"), false;
+    if (!to->name) return tra_table_refuse(x->w, arg, "an aggregate has a name: n = count()");
     if (how && strcmp(how->name, TRA_STRING_AGGREGATE) == 0) return read_strings(x, call, how, to);
     if (how && call->nkids != how->nargs)
         return tra_diag_error(b->d, call->span, NULL, "%s has %d argument%s, not %d", call->text, how->nargs,
-                              how->nargs == 1 ? "" : "s", call->nkids),
-               false;
+                              how->nargs == 1 ? "" : "s", call->nkids);
     if (!how && !own)
         return tra_diag_error(b->d, call->span, called ? tra_build_named_here(b->arena, call->text) : NULL,
-                              "an aggregate is expected here: count, sum, mean, min, max, ..."),
-               false;
+                              "an aggregate is expected here: count, sum, mean, min, max, ...");
     for (int k = 0; k < call->nkids; k++) to->argument[k] = text_of(b->arena, call->kids[k]);
     if (how) return to->how = *how, true;
     bool pair = tra_aggregate_has_two((tra_aggregate)tra_aggregate_find(call->text)) && call->nkids > 1;
@@ -283,7 +279,7 @@ static bool read_keys(writer *x, const tra_ast *list) {
     for (int k = 0; k < x->nkeys; k++) {
         const tra_ast *key = list->kids[k];
         if (key->kind != TRA_AST_NAMED && key->kind != TRA_AST_NAME)
-            return tra_table_refuse(x->w, key, "a key that is computed has a name: m = month(t)"), false;
+            return tra_table_refuse(x->w, key, "a key that is computed has a name: m = month(t)");
         x->key[k] = name_text(a, key->text);
         x->key_text[k] = text_of(a, key);
     }

@@ -42,13 +42,13 @@ static bool join_options(tra_table_builder *w, int from, const tra_ast **v) {
     int at, expected = 0, matched = 0;
     bool cross = w->op.op == TRA_TABLE_CROSS;
     if (!tra_table_named_args(w, from, cross ? EXPECT : OPTIONS, names, v)) return false;
-    if (v[HOW] && cross) return tra_table_refuse(w, v[HOW], "cross has no argument 'how'"), false;
+    if (v[HOW] && cross) return tra_table_refuse(w, v[HOW], "cross has no argument 'how'");
     if (v[HOW]) {
         if (!find_word(w, v[HOW], 6, how, &at)) return false;
         s->how = hows[at];
     }
     if (v[PREFIX] && v[PREFIX]->kind != TRA_AST_STRING)
-        return tra_table_refuse(w, v[PREFIX], "a prefix is a string: \"p_\""), false;
+        return tra_table_refuse(w, v[PREFIX], "a prefix is a string: \"p_\"");
     if (v[PREFIX]) s->prefix = v[PREFIX]->text;
     if (v[EXPECT] && !find_word(w, v[EXPECT], 3, expectations + 1, &expected)) return false;
     if (v[MATCHED] && !find_word(w, v[MATCHED], 3, matches + 1, &matched)) return false;
@@ -169,8 +169,7 @@ tra_lookup *tra_join_lookup(tra_table_builder *w, const tra_lookup_spec *s, cons
     tra_lookup *l;
     tra_err e = {0};
     if (tra_lookup_new(w->b->arena, s, &l, &e) == TRA_OK) return l;
-    tra_diag_error(w->b->d, at->span, NULL, "%s", e.msg);
-    return NULL;
+    return tra_diag_error(w->b->d, at->span, NULL, "%s", e.msg);
 }
 
 /* The left table, after a test that each of its rows has a partner in this join. */
@@ -359,20 +358,16 @@ tra_node *tra_table_join(tra_table_builder *w) {
     tra_lookup_spec *s = &w->op.lookup;
     *s = (tra_lookup_spec){.left = w->in->type.columns, .right = w->right->type.columns, .lkey = lkey, .rkey = rkey};
     if (!join_options(w, cond ? 3 : 2, option)) return NULL;
-    if (!cross && !cond && !option[ASOF])
-        return tra_table_refuse(w, w->call, "join has two tables and a condition"), NULL;
-    if (option[WITHIN] && !option[ASOF]) return tra_table_refuse(w, option[WITHIN], "within stands beside asof"), NULL;
+    if (!cross && !cond && !option[ASOF]) return tra_table_refuse(w, w->call, "join has two tables and a condition");
+    if (option[WITHIN] && !option[ASOF]) return tra_table_refuse(w, option[WITHIN], "within stands beside asof");
     if (cond) tra_join_split_conditions(w, cond, lkey, rkey, &rest);
-    if (option[ASOF] && rest) {
-        tra_diag_error(w->b->d, rest->span, "select(R, ..) before, or select(join(..), ..) after",
-                       "the condition of an as-of join is equalities of columns, and this is none");
-        return NULL;
-    }
+    if (option[ASOF] && rest)
+        return tra_diag_error(w->b->d, rest->span, "select(R, ..) before, or select(join(..), ..) after",
+                              "the condition of an as-of join is equalities of columns, and this is none");
     if (option[ASOF] && !tra_join_asof(w, option[ASOF], option[WITHIN], lkey, rkey)) return NULL;
     if (s->nkeys == 0 && option[EXPECT] && !option[ASOF])
         return tra_table_refuse(w, option[EXPECT],
-                                "expect says how often keys occur, and this condition has no equality"),
-               NULL;
+                                "expect says how often keys occur, and this condition has no equality");
     if (!cross && tra_lookup_compared(s) == 0 && tra_join_of_one_name(w) && says_table(cond))
         return refuse_condition(w, cond), NULL;
     const tra_schema *right = s->right;

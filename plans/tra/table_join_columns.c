@@ -117,14 +117,11 @@ const tra_ast *tra_join_without_tables(const tra_table_builder *w, const tra_sch
             const char *name = w->op.pair->v[side == LEFT ? at : w->in->type.columns->n + at].name;
             return tra_table_name_ast(w->b->arena, name, x->span);
         }
-        tra_diag_error(w->b->d, x->span, NULL, "'%s' has no column '%s'", x->kids[0]->text, column->text);
-        return NULL;
+        return tra_diag_error(w->b->d, x->span, NULL, "'%s' has no column '%s'", x->kids[0]->text, column->text);
     }
-    if (x->kind == TRA_AST_COMPOSE && tra_join_of_one_name(w)) {
-        tra_diag_error(w->b->d, x->span, of_one_name, "both tables are '%s', which does not say whose column this is",
-                       operand_name(w, LEFT));
-        return NULL;
-    }
+    if (x->kind == TRA_AST_COMPOSE && tra_join_of_one_name(w))
+        return tra_diag_error(w->b->d, x->span, of_one_name,
+                              "both tables are '%s', which does not say whose column this is", operand_name(w, LEFT));
     if (x->nkids == 0) return x;
     tra_ast *y = tra_new(w->b->arena, tra_ast);
     *y = *x;

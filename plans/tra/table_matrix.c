@@ -8,10 +8,9 @@
 bool tra_table_is_numbers(tra_build *b, const tra_node *n, const char *what, tra_span span) {
     const tra_column *other = tra_table_other_column(n);
     if (!other) return true;
-    tra_diag_error(b->d, span, "matrix(T, [a, b]) is a tensor of columns, project(T, c = a + b) a new column",
-                   "%s takes tensors, and column '%s' of this table is no number but %s", what, other->name,
-                   tra_coltype_name(other->type));
-    return false;
+    return tra_diag_error(b->d, span, "matrix(T, [a, b]) is a tensor of columns, project(T, c = a + b) a new column",
+                          "%s takes tensors, and column '%s' of this table is no number but %s", what, other->name,
+                          tra_coltype_name(other->type));
 }
 
 /* rows: the column that labels the rows; NULL: none does. */
@@ -28,15 +27,14 @@ static bool matrix_options(tra_table_builder *w, const tra_ast **rows) {
     }
     if (!value[1]) return true;
     if (value[1]->kind == TRA_AST_NAME && tra_dtype_parse(value[1]->text, &w->op.dtype)) return true;
-    tra_diag_error(w->b->d, value[1]->span, tra_arena_printf(w->b->arena, "types are %s", tra_dtype_choices()),
-                   "an element type is expected here");
-    return false;
+    return tra_diag_error(w->b->d, value[1]->span, tra_arena_printf(w->b->arena, "types are %s", tra_dtype_choices()),
+                          "an element type is expected here");
 }
 
 /* The labels of rows = column. */
 static bool row_labels(const tra_table_builder *w, const tra_ast *x, const tra_dim_labels **out) {
     tra_table_scope sc = tra_table_scope_of(w);
-    if (x->kind != TRA_AST_NAME) return tra_table_refuse(w, x, "rows are labelled by a column: rows = key"), false;
+    if (x->kind != TRA_AST_NAME) return tra_table_refuse(w, x, "rows are labelled by a column: rows = key");
     int c = tra_table_find_column(&sc, x);
     return c >= 0 && tra_labels_of_column(w->b, x, w->in_name, w->in, c, out);
 }
@@ -95,22 +93,19 @@ static const tra_ast *label_ast(const tra_table_builder *w, const tra_ast *at, c
 static bool add_onehot(tra_table_builder *w, const tra_ast *arg) {
     enum { MOST = 4096 };
     const tra_ast *call = arg->kind == TRA_AST_NAMED ? arg->kids[0] : arg, *x = call->nkids ? call->kids[0] : NULL;
-    if (call->nkids != 1) return tra_table_refuse(w, call, "onehot has one argument, a column"), false;
-    if (x->kind != TRA_AST_NAME && arg->kind != TRA_AST_NAMED) {
-        tra_diag_error(w->b->d, call->span, "write for instance m = onehot(month(day)): the columns are m_1, m_2, ..",
-                       "onehot of what is computed has a name, with which its columns begin");
-        return false;
-    }
+    if (call->nkids != 1) return tra_table_refuse(w, call, "onehot has one argument, a column");
+    if (x->kind != TRA_AST_NAME && arg->kind != TRA_AST_NAMED)
+        return tra_diag_error(w->b->d, call->span,
+                              "write for instance m = onehot(month(day)): the columns are m_1, m_2, ..",
+                              "onehot of what is computed has a name, with which its columns begin");
     const char *name = arg->kind == TRA_AST_NAMED ? arg->text : x->text;
     const tra_ast *key = x->kind == TRA_AST_NAME ? x : tree(w, TRA_AST_NAMED, name, call, x, NULL);
     const tra_dim_labels *l;
     tra_pivot_key values = {0};
     if (!tra_table_key_values(w, NULL, key, &values, &l)) return false;
-    if (values.n > MOST) {
-        tra_diag_error(w->b->d, call->span, "pivot(T, row, column, 1, count) makes a sparse matrix of them",
-                       "onehot makes at most %d columns, and there are %" PRId64 " values", MOST, values.n);
-        return false;
-    }
+    if (values.n > MOST)
+        return tra_diag_error(w->b->d, call->span, "pivot(T, row, column, 1, count) makes a sparse matrix of them",
+                              "onehot makes at most %d columns, and there are %" PRId64 " values", MOST, values.n);
     for (int64_t i = 0; i < values.n; i++) {
         const tra_ast *is = tree(w, TRA_AST_BINARY, "==", call, x, label_ast(w, call, l, i));
         is = tree(w, TRA_AST_CALL, "ifnull", call, is, tree(w, TRA_AST_NAME, "false", call, NULL, NULL));
@@ -135,20 +130,18 @@ tra_node *tra_table_matrix(tra_table_builder *w) {
     tra_err e = {0};
     const tra_ast *list = w->call->nkids > 1 ? w->call->kids[1] : NULL;
     if (!list || list->kind != TRA_AST_LIST)
-        return tra_table_refuse(w, list ? list : w->call, "its columns stand in a list"), NULL;
+        return tra_table_refuse(w, list ? list : w->call, "its columns stand in a list");
     const tra_ast *rows = NULL;
     const tra_dim_labels *labels = NULL;
     bool ok = matrix_options(w, &rows);
     if (ok && rows) ok = row_labels(w, rows, &labels);
     for (int i = 0; i < list->nkids; i++) ok = add_columns(w, list, list->kids[i], rows) && ok;
     if (!ok) return NULL;
-    if (w->op.nterms == 0) return tra_table_refuse(w, list, "a matrix has columns, and this one would have none"), NULL;
+    if (w->op.nterms == 0) return tra_table_refuse(w, list, "a matrix has columns, and this one would have none");
     tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
     tra_table_split_terms(w, &names, &x);
-    if (tra_rowwise_matrix(r, w->op.nterms, names, x, w->op.dtype, w->op.fill, &e) != TRA_OK) {
-        tra_diag_error(w->b->d, list->span, NULL, "%s", e.msg);
-        return NULL;
-    }
+    if (tra_rowwise_matrix(r, w->op.nterms, names, x, w->op.dtype, w->op.fill, &e) != TRA_OK)
+        return tra_diag_error(w->b->d, list->span, NULL, "%s", e.msg);
     tra_node *n = tra_table_rowwise(w, r, tra_table_call_text(w), false, 1);
     if (n) n = tra_table_add_column_key(w, n);
     if (!n) return NULL;

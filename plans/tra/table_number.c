@@ -41,7 +41,7 @@ static bool add_number(tra_table_builder *w, const tra_ast *call, const char *na
         *rkey = tra_news(w->b->arena, int, nkeys + 1);
     const char **key = tra_news(w->b->arena, const char *, nkeys + 1);
     if (nkeys == 0)
-        return tra_table_refuse(w, call, "number has the keys of groups, number(a, b), and here it has none"), false;
+        return tra_table_refuse(w, call, "number has the keys of groups, number(a, b), and here it has none");
     for (int k = 0; k < nkeys; k++) {
         key[k] = tra_arena_printf(w->b->arena, "%s key %d", name, k);
         lkey[k] = w->in->type.columns->n + k;

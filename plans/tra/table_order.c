@@ -186,10 +186,8 @@ tra_node *tra_table_order(tra_table_builder *w) {
     const tra_ast *list = w->call->nkids == 2 ? w->call->kids[1] : NULL;
     bool distinct = w->op.op == TRA_TABLE_DISTINCT;
     const tra_schema *s = w->in->type.columns;
-    if (!(list && list->kind == TRA_AST_LIST) && !(distinct && w->call->nkids == 1)) {
-        tra_table_refuse(w, list ? list : w->call, "its columns stand in a list");
-        return NULL;
-    }
+    if (!(list && list->kind == TRA_AST_LIST) && !(distinct && w->call->nkids == 1))
+        return tra_table_refuse(w, list ? list : w->call, "its columns stand in a list");
     int n = list ? list->nkids : s->n, *column = tra_news(w->b->arena, int, n + 1);
     bool *desc = tra_news(w->b->arena, bool, n + 1);
     if (!add_keys(w, list, n, column, desc)) return NULL;
@@ -255,7 +253,7 @@ static tra_node *limit_ordered(tra_table_builder *w, const tra_node *of) {
 tra_node *tra_table_limit(tra_table_builder *w) {
     static const char *const names[] = {"from"};
     const tra_ast *from = NULL;
-    if (w->call->nkids < 2) return tra_table_refuse(w, w->call, "limit has a table and a number of rows"), NULL;
+    if (w->call->nkids < 2) return tra_table_refuse(w, w->call, "limit has a table and a number of rows");
     if (!tra_build_int(w->b, w->call->kids[1], "a number of rows", 0, &w->op.count)) return NULL;
     if (!tra_table_named_args(w, 2, 1, names, &from)) return NULL;
     if (from && !tra_build_int(w->b, from, "the number of a row", 0, &w->op.from)) return NULL;

@@ -218,13 +218,13 @@ bool tra_table_key_values(const tra_table_builder *w, const tra_column *c, const
             tra_dim_labels_of_whole(a, c->name, c->type == TRA_COL_I32 ? TRA_COL_I64 : c->type, key->n, key->whole);
         return true;
     }
-    tra_diag_error(w->b->d, at->span,
-                   !whole ? "such keys are strings, integers, bools, dates and timestamps"
-                   : at->kind == TRA_AST_NAMED
-                       ? "they are known where it is computed of columns of a file that have few values, and of strings"
-                       : "compute it here, key = expression, of columns of a file, or write the table to a file first",
-                   "which values column '%s' has is not known before the program runs", c->name);
-    return false;
+    return tra_diag_error(
+        w->b->d, at->span,
+        !whole ? "such keys are strings, integers, bools, dates and timestamps"
+        : at->kind == TRA_AST_NAMED
+            ? "they are known where it is computed of columns of a file that have few values, and of strings"
+            : "compute it here, key = expression, of columns of a file, or write the table to a file first",
+        "which values column '%s' has is not known before the program runs", c->name);
 }
 
 static tra_rows_kernel pivot_kernel(const tra_table_builder *w, const tra_pivot *p) {
@@ -254,10 +254,8 @@ static tra_node *pivot_parts(tra_table_builder *w, tra_node *groups, const tra_p
     if (!fields.in[0] || !(fields.in[0] = tra_build_made(w->b, TRA_OP_JOIN, w->call->span, &fields))) return NULL;
     const char *sum = w->op.dtype == TRA_BOOL ? "elemmax" : "matadd"; /* a sum of bools would be an integer */
     tra_node all = {.in = {fields.in[0]}, .group = {.n = 1, .v = {0}}};
-    if (tra_kernel_named(w->b->arena, sum, TRA_USE_AGG, 0, NULL, &all.kernel, &e) != TRA_OK) {
-        tra_diag_error(w->b->d, w->call->span, NULL, "%s", e.msg);
-        return NULL;
-    }
+    if (tra_kernel_named(w->b->arena, sum, TRA_USE_AGG, 0, NULL, &all.kernel, &e) != TRA_OK)
+        return tra_diag_error(w->b->d, w->call->span, NULL, "%s", e.msg);
     return tra_build_made(w->b, TRA_OP_AGG, w->call->span, &all);
 }
 
@@ -265,24 +263,20 @@ static tra_node *pivot_parts(tra_table_builder *w, tra_node *groups, const tra_p
 static bool check_arguments(const tra_table_builder *w) {
     const tra_ast *call = w->call;
     if (call->nkids != ARGUMENTS || call->kids[AGGREGATE]->kind != TRA_AST_NAME)
-        return tra_table_refuse(w, call, "pivot has a table, two keys, what is aggregated, and an aggregate"), false;
+        return tra_table_refuse(w, call, "pivot has a table, two keys, what is aggregated, and an aggregate");
     for (int k = ROW; k <= COLUMN; k++)
-        if (call->kids[k]->kind != TRA_AST_NAME && call->kids[k]->kind != TRA_AST_NAMED) {
-            tra_diag_error(w->b->d, call->kids[k]->span,
-                           "write pivot(T, k = substr(word, 1, 3), column, value, sum), with a name of your own",
-                           "a key of pivot that is computed has a name: name = expression");
-            return false;
-        }
+        if (call->kids[k]->kind != TRA_AST_NAME && call->kids[k]->kind != TRA_AST_NAMED)
+            return tra_diag_error(w->b->d, call->kids[k]->span,
+                                  "write pivot(T, k = substr(word, 1, 3), column, value, sum), with a name of your own",
+                                  "a key of pivot that is computed has a name: name = expression");
     const char *row = call->kids[ROW]->text, *f = call->kids[AGGREGATE]->text;
-    if (strcmp(row, call->kids[COLUMN]->text) == 0) {
-        tra_diag_error(w->b->d, call->kids[COLUMN]->span,
-                       "of one column twice one gets another name: pivot(T, k, k2 = k, ...)",
-                       "both keys of the pivot are called '%s'", row);
-        return false;
-    }
+    if (strcmp(row, call->kids[COLUMN]->text) == 0)
+        return tra_diag_error(w->b->d, call->kids[COLUMN]->span,
+                              "of one column twice one gets another name: pivot(T, k, k2 = k, ...)",
+                              "both keys of the pivot are called '%s'", row);
     int found = tra_aggregate_find(f);
-    if (found < 0 || found == TRA_AGGREGATE_QUANTILE || tra_aggregate_has_two((tra_aggregate)found)) {
-        tra_diag_error(
+    if (found < 0 || found == TRA_AGGREGATE_QUANTILE || tra_aggregate_has_two((tra_aggregate)found))
+        return tra_diag_error(
             w->b->d, call->kids[AGGREGATE]->span,
             found < 0 ? "count, sum, mean, min, max, var, std, first, last, any, all, distinct or median"
             : found == TRA_AGGREGATE_QUANTILE
@@ -290,8 +284,6 @@ static bool check_arguments(const tra_table_builder *w) {
                   "quantile(value, 0.9)), then pivot(G, row, column, q, sum)"
                 : "group the table first, and pivot the groups",
             found < 0 ? "there is no aggregate '%s'" : "pivot takes aggregates of one argument, and %s has two", f);
-        return false;
-    }
     return true;
 }
 
@@ -322,16 +314,13 @@ tra_node *tra_table_pivot(tra_table_builder *w) {
     for (int k = 0; k < 2; k++) {
         if (!tra_table_key_values(w, &s->v[k], call->kids[ROW + k], &p->key[k], &labels[k])) return NULL;
         if (p->key[k].n) continue;
-        tra_diag_error(
+        return tra_diag_error(
             w->b->d, call->kids[ROW + k]->span, "group(T, [row, column], ...) makes a table, which may be empty",
             "column '%s' has no values, so the matrix would have no %s", s->v[k].name, k ? "columns" : "rows");
-        return NULL;
     }
-    if (!tra_coltype_is_number(s->v[2].type)) {
-        tra_diag_error(w->b->d, call->kids[VALUE]->span, "count() counts them",
-                       "the values of a pivot are numbers, not %s", tra_coltype_name(s->v[2].type));
-        return NULL;
-    }
+    if (!tra_coltype_is_number(s->v[2].type))
+        return tra_diag_error(w->b->d, call->kids[VALUE]->span, "count() counts them",
+                              "the values of a pivot are numbers, not %s", tra_coltype_name(s->v[2].type));
     describe_value(w, p);
     w->in = groups;
     w->op.pivot = p;

@@ -129,8 +129,7 @@ static void mark_leaves(const tra_build *b, const tra_node *n, bool *seen, bool 
 }
 
 static tra_node *failed(tra_build *b, tra_span span, const tra_err *why) {
-    tra_build_unreadable(b, span, NULL, why);
-    return NULL;
+    return tra_build_unreadable(b, span, NULL, why);
 }
 
 /* The table as a file: itself, if it is one. */
@@ -142,12 +141,10 @@ static tra_node *in_file(const tra_table_builder *w, const bool *keep, int *own)
     bool changes = false, loops = false;
     if (w->in->op == TRA_OP_INPUT && w->in->rel) return w->in;
     mark_leaves(b, w->in, tra_news(b->arena, bool, b->g->n + 1), &changes, &loops);
-    if (changes || (loops && b->loop >= 0)) {
-        tra_diag_error(b->d, w->call->span,
-                       "make the strings of a table that the loop does not change, before it, or after it",
-                       "strings that only the run makes cannot be made of what a loop changes");
-        return NULL;
-    }
+    if (changes || (loops && b->loop >= 0))
+        return tra_diag_error(b->d, w->call->span,
+                              "make the strings of a table that the loop does not change, before it, or after it",
+                              "strings that only the run makes cannot be made of what a loop changes");
     tra_table_builder one = {.b = b, .call = w->call, .in = w->in, .in_name = w->in_name, .op.op = TRA_TABLE_PROJECT};
     int n = 0;
     for (int c = 0; c < s->n; c++) {
@@ -214,13 +211,12 @@ static bool make_strings(tra_table_builder *w, int *made, const char ***name) {
     const tra_ast *call = w->call;
     bool *keep = read_columns(w);
     int own = w->own_columns;
-    if (!find_calls(&x)) {
-        tra_diag_error(b->d, w->call->span,
-                       b->loop < 0 ? "make a column of them first: T = project(T, *, s = ...)"
-                                   : "no new strings come up from turn to turn: make them before the loop, or after it",
-                       "these strings are known only once rows are computed, and %s cannot make them", w->call->text);
-        return false;
-    }
+    if (!find_calls(&x))
+        return tra_diag_error(
+            b->d, w->call->span,
+            b->loop < 0 ? "make a column of them first: T = project(T, *, s = ...)"
+                        : "no new strings come up from turn to turn: make them before the loop, or after it",
+            "these strings are known only once rows are computed, and %s cannot make them", w->call->text);
     for (int c = 0; c < w->in->type.columns->n; c++) keep[c] = keep[c] || x.reads[c];
     tra_node *file = in_file(w, keep, &own);
     if (!file) return false;

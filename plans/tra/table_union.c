@@ -59,10 +59,9 @@ tra_node *tra_table_append(tra_table_builder *w, tra_node *const *in, int n, con
                            const tra_colexpr **x, const tra_colexpr **y) {
     tra_err e = {0};
     tra_arena *a = w->b->arena;
-    if (tra_union_columns(a, n, names, x, y, &e) != TRA_OK) {
-        tra_diag_error(w->b->d, w->call->span, "project(T, name = ..., *) makes a column of another type", "%s", e.msg);
-        return NULL;
-    }
+    if (tra_union_columns(a, n, names, x, y, &e) != TRA_OK)
+        return tra_diag_error(w->b->d, w->call->span, "project(T, name = ..., *) makes a column of another type", "%s",
+                              e.msg);
     tra_column *v = tra_news(a, tra_column, n);
     tra_schema *out = tra_new(a, tra_schema);
     *out = (tra_schema){n, v};
@@ -91,20 +90,18 @@ static bool have_same_columns(tra_table_builder *w, const tra_ast *at) {
     for (int i = 0; i < 2; i++)
         for (int c = 0; c < s[i]->n; c++) {
             if (tra_schema_find(s[!i], s[i]->v[c].name) >= 0) continue;
-            tra_diag_error(w->b->d, at->span, "project(T, ...) gives each the same columns",
-                           "%s has no column '%s', which the other table of the union has", i ? "the first" : "this",
-                           s[i]->v[c].name);
-            return false;
+            return tra_diag_error(w->b->d, at->span, "project(T, ...) gives each the same columns",
+                                  "%s has no column '%s', which the other table of the union has",
+                                  i ? "the first" : "this", s[i]->v[c].name);
         }
     for (int c = 0; c < s[0]->n; c++) {
         const tra_column *x = &s[0]->v[c], *y = &s[1]->v[tra_schema_find(s[1], x->name)];
         bool integers = (x->type == TRA_COL_I32 || x->type == TRA_COL_I64) &&
                         (y->type == TRA_COL_I32 || y->type == TRA_COL_I64); /* the wider one is taken */
         if (x->type == y->type || integers) continue;
-        tra_diag_error(w->b->d, at->span, "project(T, name = ..., *) makes a column of another type",
-                       "column '%s' is %s here and %s in the table before", x->name, tra_coltype_name(y->type),
-                       tra_coltype_name(x->type));
-        return false;
+        return tra_diag_error(w->b->d, at->span, "project(T, name = ..., *) makes a column of another type",
+                              "column '%s' is %s here and %s in the table before", x->name, tra_coltype_name(y->type),
+                              tra_coltype_name(x->type));
     }
     return true;
 }

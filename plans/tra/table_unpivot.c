@@ -6,8 +6,7 @@
 static bool is_free(const tra_deriving *d, const tra_ast *at, const char *name, const bool *gone) {
     int c = tra_schema_find(d->in->type.columns, name);
     if (c < 0 || (gone && gone[c])) return true;
-    tra_derive_refuse(d, at, tra_arena_printf(d->b->arena, "the table has a column '%s' already", name));
-    return false;
+    return tra_derive_refuse(d, at, tra_arena_printf(d->b->arena, "the table has a column '%s' already", name));
 }
 
 enum { MOST = 900 }; /* columns or parts that become rows: syntax is not deeper than 1000 */
@@ -30,7 +29,7 @@ static bool mark_columns(const tra_deriving *d, const tra_ast *list, bool *marke
         if (c < 0) return false;
         for (; c < end; c++) {
             if (left[c] || (marked[c] && end > 1 && (drop || star))) continue;
-            if (marked[c]) return tra_derive_refuse(d, x, "this column stands there twice"), false;
+            if (marked[c]) return tra_derive_refuse(d, x, "this column stands there twice");
             marked[c] = true;
             order[(*n)++] = c;
         }
@@ -63,19 +62,19 @@ tra_node *tra_derive_unpivot(tra_deriving *d) {
     bool *gone = tra_news(a, bool, s->n + 1);
     int *column = tra_news(a, int, 2 * s->n + 1), n = 0, plain, out = 0;
     if (!list || list->kind != TRA_AST_LIST)
-        return tra_derive_refuse(d, list ? list : d->call, "the columns that become rows stand in a list"), NULL;
+        return tra_derive_refuse(d, list ? list : d->call, "the columns that become rows stand in a list");
     if (!tra_derive_named_args(d, 2, OPTIONS, options, v, &plain)) return NULL;
-    if (plain > 2) return tra_derive_refuse(d, d->call->kids[2], "this argument is one too many"), NULL;
+    if (plain > 2) return tra_derive_refuse(d, d->call->kids[2], "this argument is one too many");
     if (!mark_columns(d, list, gone, column, &n)) return NULL;
     if (n == 0 || n > MOST)
-        return tra_derive_refuse(d, list, n ? "more than 900 columns are too many" : "no column becomes rows"), NULL;
+        return tra_derive_refuse(d, list, n ? "more than 900 columns are too many" : "no column becomes rows");
     for (int k = 1; k < n; k++) {
         const tra_column *x = &s->v[column[0]], *y = &s->v[column[k]];
         if (kind_of(x->type) == kind_of(y->type)) continue;
-        tra_derive_refuse(d, list,
-                          tra_arena_printf(a, "'%s' is a %s and '%s' a %s, which do not become one column", x->name,
-                                           tra_coltype_name(x->type), y->name, tra_coltype_name(y->type)));
-        return NULL;
+        return tra_derive_refuse(d, list,
+                                 tra_arena_printf(a, "'%s' is a %s and '%s' a %s, which do not become one column",
+                                                  x->name, tra_coltype_name(x->type), y->name,
+                                                  tra_coltype_name(y->type)));
     }
     const char *name = tra_derive_word(d, v[NAME], "name"), *value = tra_derive_word(d, v[VALUE], "value");
     if (!name || !value || !is_free(d, v[NAME] ? v[NAME] : d->call, name, gone)) return NULL;
@@ -117,12 +116,11 @@ tra_node *tra_derive_explode(tra_deriving *d) {
     tra_arena *a = d->b->arena;
     if (call->nkids != 3 || call->kids[2]->kind != TRA_AST_STRING || !*call->kids[2]->text)
         return tra_derive_refuse(d, call,
-                                 "explode has a table, a column of strings, and what stands between the parts"),
-               NULL;
+                                 "explode has a table, a column of strings, and what stands between the parts");
     int c = tra_derive_column(d, call->kids[1]);
     if (c < 0) return NULL;
     if (!tra_coltype_is_coded(s->v[c].type))
-        return tra_derive_refuse(d, call->kids[1], "the column is not one of strings"), NULL;
+        return tra_derive_refuse(d, call->kids[1], "the column is not one of strings");
     const char *i = tra_table_free_name(a, s, "i"), *sep = call->kids[2]->text;
     tra_ast *x = tra_derive_name(d, s->v[c].name), *between = call->kids[2], *at = tra_derive_name(d, i);
     tra_ast *without =
@@ -134,7 +132,7 @@ tra_node *tra_derive_explode(tra_deriving *d) {
     tra_ast *stays =
         tra_derive_binary(d, "<=", at, tra_derive_call(d, "ifnull", 2, (tra_ast *[]){last, tra_derive_int(d, 0)}));
     int64_t most = pieces_most(s->v[c].dict, sep);
-    if (most > MOST) return tra_derive_refuse(d, call->kids[1], "more than 900 parts of a string are too many"), NULL;
+    if (most > MOST) return tra_derive_refuse(d, call->kids[1], "more than 900 parts of a string are too many");
     tra_ast **part = tra_news(a, tra_ast *, most);
     for (int64_t k = 0; k < most; k++)
         part[k] = tra_derive_call(d, "split_part", 3, (tra_ast *[]){x, between, tra_derive_int(d, k + 1)});

@@ -40,12 +40,10 @@ static bool listed(const tra_deriving *d, const tra_ast *list, const char *prefi
         tra_ast *x = list->kids[i], *value = x->kind == TRA_AST_NAMED ? x->kids[0] : x;
         bool constant = value->kind == TRA_AST_STRING || value->kind == TRA_AST_LITERAL || tra_is_number(value) ||
                         (value->kind == TRA_AST_NAME && !value->quoted);
-        if (!constant) {
-            tra_diag_error(d->b->d, x->span,
-                           "write values = [\"a\", \"b\"], or with names of your own: [jan = 1, feb = 2]",
-                           "the values of a column are constants");
-            return false;
-        }
+        if (!constant)
+            return tra_diag_error(d->b->d, x->span,
+                                  "write values = [\"a\", \"b\"], or with names of your own: [jan = 1, feb = 2]",
+                                  "the values of a column are constants");
         v[i] = (heading){x->kind == TRA_AST_NAMED ? x->text : name_of(d->b->arena, value), value};
         if (x->kind != TRA_AST_NAMED) v[i].name = tra_arena_printf(d->b->arena, "%s%s", prefix, v[i].name);
     }
@@ -59,9 +57,8 @@ static bool read_options(tra_table_builder *w, const tra_ast **values, const cha
     const tra_ast *v[2] = {NULL};
     if (!tra_table_named_args(w, 5, 2, names, v)) return false;
     if (v[0] && v[0]->kind != TRA_AST_LIST)
-        return tra_table_refuse(w, v[0], "values stand in a list: values = [1, 2, 3]"), false;
-    if (v[1] && v[1]->kind != TRA_AST_STRING)
-        return tra_table_refuse(w, v[1], "a prefix is a string: prefix = \"m_\""), false;
+        return tra_table_refuse(w, v[0], "values stand in a list: values = [1, 2, 3]");
+    if (v[1] && v[1]->kind != TRA_AST_STRING) return tra_table_refuse(w, v[1], "a prefix is a string: prefix = \"m_\"");
     *values = v[0];
     *prefix = v[1] ? v[1]->text : "";
     return true;
@@ -101,14 +98,13 @@ tra_node *tra_table_wide(tra_table_builder *w) {
     tra_arena *a = w->b->arena;
     const char *prefix;
     if (call->nkids < ARGUMENTS || call->kids[AGGREGATE]->kind != TRA_AST_NAME)
-        return tra_table_refuse(w, call, "pivot has a table, keys, a column, what is aggregated, and an aggregate"),
-               NULL;
+        return tra_table_refuse(w, call, "pivot has a table, keys, a column, what is aggregated, and an aggregate");
     tra_ast *keys = call->kids[KEYS], *column = call->kids[COLUMN];
     int f = tra_aggregate_find(call->kids[AGGREGATE]->text);
     if (f < 0 || f == TRA_AGGREGATE_QUANTILE || tra_aggregate_has_two((tra_aggregate)f))
-        return tra_table_refuse(w, call->kids[AGGREGATE], "the aggregate is one of a single argument"), NULL;
+        return tra_table_refuse(w, call->kids[AGGREGATE], "the aggregate is one of a single argument");
     if (column->kind != TRA_AST_NAME && column->kind != TRA_AST_NAMED)
-        return tra_table_refuse(w, column, "a column that is computed has a name: name = expression"), NULL;
+        return tra_table_refuse(w, column, "a column that is computed has a name: name = expression");
     if (!read_options(w, &values, &prefix)) return NULL;
     tra_ast **by = tra_news(a, tra_ast *, keys->nkids + 1);
     for (int i = 0; i < keys->nkids; i++) by[i] = keys->kids[i];
@@ -133,15 +129,14 @@ tra_node *tra_table_wide(tra_table_builder *w) {
         const tra_dim_labels *labels;
         if (!tra_table_key_values(w, of, column, &key, &labels)) return NULL;
         if (key.n > MAXCOLUMNS)
-            return tra_table_refuse(w, column, "the column has more than 16384 values: write values = [..]"), NULL;
+            return tra_table_refuse(w, column, "the column has more than 16384 values: write values = [..]");
         v = tra_news(a, heading, key.n + 1);
         for (; n < key.n; n++) {
             const char *text = tra_dim_labels_text(a, labels, n);
             v[n] = (heading){tra_arena_printf(a, "%s%s", prefix, text), literal(&d, of->type, text)};
         }
     }
-    if (n == 0)
-        return tra_table_refuse(w, column, "the column has no values, so that no columns would come of it"), NULL;
+    if (n == 0) return tra_table_refuse(w, column, "the column has no values, so that no columns would come of it");
     bool counts = f == TRA_AGGREGATE_COUNT || f == TRA_AGGREGATE_DISTINCT; /* where there are no rows it is 0 */
     tra_ast **args = tra_news(a, tra_ast *, keys->nkids + n + 1), **names = tra_news(a, tra_ast *, keys->nkids + 1);
     for (int i = 0; i < keys->nkids; i++) names[i] = args[i] = tra_derive_name(&d, groups->type.columns->v[i].name);

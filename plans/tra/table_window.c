@@ -8,11 +8,6 @@
 
 static bool is_null(const tra_ast *x) { return x->kind == TRA_AST_NAME && !x->quoted && strcmp(x->text, "null") == 0; }
 
-static bool refuse(const tra_table_builder *w, const tra_ast *at, const char *why) {
-    tra_table_refuse(w, at, why);
-    return false;
-}
-
 /* What is wrong with an end of a range over this order, x being by how much it is moved; NULL: nothing. */
 static const char *check_distance(const tra_colexpr *order, const tra_colexpr *x, bool zero) {
     if (tra_coltype_is_coded(order->type)) return zero ? NULL : "a range is over numbers, dates or timestamps";
@@ -34,14 +29,15 @@ static bool read_distance(const tra_table_builder *w, const tra_ast *at, const t
     if (!tra_table_build_term(&sc, "frame", at, &t)) return false;
     const tra_colexpr *x = t.x;
     if (x->op != TRA_C_CONST || x->null || !tra_coltype_is_number(x->type) || x->type == TRA_COL_BOOL)
-        return refuse(w, at, "the ends of a range are null, numbers or durations: range(-days(1), null)");
+        return tra_table_refuse(w, at, "the ends of a range are null, numbers or durations: range(-days(1), null)");
     bool real = tra_coltype_is_float(x->type);
     double value = real ? x->value.f : (double)x->value.i;
-    if (isnan(value)) return refuse(w, at, "the end of a frame is a number, and this is none");
+    if (isnan(value)) return tra_table_refuse(w, at, "the end of a frame is a number, and this is none");
     if (value == 0) return true;
-    if (!order) return refuse(w, at, "a range by distance has one column of the order, and here there are others");
+    if (!order)
+        return tra_table_refuse(w, at, "a range by distance has one column of the order, and here there are others");
     const char *wrong = check_distance(order, x, false);
-    if (wrong) return refuse(w, at, wrong);
+    if (wrong) return tra_table_refuse(w, at, wrong);
     bool to_micros =
         x->counts == TRA_TIME_DAYS && (order->type == TRA_COL_TIMESTAMP || order->counts == TRA_TIME_MICROS);
     bool to_days = x->counts == TRA_TIME_MICROS && (order->type == TRA_COL_DATE || order->counts == TRA_TIME_DAYS);
@@ -51,10 +47,10 @@ static bool read_distance(const tra_table_builder *w, const tra_ast *at, const t
     }
     double rounded = e ? floor(value) : ceil(value); /* whole numbers lie within what is rounded inwards */
     f->whole[e] = !real ? x->value.i : rounded >= 0x1p63 ? INT64_MAX : rounded < -0x1p63 ? INT64_MIN : (int64_t)rounded;
-    if (to_days && f->whole[e] % day != 0) return refuse(w, at, "a date moves by whole days");
+    if (to_days && f->whole[e] % day != 0) return tra_table_refuse(w, at, "a date moves by whole days");
     if (to_days) f->whole[e] /= day;
     if (to_micros && __builtin_mul_overflow(f->whole[e], day, &f->whole[e]))
-        return refuse(w, at, "this is longer than 64 bits count");
+        return tra_table_refuse(w, at, "this is longer than 64 bits count");
     return true;
 }
 
@@ -62,8 +58,8 @@ static bool read_frame(const tra_table_builder *w, const tra_window_by *by, cons
     bool rows = x->kind == TRA_AST_CALL && strcmp(x->text, "rows") == 0;
     bool range = x->kind == TRA_AST_CALL && strcmp(x->text, "range") == 0;
     if ((!rows && !range) || x->nkids != 2)
-        return refuse(w, x, "a frame is rows(-2, 0), or range(-days(1), 0); null is an open end");
-    if (by->norder == 0) return refuse(w, x, "a frame needs an order, and this window has none");
+        return tra_table_refuse(w, x, "a frame is rows(-2, 0), or range(-days(1), 0); null is an open end");
+    if (by->norder == 0) return tra_table_refuse(w, x, "a frame needs an order, and this window has none");
     *f = (tra_window_frame){.range = range};
     for (int e = 0; e < 2; e++) {
         if (is_null(x->kids[e]))
@@ -87,7 +83,8 @@ static bool read_list(tra_table_builder *w, const tra_ast *list, bool order, tra
     for (int i = 0; i < list->nkids; i++) {
         const tra_ast *x = list->kids[i];
         bool desc = x->kind == TRA_AST_DESC;
-        if (desc && !order) return refuse(w, x, "keys of groups have no direction; the order follows in its own list");
+        if (desc && !order)
+            return tra_table_refuse(w, x, "keys of groups have no direction; the order follows in its own list");
         if (desc || x->kind == TRA_AST_NAMED) x = x->kids[0];
         const char *name = tra_arena_printf(w->b->arena, "%s %d", order ? "order" : "key", i);
         if (!tra_table_build_term(&sc, name, x, &to[i])) {
@@ -95,7 +92,7 @@ static bool read_list(tra_table_builder *w, const tra_ast *list, bool order, tra
             continue;
         }
         to[i].desc = desc;
-        if (to[i].x->untyped) return refuse(w, x, "null alone has no type");
+        if (to[i].x->untyped) return tra_table_refuse(w, x, "null alone has no type");
     }
     return ok;
 }
@@ -106,15 +103,15 @@ static bool no_function(const tra_table_builder *w, const tra_ast *call) {
     enum { MOST = 32 };
     const char *names[MOST], *advice = NULL;
     int n = 0;
-    if (call->kind != TRA_AST_CALL) return refuse(w, call, "a function has a name: r = row_number()");
+    if (call->kind != TRA_AST_CALL) return tra_table_refuse(w, call, "a function has a name: r = row_number()");
     while (n < MOST && (names[n] = tra_window_name(n))) n++;
     const char *near = tra_nearest(call->text, n, names);
     if (near) advice = tra_arena_printf(w->b->arena, "did you mean %s?", near);
-    tra_diag_error(w->b->d, call->name_span, advice ? advice : tra_build_named_here(w->b->arena, call->text),
-                   "there is no window function '%s': they are row_number, rank, dense_rank, ntile, lag, lead, first, "
-                   "last, nth, count, sum, mean, min, max, var, std, share, median, quantile",
-                   call->text);
-    return false;
+    return tra_diag_error(
+        w->b->d, call->name_span, advice ? advice : tra_build_named_here(w->b->arena, call->text),
+        "there is no window function '%s': they are row_number, rank, dense_rank, ntile, lag, lead, first, "
+        "last, nth, count, sum, mean, min, max, var, std, share, median, quantile",
+        call->text);
 }
 
 /* The positional arguments of a call, and those that have these names. */
@@ -136,31 +133,29 @@ static bool read_arguments(const tra_table_builder *w, const tra_ast *call, tra_
     for (int i = 0; i < call->nkids; i++) {
         const tra_ast *x = call->kids[i];
         int at = a->n;
-        if (x->kind == TRA_AST_STAR) return refuse(w, x, "write count(), the number of rows");
+        if (x->kind == TRA_AST_STAR) return tra_table_refuse(w, x, "write count(), the number of rows");
         if (x->kind == TRA_AST_NAMED && strcmp(x->text, "frame") == 0) {
-            if (!framed) return refuse(w, x, tra_arena_printf(w->b->arena, "%s has no frame", call->text));
+            if (!framed) return tra_table_refuse(w, x, tra_arena_printf(w->b->arena, "%s has no frame", call->text));
             a->frame = x->kids[0];
             continue;
         }
         if (x->kind == TRA_AST_NAMED) {
             for (at = 2; at > 0 && !(names[at] && strcmp(names[at], x->text) == 0);) at--;
             if (at == 0)
-                return refuse(w, x, tra_arena_printf(w->b->arena, "%s has no argument '%s'", call->text, x->text));
+                return tra_table_refuse(w, x,
+                                        tra_arena_printf(w->b->arena, "%s has no argument '%s'", call->text, x->text));
             x = x->kids[0];
         }
-        if (at >= most || a->v[at]) {
-            tra_diag_error(w->b->d, call->span, NULL, "%s has %s%d argument%s, and a frame if it is given", call->text,
-                           least < most ? "at most " : "", most, most == 1 ? "" : "s");
-            return false;
-        }
+        if (at >= most || a->v[at])
+            return tra_diag_error(w->b->d, call->span, NULL, "%s has %s%d argument%s, and a frame if it is given",
+                                  call->text, least < most ? "at most " : "", most, most == 1 ? "" : "s");
         a->v[at] = x;
         if (at == a->n) a->n++;
     }
     for (int i = 0; i < least; i++) {
         if (a->v[i]) continue;
-        tra_diag_error(w->b->d, call->span, NULL, "%s has %s%d argument%s", call->text, least < most ? "at least " : "",
-                       least, least == 1 ? "" : "s");
-        return false;
+        return tra_diag_error(w->b->d, call->span, NULL, "%s has %s%d argument%s", call->text,
+                              least < most ? "at least " : "", least, least == 1 ? "" : "s");
     }
     return true;
 }
@@ -182,7 +177,7 @@ static bool read_numbers(const tra_table_builder *w, const arguments *v, tra_tab
         return false;
     if (to->f != TRA_WINDOW_QUANTILE) return true;
     if (!tra_build_number(w->b, v->v[1], &to->q)) return false;
-    return (to->q >= 0 && to->q <= 1) || refuse(w, v->v[1], "a quantile is from 0 to 1");
+    return (to->q >= 0 && to->q <= 1) || tra_table_refuse(w, v->v[1], "a quantile is from 0 to 1");
 }
 
 /* Reads name = f(..) to *to. */
@@ -194,11 +189,10 @@ static bool read_function(const tra_table_builder *w, const tra_window_by *by, c
     arguments v;
     if (f < 0) return no_function(w, call);
     const char *name = x->kind == TRA_AST_NAMED ? x->text : call->nkids == 0 ? call->text : NULL;
-    if (!name) return refuse(w, x, "a function has a name: s = sum(x)");
-    if (is_taken(w, name)) {
-        tra_diag_error(w->b->d, x->span, "give the new one another name", "there is a column '%s' already", name);
-        return false;
-    }
+    if (!name) return tra_table_refuse(w, x, "a function has a name: s = sum(x)");
+    if (is_taken(w, name))
+        return tra_diag_error(w->b->d, x->span, "give the new one another name", "there is a column '%s' already",
+                              name);
     *to = (tra_table_around){.name = name, .f = (tra_window_function)f};
     if (!read_arguments(w, call, to->f, &v) || !read_numbers(w, &v, to)) return false;
     bool ordered = by->norder > 0 && f != TRA_WINDOW_SHARE;
@@ -209,12 +203,10 @@ static bool read_function(const tra_table_builder *w, const tra_window_by *by, c
     if (!tra_table_build_term(&sc, name, v.v[0], &operand)) return false;
     to->ast = operand.ast;
     to->x = operand.x;
-    if (operand.x->untyped) return refuse(w, v.v[0], "null alone has no type");
-    if (!tra_window_takes(to->f, operand.x->type)) {
-        tra_diag_error(w->b->d, v.v[0]->span, NULL, "%s does not take values of type %s", call->text,
-                       tra_coltype_name(operand.x->type));
-        return false;
-    }
+    if (operand.x->untyped) return tra_table_refuse(w, v.v[0], "null alone has no type");
+    if (!tra_window_takes(to->f, operand.x->type))
+        return tra_diag_error(w->b->d, v.v[0]->span, NULL, "%s does not take values of type %s", call->text,
+                              tra_coltype_name(operand.x->type));
     if (!v.v[2]) return true;
     if (!tra_table_build_term(&sc, name, v.v[2], &otherwise)) return false;
     if (otherwise.x->untyped) return true; /* as without one */
@@ -229,7 +221,7 @@ static bool read_function(const tra_table_builder *w, const tra_window_by *by, c
 static bool read_by(tra_table_builder *w, tra_window_by *by) {
     const tra_ast *call = w->call, *keys = call->nkids > 1 ? call->kids[1] : NULL;
     if (!keys || keys->kind != TRA_AST_LIST)
-        return refuse(w, keys ? keys : call, "the keys of groups stand in a list, which may be empty");
+        return tra_table_refuse(w, keys ? keys : call, "the keys of groups stand in a list, which may be empty");
     const tra_ast *order = call->nkids > 2 && call->kids[2]->kind == TRA_AST_LIST ? call->kids[2] : NULL;
     *by = (tra_window_by){.nkeys = keys->nkids, .norder = order ? order->nkids : 0, .from = order ? 3 : 2};
     tra_table_term *term = tra_news(w->b->arena, tra_table_term, by->nkeys + by->norder + 1);
@@ -241,7 +233,7 @@ static bool read_by(tra_table_builder *w, tra_window_by *by) {
     for (int i = by->from; i < call->nkids; i++) {
         const tra_ast *x = call->kids[i];
         if (x->kind != TRA_AST_NAMED || x->quoted || strcmp(x->text, "frame") != 0) continue;
-        if (by->frame) return refuse(w, x, "the argument frame stands twice");
+        if (by->frame) return tra_table_refuse(w, x, "the argument frame stands twice");
         by->frame = x->kids[0];
     }
     tra_window_frame f;
@@ -265,6 +257,6 @@ tra_node *tra_table_window(tra_table_builder *w) {
         ok = ok && read;
     }
     if (!ok) return NULL;
-    if (w->op.narounds == 0) return tra_table_refuse(w, w->call, "a window has functions: r = row_number()"), NULL;
+    if (w->op.narounds == 0) return tra_table_refuse(w, w->call, "a window has functions: r = row_number()");
     return tra_table_record(w, tra_table_window_nodes(w, 0, 0));
 }

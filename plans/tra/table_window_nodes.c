@@ -183,10 +183,9 @@ static tra_node *finish(tra_table_builder *w, tra_node *n, const char *const *fo
         if (found[i]) kids[0] = tra_colexpr_column(a, s, tra_schema_find(s, found[i]));
         if (tra_colexpr_call(a, found[i] ? TRA_C_IF : TRA_C_DIV, found[i] ? 3 : 2, kids, &o.x[c], &e) == TRA_OK)
             continue;
-        tra_diag_error(w->b->d, w->op.around[i].otherwise->span,
-                       "the default of lag and lead is of the type of their values", "`%s`: %s", w->op.around[i].name,
-                       e.msg);
-        return NULL;
+        return tra_diag_error(w->b->d, w->op.around[i].otherwise->span,
+                              "the default of lag and lead is of the type of their values", "`%s`: %s",
+                              w->op.around[i].name, e.msg);
     }
     return same ? n : tra_table_columns(w, n, m + k, o.names, o.x);
 }

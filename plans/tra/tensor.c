@@ -54,8 +54,7 @@ static bool check_value(converter *c, const tra_calc *x) {
     tra_calc_error err;
     if (tra_calc_check(x, c->nfree, c->scope, c->b->arena, &err)) return mark_used(c, x), true;
     const char *advice = *err.advice ? tra_arena_strndup(c->b->arena, err.advice, strlen(err.advice)) : NULL;
-    tra_diag_error(c->b->d, (tra_span){err.at, err.len > 0 ? err.len : 1}, advice, "%s", err.msg);
-    return false;
+    return tra_diag_error(c->b->d, (tra_span){err.at, err.len > 0 ? err.len : 1}, advice, "%s", err.msg);
 }
 
 /* Does a checked tree read elements of relations? Only their extents are known here. */
@@ -80,19 +79,12 @@ static bool whole_value(converter *c, const tra_calc *x, const char *what, int64
     tra_calc_number v;
     tra_err e = {0};
     if (!check_value(c, x)) return false;
-    if (reads_elements(&c->whole_scope, x)) {
-        tra_diag_error(c->b->d, tra_calc_span(x), "write extent(A, 0) for how long a dimension is",
-                       "%s follows from params and extents, not from elements", what);
-        return false;
-    }
-    if (x->type.depth || x->type.real) {
-        tra_diag_error(c->b->d, tra_calc_span(x), NULL, "%s is an integer", what);
-        return false;
-    }
-    if (tra_calc_scalar(x, c->nfree, c->free, 100000, &v, &e) != TRA_OK) {
-        tra_diag_error(c->b->d, tra_calc_span(x), NULL, "%s", e.msg);
-        return false;
-    }
+    if (reads_elements(&c->whole_scope, x))
+        return tra_diag_error(c->b->d, tra_calc_span(x), "write extent(A, 0) for how long a dimension is",
+                              "%s follows from params and extents, not from elements", what);
+    if (x->type.depth || x->type.real) return tra_diag_error(c->b->d, tra_calc_span(x), NULL, "%s is an integer", what);
+    if (tra_calc_scalar(x, c->nfree, c->free, 100000, &v, &e) != TRA_OK)
+        return tra_diag_error(c->b->d, tra_calc_span(x), NULL, "%s", e.msg);
     *out = v.i;
     return true;
 }
@@ -168,11 +160,9 @@ static bool read_storage(converter *c, const tra_tensor_decl *d, tra_stmt *out) 
 static const tra_stmt *einsum_of(converter *c, const tra_stmt *st) {
     const tra_tensor_decl *d = st->tensor;
     if (!check_value(c, d->value)) return NULL;
-    if (d->nextents >= 0 && d->value->type.depth != d->nextents) {
-        tra_diag_error(c->b->d, tra_calc_span(d->value), NULL, "the tensor has %d dimensions, but its value %d keys",
-                       d->nextents, d->value->type.depth);
-        return NULL;
-    }
+    if (d->nextents >= 0 && d->value->type.depth != d->nextents)
+        return tra_diag_error(c->b->d, tra_calc_span(d->value), NULL,
+                              "the tensor has %d dimensions, but its value %d keys", d->nextents, d->value->type.depth);
     tra_ast *value = tra_tensor_factor(c, d->value);
     if (!value || !check_labels(c, d->value, value)) return NULL;
     name_labels(c, value);
@@ -202,10 +192,9 @@ static bool check_extents(converter *c, const tra_tensor_decl *d, const tra_node
         int64_t v;
         if (!whole_value(c, d->extents[i], "an extent", &v)) return false;
         if (v == shape.v[i]) continue;
-        tra_diag_error(c->b->d, tra_calc_span(d->extents[i]), NULL,
-                       "dimension %d of %s has %" PRId64 " positions by its labels, not %" PRId64, i, d->name,
-                       shape.v[i], v);
-        return false;
+        return tra_diag_error(c->b->d, tra_calc_span(d->extents[i]), NULL,
+                              "dimension %d of %s has %" PRId64 " positions by its labels, not %" PRId64, i, d->name,
+                              shape.v[i], v);
     }
     return true;
 }
@@ -216,10 +205,8 @@ static tra_node *reblock(converter *c, const tra_tensor_decl *d, tra_node *n) {
     tra_type_shape(&n->type, &shape);
     for (int i = 0; i < d->nblock; i++) {
         if (!whole_value(c, d->block[i], "a block extent", &block.v[i])) return NULL;
-        if (block.v[i] < 1) {
-            tra_diag_error(c->b->d, tra_calc_span(d->block[i]), NULL, "a block extent is at least 1");
-            return NULL;
-        }
+        if (block.v[i] < 1)
+            return tra_diag_error(c->b->d, tra_calc_span(d->block[i]), NULL, "a block extent is at least 1");
         block.v[i] = tra_min64(block.v[i], tra_max64(shape.v[i], 1));
     }
     if (d->nblock < 0 || tra_dims_eq(&block, &n->type.cat->bound)) return n;

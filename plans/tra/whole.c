@@ -36,9 +36,9 @@ static bool check_blocked(tra_build *b, const tra_node *x, const char *name, tra
     const char *why;
     if (!tra_table_is_numbers(b, x, name, span)) return false;
     if (tra_type_is_blocked(&x->type, &why)) return true;
-    tra_diag_error(b->d, span, tra_arena_printf(b->arena, "transform(X, %s) works on each array by itself", name),
-                   "%s needs a tensor in blocks; of this relation %s", name, why);
-    return false;
+    return tra_diag_error(b->d, span,
+                          tra_arena_printf(b->arena, "transform(X, %s) works on each array by itself", name),
+                          "%s needs a tensor in blocks; of this relation %s", name, why);
 }
 
 static tra_node *build_transpose(tra_build *b, tra_node *x, tra_span span) {
@@ -76,10 +76,8 @@ static tra_node *build_softmax(tra_build *b, tra_node *x, tra_span span) {
     if (!check_blocked(b, x, "softmax", span)) return NULL;
     tra_arena *a = b->arena;
     const tra_catalog *c = x->type.cat;
-    if (c->bound.n == 0) {
-        tra_diag_error(b->d, span, NULL, "softmax works along the last dimension, and this tensor has none");
-        return NULL;
-    }
+    if (c->bound.n == 0)
+        return tra_diag_error(b->d, span, NULL, "softmax works along the last dimension, and this tensor has none");
     if ((c->grid || c->n == 0) && c->frontier.v[c->frontier.n - 1] <= 1) {
         tra_lowering w = {.b = b, .span = span};
         const tra_kernel *k = tra_build_kernel_named(b, span, "softmax", TRA_USE_MAP, 0, 0);
@@ -116,15 +114,12 @@ static tra_node *square_part(tra_build *b, tra_node *x, tra_span span) {
 static bool check_diagonal(tra_build *b, const tra_node *x, const char *name, bool vectors, tra_span span) {
     int n = x->type.cat->bound.n;
     if (!check_blocked(b, x, name, span)) return false;
-    if (n != 2 && !(vectors && n == 1)) {
-        tra_diag_error(b->d, span, NULL, "%s takes a matrix%s, not a tensor of %d dimensions", name,
-                       vectors ? " or a vector" : "", n);
-        return false;
-    }
+    if (n != 2 && !(vectors && n == 1))
+        return tra_diag_error(b->d, span, NULL, "%s takes a matrix%s, not a tensor of %d dimensions", name,
+                              vectors ? " or a vector" : "", n);
     if (!x->type.bounded) return true;
-    tra_diag_error(b->d, span, "a matrix product needs no diagonal: scale rows by D[i,j] = v[i] * X[i,j]",
-                   "%s takes a known number of rows, which here only the run counts", name);
-    return false;
+    return tra_diag_error(b->d, span, "a matrix product needs no diagonal: scale rows by D[i,j] = v[i] * X[i,j]",
+                          "%s takes a known number of rows, which here only the run counts", name);
 }
 
 /* The statement that has the diagonal of a matrix, or sums it. */
@@ -204,11 +199,9 @@ int tra_whole_find(const char *name) {
 
 tra_node *tra_build_whole_function(tra_build *b, int i, const tra_ast *x, tra_build_operand *operand) {
     const char *name = functions[i].name;
-    if (x->nkids != 1) {
-        tra_diag_error(b->d, x->span, tra_arena_printf(b->arena, "write %s(X)", name), "%s has 1 argument, not %d",
-                       name, x->nkids);
-        return NULL;
-    }
+    if (x->nkids != 1)
+        return tra_diag_error(b->d, x->span, tra_arena_printf(b->arena, "write %s(X)", name),
+                              "%s has 1 argument, not %d", name, x->nkids);
     tra_node *in = operand(b, x->kids[0]);
     return in ? functions[i].build(b, in, x->span) : NULL;
 }
@@ -220,15 +213,13 @@ bool tra_is_whole_aggregation(const tra_ast *x) {
 tra_node *tra_build_whole_aggregation(tra_build *b, const tra_ast *x, tra_build_operand *operand) {
     tra_node *in = operand(b, x->kids[0]);
     if (!in) return NULL;
-    if (in->type.columns) {
-        tra_diag_error(
+    if (in->type.columns)
+        return tra_diag_error(
             b->d, x->span,
             tra_arena_printf(b->arena,
                              "write group(T, [key], m = %s(x)), of all rows with [], or rows(T) for their number",
                              x->text),
             "%s(X) aggregates a tensor; of a table it is a column that is aggregated", x->text);
-        return NULL;
-    }
     if (!check_blocked(b, in, x->text, x->span)) return NULL;
     tra_einsum *s = over_dimensions(b, in, 1);
     set_ref(s, 0, in);
@@ -236,8 +227,7 @@ tra_node *tra_build_whole_aggregation(tra_build *b, const tra_ast *x, tra_build_
     s->expr = tra_scalar_argument(b->arena, 0);
     for (int d = 0; d < s->nlabels; d++) {
         if (s->extent[d] > 0) continue;
-        tra_diag_error(b->d, x->span, NULL, "%s aggregates dimension %d, which has the extent 0", x->text, d);
-        return NULL;
+        return tra_diag_error(b->d, x->span, NULL, "%s aggregates dimension %d, which has the extent 0", x->text, d);
     }
     return tra_aggregation(b, x->span, s, x->text);
 }
@@ -346,11 +336,9 @@ tra_node *tra_build_elementwise(tra_build *b, const tra_ast *x, tra_build_operan
     whole w = {.b = b, .operand = operand, .ok = true};
     tra_ast *y = with_references(&w, x);
     if (!w.ok) return NULL;
-    if (w.n == 0) {
-        tra_diag_error(b->d, x->span, "numbers are named by: param eta = 0.01",
-                       "a relation is expected here, and no relation stands in this");
-        return NULL;
-    }
+    if (w.n == 0)
+        return tra_diag_error(b->d, x->span, "numbers are named by: param eta = 0.01",
+                              "a relation is expected here, and no relation stands in this");
     const tra_node *shape = common_shape(&w);
     if (!shape) return NULL;
     tra_einsum *s = w.s = over_dimensions(b, shape, w.n);
