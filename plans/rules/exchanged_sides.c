@@ -35,14 +35,13 @@ static bool take_table(query *q, int d, taken *t, int *at) {
     }
     for (int i = 0; i < t->n; i++) names[i] = tra_arena_printf(q->a, "%c%d", d == LEFT ? 'l' : 'r', i);
     tra_rowwise_project(r, t->n, names, x);
-    tra_node n = tra_proto_pass(q->w, s->rows, r);
-    t->x = tra_make_below(q->w, q->group, &n);
+    t->x = tra_make_below(q->w, q->group, tra_proto_pass(q->w, s->rows, r));
     return t->x != NULL;
 }
 
 static tra_expr *in_one_block(query *q, const tra_expr *x) {
     tra_node n = {.op = TRA_OP_CONCAT, .in = {(tra_node *)&x->node}, .span = q->group->node.span};
-    return x ? tra_make_below(q->w, q->group, &n) : NULL;
+    return x ? tra_make_below(q->w, q->group, n) : NULL;
 }
 
 static tra_expr *join_exchanged(query *q, const taken *of, const tra_lookup *l) {
@@ -59,7 +58,7 @@ static tra_expr *join_exchanged(query *q, const taken *of, const tra_lookup *l) 
                          .data = l};
     tra_node n = {.op = TRA_OP_JOIN, .in = {&of[RIGHT].x->node, all ? &all->node : NULL}, .span = q->group->node.span};
     n.kernel = tra_rows_kernel_of(q->a, &k);
-    return all ? tra_make_below(q->w, q->group, &n) : NULL;
+    return all ? tra_make_below(q->w, q->group, n) : NULL;
 }
 
 /* The group over the exchanged join, which is made of the groups of its blocks. whole: the group that is claimed. */
@@ -78,28 +77,29 @@ static void claim(query *q, tra_expr *whole, const tra_lookup *l, const tra_expr
     }
     tra_rowwise *r = tra_rowwise_new(q->a, now);
     tra_rowwise_project(r, q->n, names, x);
-    tra_node n = tra_proto_transform(tra_pass_kernel(q->w, tra_kernel_rows(q->pass->node.kernel), r), &joined->node);
-    tra_expr *e = tra_make_below(q->w, q->group, &n);
+    tra_expr *e = tra_make_below(
+        q->w, q->group,
+        tra_proto_transform(tra_pass_kernel(q->w, tra_kernel_rows(q->pass->node.kernel), r), &joined->node));
     tra_rows_kernel k = *tra_kernel_rows(q->group->node.kernel);
     if (!e) return;
     k.data = tra_group_as(q->a, q->g, TRA_GROUP_PARTIAL);
     k.columns = tra_group_out(k.data);
     k.label = tra_arena_printf(q->a, "of exchanged sides: %s", k.text);
     k.all = 0;
-    n = tra_proto_transform(tra_rows_kernel_of(q->a, &k), &e->node);
-    if (!(e = tra_make_below(q->w, q->group, &n)) || !(e = in_one_block(q, e))) return;
+    if (!(e = tra_make_below(q->w, q->group, tra_proto_transform(tra_rows_kernel_of(q->a, &k), &e->node))) ||
+        !(e = in_one_block(q, e)))
+        return;
     tra_keyfn *to = tra_new(q->a, tra_keyfn);
     tra_keyexpr *zero = tra_new(q->a, tra_keyexpr);
     *zero = (tra_keyexpr){.op = TRA_KEY_INT};
     *to = (tra_keyfn){.n = 1, .expr = {zero}};
-    n = (tra_node){.op = TRA_OP_REKEY, .in = {&e->node}, .keyfn = to, .span = q->group->node.span};
-    if (!(e = tra_make_below(q->w, q->group, &n))) return;
+    e = tra_make_below(q->w, q->group,
+                       (tra_node){.op = TRA_OP_REKEY, .in = {&e->node}, .keyfn = to, .span = q->group->node.span});
     k = *tra_kernel_rows(whole->node.kernel);
     k.data = tra_group_as(q->a, q->g, TRA_GROUP_FINAL);
     k.label = tra_arena_printf(q->a, "after exchange: %s", k.text);
     k.share = tra_rows_expected(&whole->node) / (double)tra_max64(1, tra_catalog_elements(whole->node.type.cat));
-    n = tra_proto_transform(tra_rows_kernel_of(q->a, &k), &e->node);
-    tra_claim(q->w, whole, NULL, 0, &n, e, NULL);
+    tra_claim(q->w, whole, NULL, tra_proto_transform(tra_rows_kernel_of(q->a, &k), node_of(e)), e, NULL);
 }
 
 static const void *data_of(const tra_expr *x, const tra_rows_ops *ops) {

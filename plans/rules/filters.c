@@ -20,13 +20,11 @@ static void claim_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, conjuncts *
     bool guarded = false;
     for (int i = 0; i < c->n; i++) guarded = guarded || may_fail(c->v[i]);
     if (!guarded) tra_sort_conjuncts(c);
-    tra_node n = tra_proto_filter(w, c, x->node.keyfn->names, in);
-    tra_claim(w, x, y, 0, &n, NULL, NULL);
+    tra_claim(w, x, y, tra_proto_filter(w, c, x->node.keyfn->names, in), NULL, NULL);
 }
 
-static void merge_filters(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+static void merge_filters(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     conjuncts c, outer;
-    (void)side;
     if (!is(x, TRA_OP_FILTER)) return;
     tra_split_predicate(x->node.keyfn, &outer);
     if (!y) {
@@ -42,21 +40,18 @@ static void merge_filters(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) 
 }
 
 /* Splits off each conjunct where there are few; else the last one alone. */
-static void split_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+static void split_filter(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     enum { FEW = 3 };
     conjuncts c;
-    (void)side;
     if (!is(x, TRA_OP_FILTER) || y) return;
     tra_split_predicate(x->node.keyfn, &c);
     for (int i = c.n <= FEW ? 0 : c.n - 1; i < c.n && c.n > 1; i++) {
         conjuncts one = {1, {c.v[i]}}, rest = {0};
         for (int j = 0; j < c.n; j++)
             if (j != i) rest.v[rest.n++] = c.v[j];
-        tra_node n = tra_proto_filter(w, &rest, x->node.keyfn->names, x->node.in[0]);
-        tra_expr *inner = tra_make_below(w, x, &n);
+        tra_expr *inner = tra_make_below(w, x, tra_proto_filter(w, &rest, x->node.keyfn->names, x->node.in[0]));
         if (!inner) continue;
-        n = tra_proto_filter(w, &one, x->node.keyfn->names, &inner->node);
-        tra_claim(w, x, NULL, 0, &n, inner, NULL);
+        tra_claim(w, x, NULL, tra_proto_filter(w, &one, x->node.keyfn->names, &inner->node), inner, NULL);
     }
 }
 
@@ -79,8 +74,7 @@ const tra_rule tra_rule_r1_1 = {
 
 /* ---- R1-3 --------------------------------------------------------------------------------------------------- */
 
-static void filter_below_map(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
-    (void)side;
+static void filter_below_map(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     if (!is(x, TRA_OP_FILTER)) return;
     if (is(y, TRA_OP_REKEY) || is(y, TRA_OP_TILE)) {
         tra_refuse(w, x, "the key function of the map is not the identity: %s makes other keys",
@@ -91,8 +85,7 @@ static void filter_below_map(tra_rewriting *w, tra_expr *x, tra_expr *y, int sid
     tra_swap(w, x, y);
 }
 
-static void map_below_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
-    (void)side;
+static void map_below_filter(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_FILTER)) tra_swap(w, x, y);
 }
 
@@ -134,27 +127,22 @@ static bool group_dims(const tra_expr *x, int *dim) {
     return true;
 }
 
-static void filter_below_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+static void filter_below_agg(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     int dim[TRA_MAXDIM];
     conjuncts c;
-    (void)side;
     if (!is(x, TRA_OP_FILTER) || !group_dims(y, dim) || counts_places(w, x, y)) return;
     const char *names[TRA_MAXDIM] = {NULL};
     const tra_keyfn *f = x->node.keyfn;
     tra_split_predicate(f, &c);
     for (int i = 0; i < f->arity; i++) names[dim[i]] = f->names[i];
     for (int i = 0; i < c.n; i++) c.v[i] = tra_rename_vars(w, c.v[i], dim);
-    tra_node n = tra_proto_filter(w, &c, names, y->node.in[0]);
-    tra_expr *filter = tra_make_below(w, x, &n);
-    if (!filter) return;
-    n = tra_over(y, &filter->node);
-    tra_claim(w, x, y, 0, &n, filter, NULL);
+    tra_expr *filter = tra_make_below(w, x, tra_proto_filter(w, &c, names, y->node.in[0]));
+    tra_claim(w, x, y, tra_over(y, node_of(filter)), filter, NULL);
 }
 
-static void agg_below_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+static void agg_below_filter(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     int dim[TRA_MAXDIM], place[TRA_MAXDIM];
     conjuncts c, up = {0}, kept = {0};
-    (void)side;
     if (!is(y, TRA_OP_FILTER) || !group_dims(x, dim) || counts_places(w, x, x)) return;
     const tra_keyfn *f = y->node.keyfn;
     const char *names[TRA_MAXDIM] = {NULL};
@@ -176,19 +164,10 @@ static void agg_below_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int sid
         tra_refuse(w, x, "the predicate reads keys that are not grouped, so the filter stays below");
         return;
     }
-    tra_node n;
     const tra_node *in = y->node.in[0];
-    if (kept.n) {
-        n = tra_proto_filter(w, &kept, f->names, in);
-        tra_expr *rest = tra_make_below(w, x, &n);
-        if (!rest) return;
-        in = &rest->node;
-    }
-    n = tra_over(x, in);
-    tra_expr *agg = tra_make_below(w, x, &n);
-    if (!agg) return;
-    n = tra_proto_filter(w, &up, names, &agg->node);
-    tra_claim(w, x, y, 0, &n, agg, NULL);
+    if (kept.n) in = node_of(tra_make_below(w, x, tra_proto_filter(w, &kept, f->names, in)));
+    tra_expr *agg = tra_make_below(w, x, tra_over(x, in));
+    tra_claim(w, x, y, tra_proto_filter(w, &up, names, node_of(agg)), agg, NULL);
 }
 
 const tra_rule tra_rule_r1_5 = {
@@ -224,7 +203,7 @@ static void places(const tra_expr *join, int side, int place[TRA_MAXDIM]) {
         place[d] = tra_join_key(&n->joinl, &n->joinr, n->in[0]->type.cat->frontier.n, d);
 }
 
-static void filter_below_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+static void filter_below_join(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     conjuncts c, kept = {0}, to[2] = {{0}, {0}};
     const char *names[2][TRA_MAXDIM] = {{NULL}, {NULL}};
     if (!is(x, TRA_OP_FILTER) || !is(y, TRA_OP_JOIN)) return;
@@ -254,38 +233,31 @@ static void filter_below_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int si
     tra_node n = y->node;
     for (int s = 0; s < 2; s++) {
         if (to[s].n == 0) continue;
-        tra_node f = tra_proto_filter(w, &to[s], names[s], y->node.in[s]);
-        in[s] = tra_make_below(w, x, &f);
+        in[s] = tra_make_below(w, x, tra_proto_filter(w, &to[s], names[s], y->node.in[s]));
         if (!in[s]) return;
         n.in[s] = &in[s]->node;
     }
     if (kept.n == 0) {
-        tra_claim(w, x, y, side, &n, in[0], in[1]);
+        tra_claim(w, x, y, n, in[0], in[1]);
         return;
     }
-    n.name = NULL;
-    tra_expr *join = tra_make_below(w, x, &n);
-    if (!join) return;
-    n = tra_proto_filter(w, &kept, x->node.keyfn->names, &join->node);
-    tra_claim(w, x, y, side, &n, join, NULL);
+    tra_expr *join = tra_make_below(w, x, n);
+    tra_claim(w, x, y, tra_proto_filter(w, &kept, x->node.keyfn->names, node_of(join)), join, NULL);
 }
 
-static void join_below_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+static void join_below_filter(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     if (!is(x, TRA_OP_JOIN) || !is(y, TRA_OP_FILTER)) return;
     int place[TRA_MAXDIM];
     conjuncts c;
     const char *names[TRA_MAXDIM] = {NULL};
-    places(x, side, place);
+    places(x, w->side, place);
     tra_split_predicate(y->node.keyfn, &c);
     for (int i = 0; i < c.n; i++) c.v[i] = tra_rename_vars(w, c.v[i], place);
     for (int d = 0; d < y->node.keyfn->arity; d++) names[place[d]] = y->node.keyfn->names[d];
     tra_node n = x->node;
-    n.in[side] = y->node.in[0];
-    n.name = NULL;
-    tra_expr *join = tra_make_below(w, x, &n);
-    if (!join) return;
-    n = tra_proto_filter(w, &c, names, &join->node);
-    tra_claim(w, x, y, side, &n, join, NULL);
+    n.in[w->side] = y->node.in[0];
+    tra_expr *join = tra_make_below(w, x, n);
+    tra_claim(w, x, y, tra_proto_filter(w, &c, names, node_of(join)), join, NULL);
 }
 
 const tra_rule tra_rule_r1_6 = {

@@ -9,7 +9,7 @@ enum { DEEP = 16 };
 
 tra_expr *tra_gather_below(const gathering *f, tra_node n) {
     n.span = f->x->node.span;
-    return tra_make_below(f->w, f->x, &n);
+    return tra_make_below(f->w, f->x, n);
 }
 
 const tra_memo_group *tra_gather_group(const gathering *f, int group) {
@@ -164,10 +164,8 @@ static tra_expr *in_blocks(const gathering *f, const tra_expr *in, int d) {
 static tra_expr *gathered(const gathering *f, const tra_expr *in, int d) {
     tra_dims shape;
     tra_type_shape(&in->node.type, &shape);
-    if (shape.n > 2 || !(in = in_blocks(f, in, d))) {
-        tra_refuse(f->w, f->x, "rows are taken of a tensor of more than two dimensions");
-        return NULL;
-    }
+    if (shape.n > 2 || !(in = in_blocks(f, in, d)))
+        return tra_refuse(f->w, f->x, "rows are taken of a tensor of more than two dimensions");
     tra_gather *g = tra_new(f->a, tra_gather);
     *g = (tra_gather){d, f->block};
     tra_rows_kernel k = tra_rows_op(&tra_gather_ops, g, NULL);
@@ -189,10 +187,8 @@ static tra_expr *join_rows(const gathering *f, const tra_node *j, tra_product *p
     for (int o = 0; o < 2; o++) {
         const tra_expr *in = tra_memo_expr(j->in[o]);
         int d = place_of(p->in[o], p->rank[o], p->out[0]);
-        if (d > 0 && (fixed || p->rank[o] != 2)) {
-            tra_refuse(f->w, f->x, "rows of the result are no rows of an operand that is aligned with another");
-            return NULL;
-        }
+        if (d > 0 && (fixed || p->rank[o] != 2))
+            return tra_refuse(f->w, f->x, "rows of the result are no rows of an operand that is aligned with another");
         keyed[o] = d >= 0;
         tra_expr *part = d == 0 ? rows_of(f, in->group, deep + 1) : d < 0 ? in_blocks(f, in, -1) : gathered(f, in, d);
         if (!part) return NULL;

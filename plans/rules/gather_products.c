@@ -70,8 +70,7 @@ static tra_expr *rows_left(gathering *f, const tra_expr *positions) {
 
 static bool has_product(const gathering *f) {
     if (tra_gather_has_product(f, tensor_of(f))) return true;
-    tra_refuse(f->w, f->x, "no product of two tensors in blocks is below, of which some rows could be left out");
-    return false;
+    return tra_refuse(f->w, f->x, "no product of two tensors in blocks is below, of which some rows could be left out");
 }
 
 /* ---- by a join --------------------------------------------------------------------------------------------------- */
@@ -124,7 +123,6 @@ static tra_node join_of(const gathering *f, const tra_expr *lookup, int side, co
     tra_rows_kernel k = *tra_rows_op_of(&lookup->node);
     double share = tra_rows_expected(&positions->node) / (double)tra_max64(1, tra_catalog_elements(f->index->type.cat));
     if (share > 0) k.share = fmin(1, k.share / share);
-    n.name = NULL;
     n.in[side] = (tra_node *)&rows->node;
     n.kernel = tra_rows_kernel_of(f->a, &k);
     return n;
@@ -141,8 +139,7 @@ static void gather_joined(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     tra_expr *positions = matched_positions(&f, x, tra_memo_expr(x->node.in[1]));
     tra_expr *rows = positions ? rows_left(&f, positions) : NULL;
     if (!rows) return;
-    tra_node n = join_of(&f, x, 0, rows, positions);
-    tra_claim(w, x, y, 0, &n, rows, NULL);
+    tra_claim(w, x, y, join_of(&f, x, 0, rows, positions), rows, NULL);
 }
 
 /* Positions whose rows have a partner on the left, of which the join takes them: rows of the right table that have none
@@ -170,8 +167,7 @@ static void gather_right(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     tra_expr *rows = positions ? rows_left(&f, positions) : NULL;
     tra_expr *whole = rows ? tra_gather_below(&f, tra_over(y, &rows->node)) : NULL;
     if (!whole) return;
-    tra_node n = join_of(&f, x, 1, whole, positions);
-    tra_claim(w, x, y, 1, &n, NULL, whole);
+    tra_claim(w, x, y, join_of(&f, x, 1, whole, positions), NULL, whole);
 }
 
 /* Of a right table in several blocks both tables are sorted, and joined by ranges of keys. */
@@ -198,10 +194,8 @@ static tra_expr *selected_by(const gathering *f, int n, const tra_colexpr *const
     k.counts = true, k.flops = TRA_COLUMN_FLOPS * in->type.columns->n;
     for (int i = 0; i < n; i++) {
         bool *used = tra_news(f->a, bool, all->n + 1), some = false, own = true;
-        if (tra_may_fail(part[i])) {
-            tra_refuse(f->w, f->x, "a predicate may not be computed for rows that would be left out");
-            return NULL;
-        }
+        if (tra_may_fail(part[i]))
+            return tra_refuse(f->w, f->x, "a predicate may not be computed for rows that would be left out");
         tra_colexpr_columns(part[i], used);
         for (int c = 0; c < all->n; c++) some = some || used[c], own = own && (!used[c] || by[c]);
         if (!some || !own || tra_colexpr_uses_row(part[i])) continue;
@@ -243,14 +237,12 @@ static void gather_selected(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     tra_expr *positions = right ? matched_positions(&f, y, right) : NULL;
     tra_expr *rows = positions ? rows_left(&f, positions) : NULL;
     if (!rows) return;
-    tra_node join = join_of(&f, y, 0, rows, positions);
-    tra_expr *made = tra_make_below(w, x, &join);
+    tra_expr *made = tra_make_below(w, x, join_of(&f, y, 0, rows, positions));
     if (!made) return;
     tra_rows_kernel k = *tra_rows_op_of(&x->node);
     double kept = tra_rows_expected(&right->node) / fmax(1, tra_rows_expected(y->node.in[1]));
     if (kept > 0) k.share = fmin(1, k.share / kept);
-    tra_node pass = tra_proto_rows(w, &k, &made->node, NULL);
-    tra_claim(w, x, y, 0, &pass, made, NULL);
+    tra_claim(w, x, y, tra_proto_rows(w, &k, &made->node, NULL), made, NULL);
 }
 
 /* ---- by the labels of rows --------------------------------------------------------------------------------------- */
@@ -269,12 +261,11 @@ void tra_select_scattered_labels(tra_rewriting *w, tra_expr *x, tra_expr *y, dou
     if (!rows) return;
     tra_rows_kernel k = *tra_rows_op_of(&x->node);
     if (share > 0) k.share = fmin(1, k.share / share);
-    tra_node pass = tra_proto_rows(w, &k, &rows->node, NULL);
-    tra_claim(w, x, y, 0, &pass, rows, NULL);
+    tra_claim(w, x, y, tra_proto_rows(w, &k, &rows->node, NULL), rows, NULL);
 }
 
-void tra_select_scattered(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
-    if (side == 1) {
+void tra_select_scattered(tra_rewriting *w, tra_expr *x, tra_expr *y) {
+    if (w->side == 1) {
         gather_right(w, x, y);
         return;
     }

@@ -3,9 +3,9 @@
 #include "../../lib/table/group.h"
 #include "pipeline.h"
 
-static void group_operand(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+static void group_operand(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     const tra_group *g = tra_rows_args(&x->node, &tra_group_ops);
-    if (!y || side != 0 || !g) return;
+    if (!y || w->side != 0 || !g) return;
     tra_group_pass stage = tra_group_pass_of(g);
     if (stage != TRA_GROUP_PARTIAL && stage != TRA_GROUP_WHOLE) return;
     const tra_rowwise *r = tra_rowwise_of_expr(y);
@@ -19,7 +19,7 @@ static void group_operand(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) 
     made.share *= k->most == INT64_MAX ? pass->share : 1;
     tra_node n = tra_proto_rows(w, &made, y->node.in[0], NULL);
     n.span = x->node.span;
-    tra_claim(w, x, y, 0, &n, NULL, NULL);
+    tra_claim(w, x, y, n, NULL, NULL);
 }
 
 const tra_rule tra_rule_q_14 = {

@@ -307,11 +307,9 @@ bool tra_factor_slots(factoring *f) {
         s->n = tra_mul_most(s->n, key[k].n + key[k].nullable);
     }
     s->part = parts_of(f, &s->counts);
-    if (tra_mul_most(s->n, s->part ? 1 : 1 + f->nsums) > TRA_MOST_SLOTS) {
-        REFUSE(f, "there may be %" PRId64 " groups with %d sums each, more than %d numbers", s->n, 1 + f->nsums,
-               TRA_MOST_SLOTS);
-        return false;
-    }
+    if (tra_mul_most(s->n, s->part ? 1 : 1 + f->nsums) > TRA_MOST_SLOTS)
+        return REFUSE(f, "there may be %" PRId64 " groups with %d sums each, more than %d numbers", s->n, 1 + f->nsums,
+                      TRA_MOST_SLOTS);
     if (s->n == 0) return false; /* no rows at all */
     s->out = columns_of_slots(f);
     f->slots = s;

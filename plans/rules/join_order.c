@@ -38,10 +38,7 @@ static bool make_first(exchanging *p) {
     int *lkey = tra_news(a, int, s.nkeys + 1);
     for (int k = 0; k < s.nkeys; k++) {
         lkey[k] = tra_lookup_from(p->inner)[s.lkey[k]];
-        if (lkey[k] >= p->si->left->n) {
-            tra_refuse(p->w, p->x, "the key of one join is of the other's table");
-            return false;
-        }
+        if (lkey[k] >= p->si->left->n) return tra_refuse(p->w, p->x, "the key of one join is of the other's table");
     }
     s.left = p->si->left;
     s.lkey = lkey;
@@ -81,7 +78,7 @@ static tra_expr *join_node(exchanging *p, const tra_expr *like, const tra_lookup
     n.in[0] = (tra_node *)left;
     n.in[1] = like->node.in[1];
     n.kernel = tra_rows_kernel_of(p->w->m->arena, &k);
-    return tra_make_below(p->w, p->x, &n);
+    return tra_make_below(p->w, p->x, n);
 }
 
 /* The columns of the outer join, in their order. */
@@ -104,9 +101,9 @@ static const tra_rowwise *columns_back(exchanging *p) {
 /* How many rows a join is expected to leave for a row of its left side. */
 static double growth(const tra_node *join) { return tra_rows_expected(join) / fmax(1, tra_rows_expected(join->in[0])); }
 
-static void exchange(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+static void exchange(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     exchanging p = {.w = w, .x = x, .y = y};
-    if (!y || side != 0 || !(p.outer = tra_lookup_of_expr(x)) || !(p.inner = tra_lookup_of_expr(y))) return;
+    if (!y || w->side != 0 || !(p.outer = tra_lookup_of_expr(x)) || !(p.inner = tra_lookup_of_expr(y))) return;
     if (x->rule == w->rule && y->rule == w->rule) return;               /* this rule made both, by exchanging them */
     if (x->rule == &tra_rule_q_15 || y->rule == &tra_rule_q_15) return; /* as many orders as of the joins they are of */
     p.so = tra_lookup_spec_of(p.outer);
@@ -125,8 +122,7 @@ static void exchange(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     tra_expr *first = back ? join_node(&p, x, p.first, y->node.in[0]) : NULL;
     tra_expr *second = first ? join_node(&p, y, p.second, &first->node) : NULL;
     if (!second) return;
-    tra_node n = tra_proto_pass(w, &second->node, back);
-    tra_claim(w, x, y, 0, &n, second, NULL);
+    tra_claim(w, x, y, tra_proto_pass(w, &second->node, back), second, NULL);
 }
 
 /* ---- several joins ----------------------------------------------------------------------------------------------- */
@@ -187,14 +183,13 @@ static void reorder(tra_rewriting *w, tra_expr *x) {
     }
     tra_rowwise *r = tra_rowwise_new(f->a, g.x->node.type.columns);
     tra_rowwise_project(r, s->n, names, columns);
-    tra_node n = tra_proto_pass(w, &g.x->node, r);
-    tra_claim(w, x, NULL, 0, &n, g.x, NULL);
+    tra_claim(w, x, NULL, tra_proto_pass(w, &g.x->node, r), g.x, NULL);
 }
 
-static void exchange_or_reorder(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
-    if (y && side == 0) tra_exchange_sides(w, x, y);
+static void exchange_or_reorder(tra_rewriting *w, tra_expr *x, tra_expr *y) {
+    if (y && w->side == 0) tra_exchange_sides(w, x, y);
     if (y)
-        exchange(w, x, y, side);
+        exchange(w, x, y);
     else
         reorder(w, x);
 }

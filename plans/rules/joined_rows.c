@@ -8,7 +8,7 @@ static int key_of(const factoring *f, const tra_colexpr *x) {
     return -1;
 }
 
-tra_expr *tra_factor_below(factoring *f, tra_node n) { return tra_make_below(f->w, f->x, &n); }
+tra_expr *tra_factor_below(factoring *f, tra_node n) { return tra_make_below(f->w, f->x, n); }
 
 tra_expr *tra_factor_pass(factoring *f, const tra_expr *in, const tra_rows_kernel *k) {
     return tra_factor_below(f, tra_proto_transform(tra_rows_kernel_of(f->a, k), &in->node));
@@ -48,10 +48,8 @@ tra_expr *tra_factor_total(factoring *f, tra_expr *x) {
 /* ---- keys -------------------------------------------------------------------------------------------------------- */
 
 bool tra_factor_is_total(factoring *f, const tra_colexpr *x, const char *what, const char *name) {
-    if (x->fails) {
-        REFUSE(f, "%s %s may not fit its type, which is an error that names a row of the join", what, name);
-        return false;
-    }
+    if (x->fails)
+        return REFUSE(f, "%s %s may not fit its type, which is an error that names a row of the join", what, name);
     for (int i = 0; i < x->nkids; i++)
         if (!tra_factor_is_total(f, x->kids[i], what, name)) return false;
     return true;
@@ -59,10 +57,8 @@ bool tra_factor_is_total(factoring *f, const tra_colexpr *x, const char *what, c
 
 bool tra_factor_add_key(factoring *f, const tra_colexpr *x) {
     if (key_of(f, x) >= 0) return true;
-    if (f->nkeys == TRA_FACTOR_KEYS) {
-        REFUSE(f, "joins and maps read more than %d columns of the table that is summed", TRA_FACTOR_KEYS);
-        return false;
-    }
+    if (f->nkeys == TRA_FACTOR_KEYS)
+        return REFUSE(f, "joins and maps read more than %d columns of the table that is summed", TRA_FACTOR_KEYS);
     f->key[f->nkeys++] = x;
     return true;
 }
@@ -74,10 +70,7 @@ bool tra_factor_join_keys(factoring *f) {
             const tra_colexpr *x = p->join[j].key[k];
             bool other = tra_pipe_reads(p, x, 1);
             if (!tra_factor_is_total(f, x, "a key of", "a join")) return false;
-            if (other && x->op != TRA_C_COLUMN) {
-                REFUSE(f, "a key of a join is computed of columns of another");
-                return false;
-            }
+            if (other && x->op != TRA_C_COLUMN) return REFUSE(f, "a key of a join is computed of columns of another");
             if (!other && !tra_factor_add_key(f, x)) return false;
         }
     for (int i = 0; i < p->nselects; i++)
@@ -129,7 +122,7 @@ bool tra_factor_join(factoring *f, joining *g, int number, const tra_expr *right
     s.rkey = rkey;
     if (right) s.right = right->node.type.columns;
     s.prefix = tra_arena_printf(f->a, "%d.", number + 1);
-    if (tra_lookup_new(f->a, &s, &l, &e) != TRA_OK) return REFUSE(f, "%s", e.msg), false;
+    if (tra_lookup_new(f->a, &s, &l, &e) != TRA_OK) return REFUSE(f, "%s", e.msg);
     tra_rows_kernel k = *tra_kernel_rows(j->x->node.kernel);
     k.flops = tra_flops_of_columns(k.flops, k.columns->n - tra_lookup_out(l)->n);
     k.columns = tra_lookup_out(l);

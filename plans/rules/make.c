@@ -16,14 +16,15 @@ static void note(tra_rewriting *w, int expr, const char *reason) {
     r->v[r->n++] = (tra_refusal){w->rule, expr, tra_arena_strndup(w->m->arena, reason, strlen(reason))};
 }
 
-void tra_refuse(tra_rewriting *w, const tra_expr *x, const char *fmt, ...) {
+void *tra_refuse(tra_rewriting *w, const tra_expr *x, const char *fmt, ...) {
     char text[512];
     va_list ap;
-    if (!w->refusals) return;
+    if (!w->refusals) return NULL;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     note(w, x->node.id, text);
+    return NULL;
 }
 
 static bool has(tra_rewriting *w, uint64_t hash) {
@@ -60,12 +61,12 @@ static const char *name_of(const tra_memo *m, int group) {
 
 static int id_of(const tra_expr *x) { return x ? x->node.id : -1; }
 
-static void equal(tra_rewriting *w, int a, int b, const tra_expr *below, int side, const tra_expr *l,
-                  const tra_expr *r) {
+static void equal(tra_rewriting *w, int a, int b, const tra_expr *below, const tra_expr *l, const tra_expr *r) {
     tra_memo *m = w->m;
     TRA_ARENA_ROOM(m->arena, m->equal, m->nequal, m->capequal);
-    m->equal[m->nequal++] =
-        (tra_equality){a, b, {side ? -1 : id_of(below), side ? id_of(below) : -1}, {id_of(l), id_of(r)}, w->rule};
+    tra_equality *q = &m->equal[m->nequal++];
+    *q = (tra_equality){a, b, {-1, -1}, {id_of(l), id_of(r)}, w->rule};
+    if (below) q->below[w->side] = below->node.id;
 }
 
 /* The expression's number, or -1. */
@@ -95,49 +96,55 @@ static bool removes_nothing(tra_rewriting *w, const tra_node *proto) {
 void tra_claim_same(tra_rewriting *w, const tra_expr *x, const tra_node *in) {
     int group = tra_memo_find(w->m, tra_memo_expr(in)->group);
     if (tra_memo_find(w->m, x->group) == group) return;
-    equal(w, x->node.id, in->id, NULL, 0, NULL, NULL);
+    equal(w, x->node.id, in->id, NULL, NULL, NULL);
     (void)add(w, x, &x->node, group);
     w->changed = true;
 }
 
-tra_expr *tra_make_below(tra_rewriting *w, const tra_expr *x, const tra_node *proto) {
-    if (removes_nothing(w, proto)) return tra_memo_expr(proto->in[0]);
-    int i = add(w, x, proto, -1);
+/* Could an input, or the kernel, not be made? */
+static bool is_part(const tra_node *n) {
+    bool has_kernel = n->op == TRA_OP_JOIN || n->op == TRA_OP_AGG || n->op == TRA_OP_TRANSFORM;
+    return (n->op != TRA_OP_INPUT && !n->in[0]) || (n->op == TRA_OP_JOIN && !n->in[1]) || (has_kernel && !n->kernel);
+}
+
+tra_expr *tra_make_below(tra_rewriting *w, const tra_expr *x, tra_node proto) {
+    if (is_part(&proto)) return NULL;
+    if (removes_nothing(w, &proto)) return tra_memo_expr(proto.in[0]);
+    if (proto.op != TRA_OP_INPUT) proto.name = NULL;
+    int i = add(w, x, &proto, -1);
     return i < 0 ? NULL : w->m->v[i];
 }
 
-void tra_claim(tra_rewriting *w, const tra_expr *x, const tra_expr *y, int side, const tra_node *proto,
-               const tra_expr *l, const tra_expr *r) {
+void tra_claim(tra_rewriting *w, const tra_expr *x, const tra_expr *y, tra_node proto, const tra_expr *l,
+               const tra_expr *r) {
     tra_memo *m = w->m;
-    tra_node p = *proto;
     int before = m->n, group = tra_memo_find(m, x->group);
-    p.name = name_of(m, group);
-    int i = add(w, x, &p, group);
+    if (is_part(&proto)) return;
+    proto.name = name_of(m, group);
+    int i = add(w, x, &proto, group);
     if (i < 0) return;
-    if (i != x->node.id) equal(w, x->node.id, i, y, side, l, r);
+    if (i != x->node.id) equal(w, x->node.id, i, y, l, r);
     if (m->n > before) m->v[i]->equality = m->nequal - 1;
     w->changed = w->changed || tra_memo_find(m, group) != group;
 }
 
 /* ---- prototypes --------------------------------------------------------------------------------------------- */
 
+static tra_span span_of(const tra_node *in) { return in ? in->span : (tra_span){0}; }
+
 tra_node tra_over(const tra_expr *x, const tra_node *in) {
     tra_node n = x->node;
     n.in[0] = (tra_node *)in;
-    n.name = NULL;
     return n;
 }
 
 void tra_swap(tra_rewriting *w, tra_expr *x, tra_expr *y) {
-    tra_node n = tra_over(x, y->node.in[0]);
-    tra_expr *inner = tra_make_below(w, x, &n);
-    if (!inner) return;
-    n = tra_over(y, &inner->node);
-    tra_claim(w, x, y, 0, &n, inner, NULL);
+    tra_expr *inner = tra_make_below(w, x, tra_over(x, y->node.in[0]));
+    tra_claim(w, x, y, tra_over(y, node_of(inner)), inner, NULL);
 }
 
 tra_node tra_proto_transform(const tra_kernel *k, const tra_node *in) {
-    return (tra_node){.op = TRA_OP_TRANSFORM, .in = {(tra_node *)in}, .kernel = k, .span = in->span};
+    return (tra_node){.op = TRA_OP_TRANSFORM, .in = {(tra_node *)in}, .kernel = k, .span = span_of(in)};
 }
 
 tra_node tra_proto_rows(tra_rewriting *w, const tra_rows_kernel *op, const tra_node *l, const tra_node *r) {
@@ -155,7 +162,7 @@ tra_node tra_proto_rows_by(tra_rewriting *w, const tra_rows_kernel *op, const tr
 }
 
 tra_node tra_proto_agg(const tra_kernel *k, const tra_dims *group, const tra_node *in) {
-    return (tra_node){.op = TRA_OP_AGG, .in = {(tra_node *)in}, .kernel = k, .group = *group, .span = in->span};
+    return (tra_node){.op = TRA_OP_AGG, .in = {(tra_node *)in}, .kernel = k, .group = *group, .span = span_of(in)};
 }
 
 const char *tra_kernel_name(tra_rewriting *w, const tra_kernel *k) {
@@ -202,6 +209,7 @@ void tra_sort_conjuncts(conjuncts *c) {
 
 tra_node tra_proto_filter(tra_rewriting *w, const conjuncts *c, const char *const *names, const tra_node *in) {
     tra_arena *a = w->m->arena;
+    if (!in) return (tra_node){.op = TRA_OP_FILTER};
     tra_keyfn *f = tra_new(a, tra_keyfn);
     bool twice = false;
     f->arity = in->type.cat->frontier.n;
@@ -216,7 +224,7 @@ tra_node tra_proto_filter(tra_rewriting *w, const conjuncts *c, const char *cons
         *both = (tra_keyexpr){.op = TRA_KEY_AND, .a = f->expr[0], .b = c->v[i]};
         f->expr[0] = i ? both : c->v[i];
     }
-    return (tra_node){.op = TRA_OP_FILTER, .in = {(tra_node *)in}, .keyfn = f, .span = in->span};
+    return (tra_node){.op = TRA_OP_FILTER, .in = {(tra_node *)in}, .keyfn = f, .span = span_of(in)};
 }
 
 const tra_keyexpr *tra_rename_vars(tra_rewriting *w, const tra_keyexpr *x, const int *to) {

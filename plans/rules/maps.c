@@ -42,7 +42,7 @@ static void compose_keys(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     tra_node n = tra_over(x, y->node.in[0]);
     n.keyfn = f;
     if (key_ops(f) > MAXKEYOPS) return;
-    tra_claim(w, x, y, 0, &n, NULL, NULL);
+    tra_claim(w, x, y, n, NULL, NULL);
 }
 
 /* A map and a tile, one over the other. */
@@ -63,8 +63,7 @@ static bool composed(const tra_memo *m, const tra_expr *x) {
            is(m->v[q->below[0]], TRA_OP_TRANSFORM);
 }
 
-static void compose_maps(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
-    (void)side;
+static void compose_maps(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     if (is(x, TRA_OP_REKEY) && is(y, TRA_OP_REKEY)) {
         compose_keys(w, x, y);
     } else if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_REKEY)) { /* one map, its parts in the other order */
@@ -76,23 +75,19 @@ static void compose_maps(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     } else if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_TRANSFORM) && !composed(w->m, x)) {
         tra_node n = tra_proto_transform(then(w, y->node.kernel, x->node.kernel), y->node.in[0]);
         if (!n.kernel) return;
-        tra_claim(w, x, y, 0, &n, NULL, NULL);
+        tra_claim(w, x, y, n, NULL, NULL);
         if (!tra_kernel_commutes(x->node.kernel, y->node.kernel)) return;
         n.kernel = then(w, x->node.kernel, y->node.kernel);
-        tra_claim(w, x, y, 0, &n, NULL, NULL);
+        tra_claim(w, x, y, n, NULL, NULL);
     }
 }
 
-static void split_map(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
-    (void)side;
+static void split_map(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     if (is(x, TRA_OP_TRANSFORM) && !y) {
         const tra_kernel *rest = tra_kernel_rest(x->node.kernel);
         if (!rest) return;
-        tra_node n = tra_proto_transform(tra_kernel_first(x->node.kernel), x->node.in[0]);
-        tra_expr *inner = tra_make_below(w, x, &n);
-        if (!inner) return;
-        n = tra_proto_transform(rest, &inner->node);
-        tra_claim(w, x, NULL, 0, &n, inner, NULL);
+        tra_expr *inner = tra_make_below(w, x, tra_proto_transform(tra_kernel_first(x->node.kernel), x->node.in[0]));
+        tra_claim(w, x, NULL, tra_proto_transform(rest, node_of(inner)), inner, NULL);
     } else if (is(x, TRA_OP_REKEY) && is(y, TRA_OP_TRANSFORM)) {
         tra_swap(w, x, y);
     } else if (is(x, TRA_OP_TILE) && is(y, TRA_OP_TRANSFORM)) {
@@ -149,22 +144,18 @@ static bool uncovered(const tra_node *agg) {
  * elsewhere other numbers are computed, which might overflow. False after a refusal. */
 static bool exact_when_moved(tra_rewriting *w, const tra_expr *x, const tra_kernel *f, tra_dtype t) {
     if (tra_dtype_is_float(t) || (tra_kernel_props(f) & TRA_P_MOVES)) return true;
-    tra_refuse(w, x, "%s computes integers, of which others might overflow elsewhere", tra_kernel_name(w, f));
-    return false;
+    return tra_refuse(w, x, "%s computes integers, of which others might overflow elsewhere", tra_kernel_name(w, f));
 }
 
 /* agg(g, map(f, R)) for map(f, agg(g, R)): may f go below? */
 static bool may_descend(tra_rewriting *w, const tra_expr *x, const tra_kernel *f, const tra_node *agg) {
     if (!exact_when_moved(w, x, f, agg->in[0]->type.dtype)) return false;
-    if (!tra_kernel_distributes(f, agg->kernel)) {
-        tra_refuse(w, x, "%s does not distribute over %s", tra_kernel_name(w, f), tra_kernel_name(w, agg->kernel));
-        return false;
-    }
-    if (uncovered(agg) && !tra_kernel_keeps_identity(f, agg->kernel)) {
-        tra_refuse(w, x, "the arrays of a group differ in extents, and %s does not keep the identity of %s",
-                   tra_kernel_name(w, f), tra_kernel_name(w, agg->kernel));
-        return false;
-    }
+    if (!tra_kernel_distributes(f, agg->kernel))
+        return tra_refuse(w, x, "%s does not distribute over %s", tra_kernel_name(w, f),
+                          tra_kernel_name(w, agg->kernel));
+    if (uncovered(agg) && !tra_kernel_keeps_identity(f, agg->kernel))
+        return tra_refuse(w, x, "the arrays of a group differ in extents, and %s does not keep the identity of %s",
+                          tra_kernel_name(w, f), tra_kernel_name(w, agg->kernel));
     return true;
 }
 
@@ -177,8 +168,7 @@ static void past_concat(tra_rewriting *w, tra_expr *x, tra_expr *y, const tra_ex
                    tra_kernel_name(w, map->node.kernel));
 }
 
-static void map_into_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
-    (void)side;
+static void map_into_agg(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     if ((is(x, TRA_OP_REKEY) || is(x, TRA_OP_TILE)) && is(y, TRA_OP_AGG)) {
         tra_refuse(w, x, "the key function of the map is not the identity: %s makes other keys",
                    tra_opcode_text(x->node.op));
@@ -192,17 +182,13 @@ static void map_into_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     if (!is(y, TRA_OP_AGG)) return;
     tra_node n = tra_proto_agg(then(w, y->node.kernel, x->node.kernel), &y->node.group, y->node.in[0]);
     /* a sum that is held as rows of entries would become a dense state of as many elements as a block has */
-    if (n.kernel && !y->node.type.layout) tra_claim(w, x, y, 0, &n, NULL, NULL);
+    if (n.kernel && !y->node.type.layout) tra_claim(w, x, y, n, NULL, NULL);
     if (tra_kernel_rest(y->node.kernel) || !may_descend(w, x, x->node.kernel, &y->node)) return;
-    n = tra_proto_transform(x->node.kernel, y->node.in[0]);
-    tra_expr *map = tra_make_below(w, x, &n);
-    if (!map) return;
-    n = tra_over(y, &map->node);
-    tra_claim(w, x, y, 0, &n, map, NULL);
+    tra_expr *map = tra_make_below(w, x, tra_proto_transform(x->node.kernel, y->node.in[0]));
+    tra_claim(w, x, y, tra_over(y, node_of(map)), map, NULL);
 }
 
-static void map_out_of_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
-    (void)side;
+static void map_out_of_agg(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     if (is(x, TRA_OP_CONCAT) && is(y, TRA_OP_TRANSFORM)) past_concat(w, x, y, y);
     if (!is(x, TRA_OP_AGG)) return;
     const tra_kernel *rest = tra_kernel_rest(x->node.kernel), *f = rest;
@@ -216,10 +202,8 @@ static void map_out_of_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int side)
     } else {
         return;
     }
-    tra_expr *inner = tra_make_below(w, x, &agg);
-    if (!inner) return;
-    tra_node n = tra_proto_transform(f, &inner->node);
-    tra_claim(w, x, y, 0, &n, inner, NULL);
+    tra_expr *inner = tra_make_below(w, x, agg);
+    tra_claim(w, x, y, tra_proto_transform(f, node_of(inner)), inner, NULL);
 }
 
 const tra_rule tra_rule_r1_4 = {
@@ -265,13 +249,11 @@ static bool may_enter(tra_rewriting *w, const tra_expr *x, const tra_kernel *map
                       const tra_node *l, const tra_node *r) {
     if (!exact_when_moved(w, x, map, l->type.dtype) || !exact_when_moved(w, x, map, r->type.dtype)) return false;
     if (tra_kernel_enters(map, join)) return true;
-    tra_refuse(w, x, "f(K(a, b)) = K(f(a), f(b)) is not known of f = %s and K = %s", tra_kernel_name(w, map),
-               tra_kernel_name(w, join));
-    return false;
+    return tra_refuse(w, x, "f(K(a, b)) = K(f(a), f(b)) is not known of f = %s and K = %s", tra_kernel_name(w, map),
+                      tra_kernel_name(w, join));
 }
 
-static void map_into_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
-    (void)side;
+static void map_into_join(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     if (!is(y, TRA_OP_JOIN)) return;
     if (is(x, TRA_OP_REKEY) || is(x, TRA_OP_TILE)) {
         tra_refuse(w, x,
@@ -282,24 +264,23 @@ static void map_into_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) 
     if (!is(x, TRA_OP_TRANSFORM)) return;
     tra_node n = y->node;
     n.kernel = then(w, y->node.kernel, x->node.kernel);
-    if (n.kernel) tra_claim(w, x, y, 0, &n, NULL, NULL);
+    if (n.kernel) tra_claim(w, x, y, n, NULL, NULL);
     if (!may_enter(w, x, x->node.kernel, y->node.kernel, y->node.in[0], y->node.in[1])) return;
     tra_expr *in[2];
     n = y->node;
     for (int s = 0; s < 2; s++) {
-        tra_node map = tra_proto_transform(x->node.kernel, y->node.in[s]);
-        in[s] = tra_make_below(w, x, &map);
+        in[s] = tra_make_below(w, x, tra_proto_transform(x->node.kernel, y->node.in[s]));
         if (!in[s]) return;
         n.in[s] = &in[s]->node;
     }
-    tra_claim(w, x, y, 0, &n, in[0], in[1]);
+    tra_claim(w, x, y, n, in[0], in[1]);
 }
 
 static bool same_kernel(tra_rewriting *w, const tra_kernel *f, const tra_kernel *g) {
     return f == g || strcmp(tra_kernel_name(w, f), tra_kernel_name(w, g)) == 0;
 }
 
-static void map_out_of_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+static void map_out_of_join(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     tra_memo *m = w->m;
     if (!is(x, TRA_OP_JOIN)) return;
     tra_node n = x->node;
@@ -307,22 +288,22 @@ static void map_out_of_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side
     const tra_kernel *rest = tra_kernel_rest(x->node.kernel);
     if (!y && rest) {
         n.kernel = tra_kernel_first(x->node.kernel);
-        tra_expr *join = tra_make_below(w, x, &n);
+        tra_expr *join = tra_make_below(w, x, n);
         if (!join) return;
         n = tra_proto_transform(rest, &join->node);
-        tra_claim(w, x, NULL, 0, &n, join, NULL);
+        tra_claim(w, x, NULL, n, join, NULL);
     }
-    const tra_memo_group *right = side == 0 && is(y, TRA_OP_TRANSFORM) ? &m->group[tra_memo_find(m, x->in[1])] : NULL;
+    const tra_memo_group *right =
+        w->side == 0 && is(y, TRA_OP_TRANSFORM) ? &m->group[tra_memo_find(m, x->in[1])] : NULL;
     for (int i = 0; right && i < right->n; i++) {
         tra_expr *z = m->v[right->expr[i]];
         if (!is(z, TRA_OP_TRANSFORM) || !same_kernel(w, y->node.kernel, z->node.kernel)) continue;
         if (!may_enter(w, x, y->node.kernel, x->node.kernel, y->node.in[0], z->node.in[0])) return;
         n.in[0] = y->node.in[0];
         n.in[1] = z->node.in[0];
-        tra_expr *join = tra_make_below(w, x, &n);
+        tra_expr *join = tra_make_below(w, x, n);
         if (!join) continue;
-        tra_node map = tra_proto_transform(y->node.kernel, &join->node);
-        tra_claim(w, x, y, 0, &map, join, NULL);
+        tra_claim(w, x, y, tra_proto_transform(y->node.kernel, &join->node), join, NULL);
         right = &m->group[tra_memo_find(m, x->in[1])]; /* it may have become part of another */
     }
 }

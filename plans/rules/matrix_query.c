@@ -88,13 +88,11 @@ static bool add_feature(factoring *f, product *p, int side, const char *name, co
     const tra_colexpr *both[2] = {x, NULL};
     tra_err e = {0};
     if (!tra_factor_is_total(f, x, "column", name)) return false;
-    if (x->nullable && !fill) {
-        REFUSE(f,
-               "column %s may be NULL, which is an error that names a row of the join; fill = .. "
-               "gives it a value",
-               name);
-        return false;
-    }
+    if (x->nullable && !fill)
+        return REFUSE(f,
+                      "column %s may be NULL, which is an error that names a row of the join; fill = .. "
+                      "gives it a value",
+                      name);
     if (fill) both[1] = tra_colexpr_float(f->a, *fill);
     if (fill && x->nullable && tra_colexpr_call(f->a, TRA_C_IFNULL, 2, both, &x, &e) != TRA_OK) return false;
     p->f[side][p->n[side]++] = (feature){.name = name, .x = x};
@@ -107,10 +105,8 @@ bool tra_factor_read(factoring *f, product *p, int side, const tra_expr *matrix,
     tra_dtype t;
     int n = tra_rowwise_steps(r, &v);
     (void)tra_rowwise_is_matrix(r, &t);
-    if (t != TRA_F64) {
-        REFUSE(f, "the matrix is of %s: its products are exact to other digits", tra_dtype_name(t));
-        return false;
-    }
+    if (t != TRA_F64)
+        return REFUSE(f, "the matrix is of %s: its products are exact to other digits", tra_dtype_name(t));
     if (n != 1 || v[0].n > TRA_FACTOR_COLUMNS) return false; /* the parts of a composition are matched by themselves */
     p->f[side] = tra_news(f->a, feature, v[0].n + 1);
     for (int i = 0; i < v[0].n; i++)
@@ -177,7 +173,7 @@ static const tra_expr *weighed_matrix(tra_rewriting *w, const tra_expr *x, int g
         const tra_expr *matrix = o < 0 ? NULL : matrix_of(w->m, e->in[o], false);
         if (!matrix) continue;
         *weight = tra_memo_expr(j->in[1 - o]);
-        if (by) *weight = tra_make_below(w, x, &(tra_node){.op = TRA_OP_TRANSFORM, .in = {j->in[1 - o]}, .kernel = by});
+        if (by) *weight = tra_make_below(w, x, (tra_node){.op = TRA_OP_TRANSFORM, .in = {j->in[1 - o]}, .kernel = by});
         if (*weight) return matrix;
         break; /* the memo may have been moved */
     }
@@ -209,9 +205,8 @@ bool tra_open_sum(tra_rewriting *w, const tra_expr *x, const tra_expr *y, bool j
     if (o->p[1] && ((o->p[1]->njoined > 0) != joined || !tra_pipe_same_rows(w, o->p[0], o->p[1]))) o->p[1] = NULL;
     o->same = o->p[1] && (o->matrix[0] == o->matrix[1] || o->of[0] == o->of[1]);
     if (!o->p[1] && o->weight) { /* neither is a matrix of the rows alone */
-        tra_refuse(w, x,
-                   "the rows of a matrix are weighed, and its product is with an array that is no matrix of them");
-        return false;
+        return tra_refuse(
+            w, x, "the rows of a matrix are weighed, and its product is with an array that is no matrix of them");
     }
     if (!o->p[1]) o->array = tra_memo_expr(y->node.in[1]);
     return true;

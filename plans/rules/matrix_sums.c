@@ -141,13 +141,12 @@ void tra_factor_claim(factoring *f, const tra_expr *made, int keys) {
         if (tra_kernel_einsum(f->a, rank ? "ab->a" : "ab->", &k, NULL) != TRA_OK) return;
         tra_node n = tra_proto_transform(k, &made->node);
         if (keys == all) {
-            tra_claim(f->w, f->x, f->join, 0, &n, made, NULL);
+            tra_claim(f->w, f->x, f->join, n, made, NULL);
             return;
         }
         if (!(made = tra_factor_below(f, n))) return;
     }
-    tra_node n = tra_factor_rekeyed(f, made, keys, all);
-    tra_claim(f->w, f->x, f->join, 0, &n, made, NULL);
+    tra_claim(f->w, f->x, f->join, tra_factor_rekeyed(f, made, keys, all), made, NULL);
 }
 
 static void sum_joined_groups(factoring *f) {
@@ -323,15 +322,9 @@ static void sum_matrices(tra_rewriting *w, tra_expr *x, tra_expr *y, bool joined
     }
 }
 
-static void of_joins(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
-    (void)side;
-    sum_matrices(w, x, y, true);
-}
+static void of_joins(tra_rewriting *w, tra_expr *x, tra_expr *y) { sum_matrices(w, x, y, true); }
 
-static void of_table(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
-    (void)side;
-    sum_matrices(w, x, y, false);
-}
+static void of_table(tra_rewriting *w, tra_expr *x, tra_expr *y) { sum_matrices(w, x, y, false); }
 
 #define GROUPED "G0 = project(trip, k = k % 8, j = j % 8, x, n)\n"
 #define JOINED  "P = join(G0, shop, k == k)\n"

@@ -94,7 +94,7 @@ typedef struct opened {
 
 /* Why the columns of a matrix are not read, where no more is said. */
 #define TRA_FACTOR_UNREAD "there are too many columns, or some are not f64, may be NULL, or may not be computed"
-#define REFUSE(f, ...)    ((f)->quiet ? (void)0 : tra_refuse((f)->w, (f)->x, __VA_ARGS__))
+#define REFUSE(f, ...)    ((f)->quiet ? NULL : tra_refuse((f)->w, (f)->x, __VA_ARGS__))
 
 /* ---- what is summed (matrix_query.c) ----------------------------------------------------------------------------- */
 

@@ -329,12 +329,12 @@ static void add_twin(narrowing *u, const tra_expr *x) {
     int *at = s ? tra_news(u->a, int, s->n + 1) : NULL;
     if (t->twin || !narrow(u, x, &n, at)) return;
     if (!s || (is_same(s, at) && n.type.columns && n.kernel && tra_schema_eq(tra_kernel_rows(n.kernel)->columns, s))) {
-        tra_claim(u->w, x, NULL, 0, &n, NULL, NULL);
+        tra_claim(u->w, x, NULL, n, NULL, NULL);
         return;
     }
     n.name = NULL;
     if (x->node.op == TRA_OP_INPUT) n.name = x->node.name;
-    t->twin = tra_make_below(u->w, x, &n);
+    t->twin = tra_make_below(u->w, x, n);
     t->at = at;
 }
 

@@ -294,7 +294,7 @@ static void write_split(product *p, const part *l, const part *r, part *out, boo
     bool plain = key.n == out->key.n && memcmp(key.v, out->key.v, (size_t)key.n * sizeof *key.v) == 0;
     tra_expr *left = tra_memo_expr(any_of(m, l->group)), *right = tra_memo_expr(any_of(m, r->group)), *z = NULL;
     if (!plain) {
-        z = tra_make_below(w, p->root, &join);
+        z = tra_make_below(w, p->root, join);
         if (!z) return;
         tra_dims group = {.n = out->key.n};
         for (int i = 0; i < group.n; i++) group.v[i] = place_of(&key, out->key.v[i]);
@@ -307,12 +307,12 @@ static void write_split(product *p, const part *l, const part *r, part *out, boo
         right = NULL;
     }
     if (out->group < 0) {
-        tra_expr *made = tra_make_below(w, p->root, &join);
+        tra_expr *made = tra_make_below(w, p->root, join);
         if (made) out->group = tra_memo_find(m, made->group);
     } else if (root) {
-        tra_claim(w, p->root, NULL, 0, &join, left, right);
+        tra_claim(w, p->root, NULL, join, left, right);
     } else {
-        tra_claim(w, tra_memo_expr(any_of(m, out->group)), NULL, 0, &join, left, right);
+        tra_claim(w, tra_memo_expr(any_of(m, out->group)), NULL, join, left, right);
     }
 }
 
@@ -392,11 +392,11 @@ static bool is_summed(const tra_memo *m, const tra_expr *join) {
     return false;
 }
 
-static void reorder_product(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+static void reorder_product(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     tra_product k;
     uint32_t set = 0;
     const tra_memo *m = w->m;
-    (void)y, (void)side;
+    (void)y;
     if (x->rule == &tra_rule_d_2) return;
     if (x->node.op == TRA_OP_AGG) {
         const tra_expr *join = inner_of(m, x->in[0], true);

@@ -51,8 +51,8 @@ static void apply_to(tra_rewriting *w, int rule, tra_expr *x) {
     if (loops(m, x, x->group)) return;
     for (int i = 0; i < w->nmatches; i++) {
         const tra_match *t = &w->match[i];
-        void (*f)(tra_rewriting *, tra_expr *, tra_expr *, int) = t->back ? w->rule->back : w->rule->forth;
-        if (f && !(t->y && (loops(m, t->y, t->y->group) || loops(m, t->y, x->group)))) f(w, x, t->y, t->side);
+        void (*f)(tra_rewriting *, tra_expr *, tra_expr *) = t->back ? w->rule->back : w->rule->forth;
+        if (f && !(t->y && (loops(m, t->y, t->y->group) || loops(m, t->y, x->group)))) w->side = t->side, f(w, x, t->y);
     }
 }
 
@@ -133,7 +133,7 @@ static void reorder(tra_rewriting *w, choice only) {
     if (!wanted(only, place_of(&tra_rule_d_2))) return;
     w->rule = &tra_rule_d_2;
     for (int i = 0, n = m->n; i < n && m->n < w->room; i++)
-        if (!walks_long(m->v[i]) && is_live(m, m->v[i])) tra_rule_d_2.forth(w, m->v[i], NULL, 0);
+        if (!walks_long(m->v[i]) && is_live(m, m->v[i])) tra_rule_d_2.forth(w, m->v[i], NULL);
     tra_memo_rebuild(m);
 }
 

@@ -44,10 +44,10 @@ struct tra_rule {
     const char *equivalence; /* filter over join = join of filtered inputs */
     const char *condition;   /* "" when it always holds */
     /* Each is called for every expression x of the memo: once with y NULL, and once with every expression y of each of
-     * its input groups (side: of which input). forth applies the equivalence from left to right, which usually pays;
+     * its input groups. forth applies the equivalence from left to right, which usually pays;
      * back from right to left, which may let other rules apply. NULL: not in this direction. */
-    void (*forth)(tra_rewriting *w, tra_expr *x, tra_expr *y, int side);
-    void (*back)(tra_rewriting *w, tra_expr *x, tra_expr *y, int side);
+    void (*forth)(tra_rewriting *w, tra_expr *x, tra_expr *y);
+    void (*back)(tra_rewriting *w, tra_expr *x, tra_expr *y);
     /* R2-*, D-1: returns NULL when the rule holds, else the reason: a constant, or written to `why` (256 bytes). */
     const char *(*holds)(const tra_placed *x, char *why);
     tra_rule_case cases[TRA_MAXCASES]; /* up to the first without a program */

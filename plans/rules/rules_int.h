@@ -28,7 +28,7 @@ const tra_rule *tra_rule_of_passes(const tra_expr *x, const tra_expr *y);
 void tra_slice_entries(tra_rewriting *w, tra_expr *x, tra_expr *y);
 /* Q-5 for scattered rows of a product: where a join x, or a selection x of a join y, leaves some of them; and where
  * they are selected by their labels, y having the rows, of which the share `share` stays. */
-void tra_select_scattered(tra_rewriting *w, tra_expr *x, tra_expr *y, int side);
+void tra_select_scattered(tra_rewriting *w, tra_expr *x, tra_expr *y);
 void tra_select_scattered_labels(tra_rewriting *w, tra_expr *x, tra_expr *y, double share);
 /* Q-6, which looks at the whole program at once. */
 void tra_narrow_tables(tra_rewriting *w);
@@ -45,6 +45,7 @@ struct tra_rewriting {
     const tra_rule *rule; /* the one that is being applied */
     tra_refusals *refusals;
     int room; /* how many expressions the memo may have in the phase that is under way */
+    int side; /* which input of the expression at hand the one below it is */
     bool changed;
     uint64_t *tried; /* a hash set of the matches that were tried; 0: an empty slot */
     int64_t ntried, captried;
@@ -53,16 +54,17 @@ struct tra_rewriting {
     uint64_t *seen;   /* of each expression the neighbourhoods in which all matches were tried: forth; forth and back */
 };
 
-/* Records that the rule's condition does not hold for x, and why. */
-void tra_refuse(tra_rewriting *w, const tra_expr *x, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Records that the rule's condition does not hold for x, and why. Returns NULL, which is also false. */
+void *tra_refuse(tra_rewriting *w, const tra_expr *x, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Adds an expression in a group of its own, or returns an equal one (for a filter that removes nothing: its input).
- * NULL when it does not type, which is recorded as a refusal at x, or when the memo is full. */
-tra_expr *tra_make_below(tra_rewriting *w, const tra_expr *x, const tra_node *proto);
-/* Claims that proto computes what x does: adds it to x's group. y: the expression that was matched below x, in input
- * `side`; l, r: those that were made for proto's inputs; each may be NULL, they are kept for derivations. When proto
- * does not type, or not as x does, that is recorded as a refusal. */
-void tra_claim(tra_rewriting *w, const tra_expr *x, const tra_expr *y, int side, const tra_node *proto,
-               const tra_expr *l, const tra_expr *r);
+ * NULL when it does not type, which is recorded as a refusal at x, when the memo is full, or when an input or the
+ * kernel is NULL, since that could not be made. */
+tra_expr *tra_make_below(tra_rewriting *w, const tra_expr *x, tra_node proto);
+/* Claims that proto computes what x does: adds it to x's group. y: the expression that was matched below x; l, r: those
+ * that were made for proto's inputs; each may be NULL, they are kept for derivations. When proto does not type, or not
+ * as x does, that is recorded as a refusal; an input or a kernel that is NULL claims nothing. */
+void tra_claim(tra_rewriting *w, const tra_expr *x, const tra_expr *y, tra_node proto, const tra_expr *l,
+               const tra_expr *r);
 /* Claims that x computes the same as `in`, an expression of the memo: their groups are merged. */
 void tra_claim_same(tra_rewriting *w, const tra_expr *x, const tra_node *in);
 /* Exchanges two operators of one input: x over y becomes y over x, each with its own arguments. */
@@ -72,7 +74,7 @@ bool tra_tried(tra_rewriting *w, uint64_t what);
 
 /* ---- prototypes: operators that are not typed, nor in the memo, yet ------------------------------------------ */
 
-static inline tra_node *node_of(const tra_expr *x) { return (tra_node *)&x->node; }
+static inline tra_node *node_of(const tra_expr *x) { return (tra_node *)x; } /* NULL of NULL */
 /* x's operator over another input, `in`. */
 tra_node tra_over(const tra_expr *x, const tra_node *in);
 tra_node tra_proto_transform(const tra_kernel *k, const tra_node *in);

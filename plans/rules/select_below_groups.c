@@ -125,8 +125,7 @@ static tra_expr *selected_rows(selecting *p) {
     tra_rows_kernel k = *tra_rows_op_of(&p->x->node);
     k.counts = true;
     k.flops = 2 * p->pushed + TRA_COLUMN_FLOPS * rows->node.type.columns->n;
-    tra_node n = tra_proto_transform(tra_pass_kernel(p->w, &k, p->rows), &rows->node);
-    return tra_make_below(p->w, p->x, &n);
+    return tra_make_below(p->w, p->x, tra_proto_transform(tra_pass_kernel(p->w, &k, p->rows), &rows->node));
 }
 
 tra_expr *tra_over_selected(selecting *p, int group) {
@@ -143,8 +142,7 @@ tra_expr *tra_over_selected(selecting *p, int group) {
         changed |= tra_memo_find(p->w->m, over->group) != in;
         n.in[i] = &over->node;
     }
-    n.name = NULL;
-    return p->made[group] = changed ? tra_make_below(p->w, p->x, &n) : x;
+    return p->made[group] = changed ? tra_make_below(p->w, p->x, n) : x;
 }
 
 /* y over the selected rows, and what else x does. */
@@ -160,20 +158,18 @@ static void claim(selecting *p) {
     if (!changed && !(other && tra_memo_find(p->w->m, other->group) != tra_memo_find(p->w->m, p->y->in[1]))) return;
     n.in[0] = &in->node;
     n.in[1] = other ? &other->node : NULL;
-    n.name = NULL;
     if (tra_rowwise_steps(p->rest, &left) == 0) {
-        tra_claim(p->w, p->x, p->y, 0, &n, in, NULL);
+        tra_claim(p->w, p->x, p->y, n, in, NULL);
         return;
     }
-    if (!(all = tra_make_below(p->w, p->x, &n))) return;
+    if (!(all = tra_make_below(p->w, p->x, n))) return;
     tra_rows_kernel k = *tra_rows_op_of(&p->x->node);
     k.share = 1;
-    n = tra_proto_transform(tra_pass_kernel(p->w, &k, p->rest), &all->node);
-    tra_claim(p->w, p->x, p->y, 0, &n, all, NULL);
+    tra_claim(p->w, p->x, p->y, tra_proto_transform(tra_pass_kernel(p->w, &k, p->rest), &all->node), all, NULL);
 }
 
-static void select_before_group(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
-    const tra_rowwise *r = y && side == 0 ? tra_rowwise_of_expr(x) : NULL;
+static void select_before_group(tra_rewriting *w, tra_expr *x, tra_expr *y) {
+    const tra_rowwise *r = y && w->side == 0 ? tra_rowwise_of_expr(x) : NULL;
     const tra_rowwise_step *v;
     selecting p = {.w = w, .x = x, .y = y};
     int steps = r ? tra_rowwise_steps(r, &v) : 0;

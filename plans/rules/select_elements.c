@@ -113,7 +113,7 @@ static bool find_slice(narrowing *f, const tra_colexpr *const *part, int n) {
 
 static tra_expr *below(narrowing *f, tra_node n) {
     n.span = f->x->node.span;
-    return tra_make_below(f->w, f->x, &n);
+    return tra_make_below(f->w, f->x, n);
 }
 
 static tra_keyexpr *key(narrowing *f, tra_keyop op, const tra_keyexpr *l, const tra_keyexpr *r, int64_t v) {
@@ -186,7 +186,7 @@ static void claim(narrowing *f, const tra_expr *rows) {
     tra_keyfn *back = tra_new(f->a, tra_keyfn);
     *back = (tra_keyfn){.arity = 2, .n = 1, .names = {"k", "i"}, .expr = {key(f, TRA_KEY_VAR, NULL, NULL, 0)}};
     tra_node n = {.op = TRA_OP_REKEY, .in = {&made->node}, .keyfn = back, .span = f->x->node.span};
-    tra_claim(f->w, f->x, f->y, 0, &n, made, NULL);
+    tra_claim(f->w, f->x, f->y, n, made, NULL);
 }
 
 /* The tensor before it was cut in blocks of whole rows, under one key. */

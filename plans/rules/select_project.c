@@ -32,9 +32,9 @@ const tra_rule *tra_rule_of_passes(const tra_expr *x, const tra_expr *y) {
 }
 
 /* A pass that is a join with the numbers of rows stays one. */
-static void refuse_numbers(tra_rewriting *w, const tra_expr *x, const tra_expr *y, int side) {
+static void refuse_numbers(tra_rewriting *w, const tra_expr *x, const tra_expr *y) {
     const tra_rowwise *r = tra_rowwise_of_expr(x);
-    const tra_rows_kernel *k = y && side == 0 && y->node.op == TRA_OP_JOIN ? tra_kernel_rows(y->node.kernel) : NULL;
+    const tra_rows_kernel *k = y && w->side == 0 && y->node.op == TRA_OP_JOIN ? tra_kernel_rows(y->node.kernel) : NULL;
     const tra_rowwise *s = k && k->ops == &tra_rowwise_ops ? k->data : NULL;
     if (r && s && first_of(r) && last_of(s) && rule_of(r, s) == w->rule)
         tra_refuse(w, x, "row() numbers the rows of the pass below it");
@@ -52,21 +52,21 @@ static void compose(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     if ((x->rule == &tra_rule_q_1 || x->rule == &tra_rule_q_7) && q && q->below[0] >= 0) return;
     if (passes(x, y, &r, &s) && tra_rowwise_steps(r, &v) + tra_rowwise_steps(s, &v) > MOST) return;
     if (!tra_kernel_composes(y->node.kernel, x->node.kernel)) return;
-    tra_node n = tra_proto_transform(tra_kernel_then(w->m->arena, y->node.kernel, x->node.kernel), y->node.in[0]);
-    tra_claim(w, x, y, 0, &n, NULL, NULL);
+    tra_claim(w, x, y, tra_proto_transform(tra_kernel_then(w->m->arena, y->node.kernel, x->node.kernel), y->node.in[0]),
+              NULL, NULL);
 }
 
-static void merge_passes(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+static void merge_passes(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     if (tra_rule_of_passes(x, y) == w->rule) compose(w, x, y);
-    refuse_numbers(w, x, y, side);
+    refuse_numbers(w, x, y);
 }
 
 /* select(p, project(T)) = project(select(p', T)) */
-static void select_before_project(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+static void select_before_project(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     const tra_rowwise *r, *s;
     const tra_rowwise_step *v, *u;
     tra_arena *a = w->m->arena;
-    refuse_numbers(w, x, y, side);
+    refuse_numbers(w, x, y);
     if (!passes(x, y, &r, &s) || tra_rule_of_passes(x, y) != w->rule) return;
     int n = tra_rowwise_steps(r, &v), m = tra_rowwise_steps(s, &u);
     if (n != 1) return; /* the parts of a composition are matched by themselves */
@@ -79,8 +79,7 @@ static void select_before_project(tra_rewriting *w, tra_expr *x, tra_expr *y, in
     both.counts = true;
     both.share = (k->counts ? k->share : 1) * (l->counts ? l->share : 1);
     both.flops = k->flops + both.share * l->flops;
-    tra_node t = tra_proto_transform(tra_pass_kernel(w, &both, made), y->node.in[0]);
-    tra_claim(w, x, y, 0, &t, NULL, NULL);
+    tra_claim(w, x, y, tra_proto_transform(tra_pass_kernel(w, &both, made), y->node.in[0]), NULL, NULL);
 }
 
 /* ---- past joins -------------------------------------------------------------------------------------------------- */
@@ -143,8 +142,8 @@ static tra_expr *selected(pushing *p, int side) {
     if (side == 1 && tra_rowwise_steps(p->side[0], &v) > 0) k.share = 1;
     k.counts = true;
     k.flops = 2 * p->pushed + TRA_COLUMN_FLOPS * tra_rowwise_in(p->side[side])->n;
-    tra_node n = tra_proto_transform(tra_pass_kernel(p->w, &k, p->side[side]), p->y->node.in[side]);
-    return tra_make_below(p->w, p->x, &n);
+    return tra_make_below(p->w, p->x,
+                          tra_proto_transform(tra_pass_kernel(p->w, &k, p->side[side]), p->y->node.in[side]));
 }
 
 /* What the pass does after its first selections; false where that cannot be. */
@@ -160,11 +159,11 @@ static bool take_rest(pushing *p, const tra_rowwise *r, int from) {
     return tra_rowwise_matrix(p->rest, v[n - 1].n, v[n - 1].names, v[n - 1].x, t, tra_rowwise_fill(r), NULL) == TRA_OK;
 }
 
-static void select_before_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+static void select_before_join(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     const tra_rowwise *r = tra_rowwise_of_expr(x);
     const tra_rowwise_step *v;
     tra_arena *a = w->m->arena;
-    pushing p = {.w = w, .x = x, .y = y, .l = y && side == 0 ? tra_lookup_of_expr(y) : NULL};
+    pushing p = {.w = w, .x = x, .y = y, .l = y && w->side == 0 ? tra_lookup_of_expr(y) : NULL};
     int steps = r && p.l ? tra_rowwise_steps(r, &v) : 0, selects = 0;
     while (selects < steps && v[selects].selects) selects++;
     if (selects == 0) return;
@@ -185,19 +184,17 @@ static void select_before_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int s
     tra_expr *in[2] = {selected(&p, 0), NULL}, *join;
     if (!in[0] || !(in[1] = selected(&p, 1))) return;
     tra_node n = y->node;
-    n.name = NULL;
     n.in[0] = &in[0]->node;
     n.in[1] = &in[1]->node;
     if (tra_rowwise_steps(p.rest, &v) == 0) {
-        tra_claim(w, x, y, 0, &n, in[0], in[1]);
+        tra_claim(w, x, y, n, in[0], in[1]);
         return;
     }
-    if (!(join = tra_make_below(w, x, &n))) return;
+    if (!(join = tra_make_below(w, x, n))) return;
     tra_rows_kernel k = *tra_kernel_rows(x->node.kernel);
     k.share = 1;
     k.flops = k.flops > p.pushed ? k.flops - p.pushed : 1;
-    n = tra_proto_transform(tra_pass_kernel(w, &k, p.rest), &join->node);
-    tra_claim(w, x, y, 0, &n, join, NULL);
+    tra_claim(w, x, y, tra_proto_transform(tra_pass_kernel(w, &k, p.rest), &join->node), join, NULL);
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */

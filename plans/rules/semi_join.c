@@ -53,10 +53,9 @@ static tra_expr *left_keys(selecting *p, const tra_lookup_spec *s) {
     tra_rowwise_project(r, s->nkeys, names, x);
     tra_rows_kernel k = tra_rows_op(&tra_rowwise_ops, r, tra_rowwise_out(r));
     k.flops = TRA_COLUMN_FLOPS * s->nkeys;
-    tra_node n = tra_proto_rows(p->w, &k, p->x->node.in[0], NULL);
-    tra_expr *keys = tra_make_below(p->w, p->x, &n);
-    n = (tra_node){.op = TRA_OP_CONCAT, .in = {keys ? &keys->node : NULL}, .span = p->x->node.span};
-    return keys ? tra_make_below(p->w, p->x, &n) : NULL;
+    tra_expr *keys = tra_make_below(p->w, p->x, tra_proto_rows(p->w, &k, p->x->node.in[0], NULL));
+    tra_node n = (tra_node){.op = TRA_OP_CONCAT, .in = {keys ? &keys->node : NULL}, .span = p->x->node.span};
+    return keys ? tra_make_below(p->w, p->x, n) : NULL;
 }
 
 /* The rows whose keys, which are these columns, the left rows of a join have. */
@@ -79,8 +78,7 @@ static tra_expr *rows_with_keys(selecting *p, const tra_lookup_spec *join, const
     tra_rows_kernel k = tra_rows_op(&tra_lookup_ops, l, tra_lookup_out(l));
     k.counts = true, k.flops = tra_rows_op_of(&p->x->node)->flops;
     k.share = fmin(1, tra_rows_expected(p->x->node.in[0]) / fmax(1, values));
-    tra_node t = tra_proto_rows(p->w, &k, &rows->node, &keys->node);
-    return tra_make_below(p->w, p->x, &t);
+    return tra_make_below(p->w, p->x, tra_proto_rows(p->w, &k, &rows->node, &keys->node));
 }
 
 static double share_there(const tra_node *n) {
@@ -99,9 +97,9 @@ static const tra_kernel *of_as_many(selecting *p, const tra_node *right) {
     return tra_rows_kernel_of(p->w->m->arena, &k);
 }
 
-static void keys_before(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+static void keys_before(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     enum { FEWER = 8, MANY = 1 << 15 };
-    const tra_lookup *l = y && side == 1 && y->node.op == TRA_OP_CONCAT ? tra_lookup_of_expr(x) : NULL;
+    const tra_lookup *l = y && w->side == 1 && y->node.op == TRA_OP_CONCAT ? tra_lookup_of_expr(x) : NULL;
     const tra_lookup_spec *s = l ? tra_lookup_spec_of(l) : NULL;
     selecting p = {.w = w, .x = x};
     const char *why = NULL;
@@ -127,14 +125,12 @@ static void keys_before(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     tra_expr *in = tra_over_selected(&p, y->in[0]);
     tra_node n = y->node;
     n.in[0] = in ? &in->node : NULL;
-    n.name = NULL;
-    tra_expr *right = in ? tra_make_below(w, x, &n) : NULL;
+    tra_expr *right = in ? tra_make_below(w, x, n) : NULL;
     if (!right) return;
     n = x->node;
     n.in[1] = &right->node;
-    n.name = NULL;
     n.kernel = of_as_many(&p, &right->node);
-    tra_claim(w, x, y, 1, &n, NULL, right);
+    tra_claim(w, x, y, n, NULL, right);
 }
 
 const tra_rule tra_rule_q_15 = {

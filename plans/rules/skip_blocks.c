@@ -186,11 +186,11 @@ static tra_expr *some_blocks(tra_rewriting *w, const tra_expr *x, const tra_expr
     tra_node n = y->node;
     n.type.bounded = true;
     n.type.entries = tra_entries_exactly(w->m->arena, &n.type, of, NULL);
-    return tra_make_below(w, x, &n);
+    return tra_make_below(w, x, n);
 }
 
-static void skip_blocks(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
-    const tra_rowwise *r = y && side == 0 && y->node.op == TRA_OP_INPUT ? tra_rowwise_of_expr(x) : NULL;
+static void skip_blocks(tra_rewriting *w, tra_expr *x, tra_expr *y) {
+    const tra_rowwise *r = y && w->side == 0 && y->node.op == TRA_OP_INPUT ? tra_rowwise_of_expr(x) : NULL;
     const tra_rowwise_step *v;
     int n = r ? tra_rowwise_steps(r, &v) : 0;
     if (n == 0 || !v[0].selects || !y->node.rel || y->node.type.bounded || !y->node.type.columns) return;
@@ -211,8 +211,7 @@ static void skip_blocks(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     if (!some) return;
     tra_rows_kernel k = *tra_rows_op_of(&x->node);
     k.share = rows > 0 ? fmin(1, k.share * all / rows) : 0;
-    tra_node t = tra_proto_rows(w, &k, &some->node, NULL);
-    tra_claim(w, x, y, 0, &t, some, NULL);
+    tra_claim(w, x, y, tra_proto_rows(w, &k, &some->node, NULL), some, NULL);
 }
 
 const tra_rule tra_rule_q_12 = {

@@ -35,10 +35,8 @@ static tra_expr *part_of(const slicing *f, const tra_expr *in, const int *of) {
     const char *why;
     tra_dims shape;
     const tra_node *x = &f->x->node;
-    if (in->node.type.bounded || in->node.type.columns || !tra_type_is_blocked(&in->node.type, &why)) {
-        tra_refuse(f->w, f->x, "an operand is no tensor in blocks of known extents");
-        return NULL;
-    }
+    if (in->node.type.bounded || in->node.type.columns || !tra_type_is_blocked(&in->node.type, &why))
+        return tra_refuse(f->w, f->x, "an operand is no tensor in blocks of known extents");
     tra_type_shape(&in->node.type, &shape);
     tra_node n = {
         .op = TRA_OP_REPART, .in = {(tra_node *)&in->node}, .block = in->node.type.cat->bound, .span = x->span};
@@ -51,7 +49,7 @@ static tra_expr *part_of(const slicing *f, const tra_expr *in, const int *of) {
         n.block.v[d] = tra_max64(1, n.block.v[d]);
         all = all && n.extent.v[d] == shape.v[d] && n.block.v[d] == in->node.type.cat->bound.v[d];
     }
-    return all ? (tra_expr *)in : tra_make_below(f->w, f->x, &n);
+    return all ? (tra_expr *)in : tra_make_below(f->w, f->x, n);
 }
 
 /* Dimensions of operand o of a product as dimensions of its result. */
@@ -81,12 +79,9 @@ static void slice_product(slicing *f, tra_expr *sum, const tra_expr *join) {
     }
     if (part[0] == in[0] && part[1] == in[1]) return;
     tra_node n = *j;
-    n.name = NULL;
     for (int o = 0; o < 2; o++) n.in[o] = &part[o]->node;
-    tra_expr *product = tra_make_below(f->w, f->x, &n);
-    if (!product) return;
-    n = tra_over(sum, &product->node);
-    tra_claim(f->w, f->x, sum, 0, &n, product, NULL);
+    tra_expr *product = tra_make_below(f->w, f->x, n);
+    tra_claim(f->w, f->x, sum, tra_over(sum, node_of(product)), product, NULL);
 }
 
 /* Of one array: an element of the result is of the element at its place. */
@@ -97,16 +92,15 @@ static void slice_map(slicing *f, tra_expr *map) {
     if (!lies_inside(f, &map->node)) return;
     tra_expr *part = part_of(f, in, of);
     if (!part || part == in) return;
-    tra_node n = tra_over(map, &part->node);
-    tra_claim(f->w, f->x, map, 0, &n, part, NULL);
+    tra_claim(f->w, f->x, map, tra_over(map, &part->node), part, NULL);
 }
 
-static void slice(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+static void slice(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     slicing f = {w, x};
     const tra_memo *m = w->m;
     if (!y) return;
     tra_slice_entries(w, x, y);
-    tra_select_scattered(w, x, y, side);
+    tra_select_scattered(w, x, y);
     if (!is_slice(x)) return;
     if (y->node.op == TRA_OP_TRANSFORM && !tra_kernel_rows(y->node.kernel) &&
         (tra_kernel_props(y->node.kernel) & TRA_P_ELEMENTWISE)) {

@@ -135,11 +135,10 @@ static tra_expr *side_of(const multiplying *f, int d) {
     const made_of *m = &f->of[d];
     tra_rowwise *r = tra_rowwise_new(q->a, q->of[d].in);
     tra_rowwise_project(r, m->n, m->names, m->column);
-    tra_node n = tra_proto_pass(q->w, q->of[d].rows, r);
-    tra_expr *made = tra_make_below(q->w, q->group, &n);
+    tra_expr *made = tra_make_below(q->w, q->group, tra_proto_pass(q->w, q->of[d].rows, r));
     if (!made || d == LEFT || q->right == q->join->node.in[1]) return made;
-    n = (tra_node){.op = TRA_OP_CONCAT, .in = {&made->node}, .span = q->group->node.span};
-    return tra_make_below(q->w, q->group, &n);
+    tra_node n = (tra_node){.op = TRA_OP_CONCAT, .in = {&made->node}, .span = q->group->node.span};
+    return tra_make_below(q->w, q->group, n);
 }
 
 static const char *product_text(const multiplying *f) {
@@ -210,7 +209,10 @@ static void multiply(query *q) {
     s.left = l->node.type.columns;
     s.right = r->node.type.columns;
     s.lkey = s.rkey = key;
-    if (tra_lookup_new(q->a, &s, &lookup, &e) != TRA_OK) return tra_refuse(q->w, q->group, "%s", e.msg);
+    if (tra_lookup_new(q->a, &s, &lookup, &e) != TRA_OK) {
+        tra_refuse(q->w, q->group, "%s", e.msg);
+        return;
+    }
     bool partial = tra_group_pass_of(q->g) == TRA_GROUP_PARTIAL, divided = q->right != q->join->node.in[1];
     f.made->l = lookup;
     f.made->out = tra_group_out(tra_group_as(q->a, q->g, TRA_GROUP_PARTIAL));
@@ -233,16 +235,15 @@ static void multiply(query *q) {
                   .kernel = tra_rows_kernel_of(q->a, &k),
                   .span = q->group->node.span};
     if (partial) {
-        tra_claim(q->w, q->group, q->join, 0, &n, l, r);
+        tra_claim(q->w, q->group, q->join, n, l, r);
         return;
     }
-    tra_expr *sums = tra_make_below(q->w, q->group, &n);
+    tra_expr *sums = tra_make_below(q->w, q->group, n);
     if (!sums) return;
     k = *was;
     k.label = tra_arena_printf(q->a, "final %s", was->text);
     k.data = tra_group_as(q->a, q->g, TRA_GROUP_FINAL);
-    n = tra_proto_transform(tra_rows_kernel_of(q->a, &k), &sums->node);
-    tra_claim(q->w, q->group, q->join, 0, &n, sums, NULL);
+    tra_claim(q->w, q->group, q->join, tra_proto_transform(tra_rows_kernel_of(q->a, &k), &sums->node), sums, NULL);
 }
 
 /* Is there a join below the pass, and passes that select rows between them? Where these read one table alone, Q-2 and
@@ -261,10 +262,9 @@ static bool selects_joined(const tra_memo *m, const tra_expr *pass, int deep) {
 }
 
 /* Groups over a pass over a join: the pass may be any that is known, the join too. */
-static void sum_products(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+static void sum_products(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     const tra_rows_kernel *k = x->node.op == TRA_OP_TRANSFORM ? tra_kernel_rows(x->node.kernel) : NULL;
     const tra_memo *m = w->m;
-    (void)side;
     if (!y || !k || k->ops != &tra_group_ops) return;
     tra_group_pass pass = tra_group_pass_of(k->data);
     if (pass != TRA_GROUP_PARTIAL && pass != TRA_GROUP_WHOLE) return; /* of states, not of the join's rows */

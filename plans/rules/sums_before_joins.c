@@ -23,8 +23,7 @@
 /* ---- groups of a table ------------------------------------------------------------------------------------------- */
 
 static const tra_node *below(query *q, tra_node n) {
-    n.name = NULL;
-    const tra_expr *x = tra_make_below(q->w, q->group, &n);
+    const tra_expr *x = tra_make_below(q->w, q->group, n);
     return x ? &x->node : NULL;
 }
 
@@ -327,15 +326,14 @@ static void sum_before(query q, bool both) {
     k.data = tra_group_as(q.a, q.g, partial ? TRA_GROUP_MERGE : TRA_GROUP_FINAL);
     double had = (double)tra_type_entries(&q.group->node.type).expected;
     k.share = fmin(1, had / fmax(1, (double)tra_catalog_elements(q.group->node.type.cat)));
-    tra_node made = tra_proto_transform(tra_rows_kernel_of(q.a, &k), n);
-    tra_claim(q.w, q.group, q.pass, 0, &made, tra_memo_expr(n), NULL);
+    tra_claim(q.w, q.group, q.pass, tra_proto_transform(tra_rows_kernel_of(q.a, &k), n), tra_memo_expr(n), NULL);
 }
 
 /* x is the pass that makes the columns, y the join; the groups are among what is made of x. Where a left row has one
  * partner, and all values are its own, groups of the right table are of no use. */
-static void before_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+static void before_join(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     const tra_memo *m = w->m;
-    if (!y || side != 0 || !tra_lookup_of_expr(y) || !tra_rowwise_of_expr(x)) return;
+    if (!y || w->side != 0 || !tra_lookup_of_expr(y) || !tra_rowwise_of_expr(x)) return;
     for (int i = 0, n = m->n; i < n; i++) {
         tra_expr *g = m->v[i];
         const tra_rows_kernel *k = g->node.op == TRA_OP_TRANSFORM ? tra_kernel_rows(g->node.kernel) : NULL;

@@ -37,10 +37,9 @@ static int to_front(const tra_product *p, int o) {
     return d < p->rank[o] ? d : 0;
 }
 
-static void order_operand(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+static void order_operand(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     const tra_memo *m = w->m;
     tra_product p;
-    (void)side;
     if (y || x->node.op != TRA_OP_JOIN || m->g->nloops == 0) return;
     const tra_node *const *in = (const tra_node *const *)x->node.in;
     if (!tra_kernel_is_product(x->node.kernel, &in[0]->type.cat->bound, &in[1]->type.cat->bound, &p)) return;
@@ -68,13 +67,13 @@ static void order_operand(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) 
         const tra_kernel *order;
         tra_err none = {0};
         if (tra_kernel_einsum(m->arena, text, &order, &none) != TRA_OK) return;
-        tra_node copy = tra_proto_transform(order, in[o]), join = x->node;
-        tra_expr *made = tra_make_below(w, x, &copy);
+        tra_expr *made = tra_make_below(w, x, tra_proto_transform(order, in[o]));
+        tra_node join = x->node;
         if (!made) return;
         memcpy(p.in[o], to, sizeof to);
         join.in[o] = &made->node;
         join.kernel = tra_kernel_product(m->arena, &p);
-        if (join.kernel) tra_claim(w, x, NULL, 0, &join, o == 0 ? made : NULL, o == 1 ? made : NULL);
+        if (join.kernel) tra_claim(w, x, NULL, join, o == 0 ? made : NULL, o == 1 ? made : NULL);
         return;
     }
 }
