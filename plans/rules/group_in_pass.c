@@ -29,9 +29,7 @@ const tra_rule tra_rule_q_14 = {
     .condition = "the pass does not ask for the numbers of rows",
     .forth = group_operand,
     .cases = {
-        {.program = "P = group(trip, [k], x = sum(x))\n" SUM_OF("x"), .makes = "group([k], x = sum(x)) of "},
-        {.program = "P = group(select(trip, x > 0), [m = k % 2], x = max(x * 2))\n" SUM_OF("x"), .makes = " of "},
-        {.program = "P = group(trip, [k], x = max(row()))\n" SUM_OF("x"),
-         .refused = "asks for their numbers",
-         .tables = true},
+        {"P = group(trip, [k], x = sum(x))\n" SUM_OF("x"), .makes = "group([k], x = sum(x)) of "},
+        {"P = group(select(trip, x > 0), [m = k % 2], x = max(x * 2))\n" SUM_OF("x"), .makes = " of "},
+        {"P = group(trip, [k], x = max(row()))\n" SUM_OF("x"), .refused = "asks for their numbers"},
     }};

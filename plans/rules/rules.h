@@ -35,7 +35,6 @@ typedef struct tra_rule_case {
     /* Of rules on tables, whose program is over the tables of tests/unit/test_rules.c: a part of the text of the
      * expression that the rule makes. (tests/property/tables.c and tests/cli evaluate such rules.) */
     const char *makes;
-    bool tables; /* the program is over those tables, also where the rule is refused */
 } tra_rule_case;
 enum { TRA_MAXCASES = 32 };
 

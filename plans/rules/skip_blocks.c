@@ -220,11 +220,9 @@ const tra_rule tra_rule_q_12 = {
     .condition = "T is a file that knows the least and greatest values of its blocks; p cannot fail",
     .forth = skip_blocks,
     .cases = {
-        {.program = "P = select(log, t > 70)\n" SUM_OF("x"), .makes = "select(t > 70)"},
-        {.program = "P = select(log, t < 70 || isnull(x) && word == \"no\")\n" SUM_OF("x"), .makes = "select("},
-        {.program = "P = select(log, !(word == \"yes\"))\n" SUM_OF("x"), .makes = "select("},
-        {.program = "P = select(log, x > 2)\n" SUM_OF("x"), .refused = "each may have rows", .tables = true},
-        {.program = "P = select(log, t * 4611686018427387904 > 3)\n" SUM_OF("x"),
-         .refused = "each may have rows",
-         .tables = true},
+        {"P = select(log, t > 70)\n" SUM_OF("x"), .makes = "select(t > 70)"},
+        {"P = select(log, t < 70 || isnull(x) && word == \"no\")\n" SUM_OF("x"), .makes = "select("},
+        {"P = select(log, !(word == \"yes\"))\n" SUM_OF("x"), .makes = "select("},
+        {"P = select(log, x > 2)\n" SUM_OF("x"), .refused = "each may have rows"},
+        {"P = select(log, t * 4611686018427387904 > 3)\n" SUM_OF("x"), .refused = "each may have rows"},
     }};

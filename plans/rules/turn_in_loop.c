@@ -88,10 +88,9 @@ const tra_rule tra_rule_r1_8 = {
                  "the join but not L; the same for R",
     .forth = order_operand,
     .cases = {
-        {.program = LOOP("next v[j] as dense = sum S[i,j] * v[i]"), .makes = "\"ij,j->i\"", .tables = true},
-        {.program = LOOP("next v[j] as dense = sum v[i] * S[i,j]"), .makes = "\"ij,j->i\"", .tables = true},
-        {.program = "# sparse\nstate u = gen(zero, [])\nrepeat 3 {\nnext u[] = u[] + 1\n}\n"
-                    "d = gen(range, [6], by = [2])\nY[j] = sum S[i,j] * d[i]\nZ[j] = Y[j] * u[]\n",
-         .refused = "no loop",
-         .tables = true},
+        {LOOP("next v[j] as dense = sum S[i,j] * v[i]"), .makes = "\"ij,j->i\""},
+        {LOOP("next v[j] as dense = sum v[i] * S[i,j]"), .makes = "\"ij,j->i\""},
+        {"# sparse\nstate u = gen(zero, [])\nrepeat 3 {\nnext u[] = u[] + 1\n}\n"
+         "d = gen(range, [6], by = [2])\nY[j] = sum S[i,j] * d[i]\nZ[j] = Y[j] * u[]\n",
+         .refused = "no loop"},
     }};
