@@ -60,9 +60,7 @@ static const char *shown(grid *g, const char *s) {
         while (n == WIDEST && (s[1] & 0xc0) == 0x80) tra_str_addn(&t, ++s, 1);
     }
     if (*s) tra_str_add(&t, "...");
-    const char *text = tra_arena_strndup(g->arena, tra_str_get(&t), t.n);
-    tra_str_free(&t);
-    return text;
+    return tra_arena_take(g->arena, &t);
 }
 
 static void aligned(grid *g, tra_str *out) {

@@ -110,8 +110,7 @@ static void put_types(const tra_schema *s, const tra_coltype *types, tra_arena *
         put_name(&text, s->v[c].name);
         tra_str_printf(&text, "=%s", tra_coltype_name(types[c]));
     }
-    v[0] = tra_arena_strndup(a, tra_str_get(&text), text.n);
-    tra_str_free(&text);
+    v[0] = tra_arena_take(a, &text);
     how->types = (tra_strlist){.n = 1, .v = v};
     how->header = true;
     how->table = true;

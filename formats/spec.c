@@ -76,9 +76,7 @@ static const char *take_value(const char **p, tra_arena *a) {
         tra_str_addn(&s, *p, n);
         *p += n;
     }
-    const char *text = tra_arena_strndup(a, tra_str_get(&s), s.n);
-    tra_str_free(&s);
-    return text;
+    return tra_arena_take(a, &s);
 }
 
 /* A list: each value of options that may be repeated; of others one text of all. */

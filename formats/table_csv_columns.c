@@ -18,9 +18,7 @@ static const char *next_of(tra_arena *a, const char **at) {
     }
     while (*p && *p != ',') tra_str_addn(&t, p++, 1);
     *at = *p ? p + 1 : NULL;
-    const char *s = tra_arena_strndup(a, tra_str_get(&t), t.n);
-    tra_str_free(&t);
-    return s;
+    return tra_arena_take(a, &t);
 }
 
 /* Names in a set that is looked at often: of many columns. */

@@ -10,9 +10,7 @@ static const char *listed(tra_arena *a, const tra_csv_column *v, int n) {
     tra_str s = {0};
     for (int i = 0; i < n && s.n < 200; i++) tra_str_printf(&s, "%s%s", i ? "," : "", v[i].name);
     if (s.n >= 200) tra_str_add(&s, ",...");
-    const char *text = tra_arena_strndup(a, tra_str_get(&s), s.n);
-    tra_str_free(&s);
-    return text;
+    return tra_arena_take(a, &s);
 }
 
 static const tra_csv_column *find(const tra_csv_column *v, int n, const char *name) {

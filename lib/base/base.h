@@ -152,6 +152,7 @@ const char *tra_printable_name(const char *s,
                                char buf[TRA_NAMETEXT]); /* the same of a name, in buf; long ones are cut */
 const char *tra_str_get(const tra_str *b);              /* "" when nothing was appended */
 void tra_str_free(tra_str *b);
+char *tra_arena_take(tra_arena *a, tra_str *b); /* its text, in the arena; *b is freed */
 
 /* The closest of the names, if close enough to be a slip of the finger (a third of its letters, at least one, or
  * case alone); else NULL. */

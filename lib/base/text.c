@@ -41,6 +41,12 @@ void tra_str_printf(tra_str *b, const char *fmt, ...) {
 
 const char *tra_str_get(const tra_str *b) { return b->s ? b->s : ""; }
 
+char *tra_arena_take(tra_arena *a, tra_str *b) {
+    char *text = tra_arena_strndup(a, tra_str_get(b), b->n);
+    tra_str_free(b);
+    return text;
+}
+
 void tra_str_free(tra_str *b) {
     free(b->s);
     *b = (tra_str){0};

@@ -334,9 +334,7 @@ const char *tra_h5_pipeline(hid_t dset, tra_arena *a) {
     }
     H5Pclose(dcpl);
     H5Tclose(type);
-    char *s = tra_arena_strndup(a, tra_str_get(&t), t.n);
-    tra_str_free(&t);
-    return s;
+    return tra_arena_take(a, &t);
 }
 
 /* ---- filters ---------------------------------------------------------------------------------------------------- */

@@ -77,17 +77,13 @@ static const char *levels_statement(const tra_storage *s, tra_arena *a) {
     for (int i = 0; i < s->rank; i++) ordered &= s->order[i] == i;
     for (int i = 0; i < s->rank && !ordered; i++)
         tra_str_printf(&out, "%s%d%s", i ? ", " : " order [", s->order[i], i == s->rank - 1 ? "]" : "");
-    const char *text = tra_arena_strndup(a, tra_str_get(&out), out.n);
-    tra_str_free(&out);
-    return text;
+    return tra_arena_take(a, &out);
 }
 
 static const char *print_kept(const tra_storage *s, tra_arena *a) {
     tra_str out = {0};
     tra_storage_print(s, &out);
-    const char *text = tra_arena_strndup(a, tra_str_get(&out), out.n);
-    tra_str_free(&out);
-    return text;
+    return tra_arena_take(a, &out);
 }
 
 tra_status tra_storage_make(const tra_storage_decl *d, int rank, int nargs, const int64_t *args, bool whole,

@@ -35,8 +35,7 @@ static tra_status parse(const char *text, int rank, tra_arena *a, tra_storage **
     for (int i = 0; i < rank; i++) tra_str_printf(&statement, "%sn%d", i ? ", " : "", i);
     tra_str_printf(&statement, "] = %s", text);
     n = (int)statement.n;
-    char *kept = tra_arena_strndup(a, tra_str_get(&statement), statement.n);
-    tra_str_free(&statement);
+    char *kept = tra_arena_take(a, &statement);
     const tra_storage_decl *d = tra_storage_parse(kept, n, 0, a, &end, &why);
     if (!d) return tra_fail(e, TRA_PROGRAM, "\"%.200s\" is no storage by levels: %s", text, why.msg);
     if (kept[end + (int)strspn(kept + end, " \t\r\n")])

@@ -106,9 +106,7 @@ static const char *member(tra_arena *a, const char *name) {
             tra_str_printf(&t, "%%%02X", (unsigned char)*p);
         else
             tra_str_addn(&t, p, 1);
-    const char *s = tra_arena_strndup(a, tra_str_get(&t), t.n);
-    tra_str_free(&t);
-    return s;
+    return tra_arena_take(a, &t);
 }
 
 /* ---- datasets --------------------------------------------------------------------------------------------------- */

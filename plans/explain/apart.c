@@ -75,12 +75,6 @@ static void print_parts(int n, const part *v, const bool *marked, bool want, boo
     }
 }
 
-static const char *take(looking *l, tra_str *s) {
-    const char *text = tra_arena_strndup(l->a, tra_str_get(s), s->n);
-    tra_str_free(s);
-    return text;
-}
-
 /* Where the text of x ends, with its parentheses. */
 static int end_of(const tra_ast *x) {
     int end = x->parentheses.len ? x->parentheses.at + x->parentheses.len : x->span.at + x->span.len;
@@ -118,9 +112,9 @@ static void look_at(looking *l, const char *word, int n, const char *const *labe
         *t = (tra_apart){.at = {at, end - at}, .product = product, .positive = product && extreme};
         int column;
         tra_script_place(l->src, s.at, &t->line, &column);
-        t->over = take(l, &over);
-        t->what = take(l, &named);
-        t->text = take(l, &made);
+        t->over = tra_arena_take(l->a, &over);
+        t->what = tra_arena_take(l->a, &named);
+        t->text = tra_arena_take(l->a, &made);
     }
 }
 

@@ -40,9 +40,8 @@ static char **lines_of(const tra_shown_plan *s, tra_arena *a) {
                               : "",
                           -MOVED);
         }
-        v[i] = tra_arena_strndup(a, tra_str_get(&line), line.n);
+        v[i] = tra_arena_take(a, &line);
         tra_str_free(&what);
-        tra_str_free(&line);
     }
     return v;
 }

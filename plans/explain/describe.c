@@ -9,13 +9,6 @@
 
 /* ---- operators ---------------------------------------------------------------------------------------------- */
 
-/* Moves the text into the arena. */
-static const char *into_arena(tra_arena *a, tra_str *s) {
-    const char *out = tra_arena_strndup(a, tra_str_get(s), s->n);
-    tra_str_free(s);
-    return out;
-}
-
 /* The name of the operator's relation; of an exchange that of the relation that it moves. */
 static const char *relation_of(const tra_plan *p, const tra_op *o) {
     while (!o->what.name && o->in[0] >= 0 && tra_op_is(o->op, TRA_FORWARDS)) o = &p->ops[o->in[0]];
@@ -51,7 +44,7 @@ static tra_shown_op show_op(const tra_plan *p, const tra_op *o, tra_arena *a) {
     tra_op_print(o, &label);
     s.storage = storage_of(o, a);
     s.densifies = densifies(p, o);
-    s.label = into_arena(a, &label);
+    s.label = tra_arena_take(a, &label);
     s.place = tra_arena_printf(a, "%s", tra_place_text(&o->place, place, sizeof place));
     return s;
 }

@@ -44,9 +44,7 @@ static const char *text_of(const tra_script *src, const tra_stmt *s, tra_arena *
         tra_str_addn(&line, &c, 1);
         if (s->kind == TRA_STMT_REPEAT && !quoted && c == '{') break;
     }
-    const char *text = tra_arena_strndup(a, tra_str_get(&line), line.n);
-    tra_str_free(&line);
-    return text;
+    return tra_arena_take(a, &line);
 }
 
 typedef struct lines {
@@ -161,8 +159,8 @@ tra_shown_statements tra_explain_statements(const tra_job *job, const tra_plan *
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
         int at = o->op == TRA_PLAN_OUTPUT && o->what.name ? tra_names_find(&outputs, o->what.name) : -1;
-        out.of[i] = at < 0 ? statement_at(&l, o->what.text_at)
-                           : (int)((const tra_shown_statement *)outputs.value[at] - l.v);
+        out.of[i] =
+            at < 0 ? statement_at(&l, o->what.text_at) : (int)((const tra_shown_statement *)outputs.value[at] - l.v);
         for (int j = 0; j < 2 && o->in[j] >= 0; j++)
             if (first[o->in[j]] == 0) first[o->in[j]] = i;
     }

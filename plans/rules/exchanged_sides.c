@@ -47,15 +47,8 @@ static tra_expr *in_one_block(query *q, const tra_expr *x) {
 static tra_expr *join_exchanged(query *q, const taken *of, const tra_lookup *l) {
     tra_expr *all = in_one_block(q, of[LEFT].x);
     double rows = tra_rows_expected(&of[RIGHT].x->node), pairs = tra_rows_expected(&q->join->node);
-    tra_rows_kernel k = {.use = TRA_USE_JOIN,
-                         .columns = tra_lookup_out(l),
-                         .dtype = TRA_F64,
-                         .rows = TRA_ROWS_SAME,
-                         .counts = true,
-                         .share = pairs < rows ? pairs / rows : 1,
-                         .flops = TRA_LOOKUP_FLOPS,
-                         .ops = &tra_lookup_ops,
-                         .data = l};
+    tra_rows_kernel k = tra_rows_op(&tra_lookup_ops, l, tra_lookup_out(l));
+    k.use = TRA_USE_JOIN, k.counts = true, k.share = pairs < rows ? pairs / rows : 1, k.flops = TRA_LOOKUP_FLOPS;
     tra_node n = {.op = TRA_OP_JOIN, .in = {&of[RIGHT].x->node, all ? &all->node : NULL}, .span = q->group->node.span};
     n.kernel = tra_rows_kernel_of(q->a, &k);
     return all ? tra_make_below(q->w, q->group, n) : NULL;

@@ -317,7 +317,6 @@ static const tra_expr *permute_back(const fusing *f, const tra_expr *x, const tr
     int n = 0;
     tra_node map = {.op = TRA_OP_TRANSFORM, .in = {(tra_node *)&x->node}, .span = x->node.span};
     joined at = {.n = from->nout};
-    tra_err none = {0};
     for (int i = 0; i < from->nout; i++) {
         at.label[i] = from->out[i];
         text[n++] = (char)('a' + i);
@@ -327,7 +326,7 @@ static const tra_expr *permute_back(const fusing *f, const tra_expr *x, const tr
         for (int i = 0; i < from->nout; i++)
             if (from->out[i] == to->out[d]) text[n++] = (char)('a' + i);
     text[n] = 0;
-    if (tra_kernel_einsum(f->m->arena, text, &map.kernel, &none) != TRA_OK) return NULL;
+    if (tra_kernel_einsum(f->m->arena, text, &map.kernel, NULL) != TRA_OK) return NULL;
     at.x = add(f, &map, -1);
     if (!at.x) return NULL;
     tra_node keys = finish_of(f, to, &at);

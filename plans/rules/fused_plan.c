@@ -36,8 +36,7 @@ static tra_storage *rows_storage(tra_arena *a, int rank, bool numbered, bool who
         tra_str_printf(&s, "sum(<p, i%d> in column(begin(%s):begin(%s + 1))) {@unique (%s) -> %s} }", rank - 1, q, q,
                        list_of(a, rank, "i"), last);
     }
-    const char *text = tra_arena_strndup(a, tra_str_get(&s), s.n);
-    tra_str_free(&s);
+    const char *text = tra_arena_take(a, &s);
     tra_calc_error err = {0};
     int end;
     tra_storage *out = NULL;
@@ -400,9 +399,7 @@ static bool best_plan(fusing *f, int held, tra_fused_plan *x) {
 static const char *text_of(fusing *f, const tra_fused_plan *x) {
     tra_str s = {0};
     tra_calc_print(x->tree, &s);
-    const char *text = tra_arena_strndup(f->m->arena, tra_str_get(&s), s.n);
-    tra_str_free(&s);
-    return text;
+    return tra_arena_take(f->m->arena, &s);
 }
 
 /* What tells a product under a mask from others. */

@@ -40,8 +40,7 @@ bool fused_turned(fusing *f, int group, const tra_expr **made) {
         if (!x) return false;
         j.in[k] = (tra_node *)&x->node;
     }
-    tra_err none = {0};
-    if (tra_kernel_einsum(m->arena, "ij,jk->ik", &j.kernel, &none) != TRA_OK) return false;
+    if (tra_kernel_einsum(m->arena, "ij,jk->ik", &j.kernel, NULL) != TRA_OK) return false;
     int i = tra_memo_add(m, &j, -1, NULL);
     if (i < 0) return false;
     tra_node sum = {.op = TRA_OP_AGG, .in = {(tra_node *)&m->v[i]->node}, .span = j.span, .group = {2, {0, 2}}};

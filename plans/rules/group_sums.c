@@ -328,9 +328,7 @@ static const char *slots_text(const factoring *f) {
         tra_str_printf(&t, "%s%" PRId64 " + %d bits", k ? ", " : " in words of ", s->part[k].least, s->part[k].bits);
     tra_str_add(&t, ": ");
     tra_rowwise_print(s->r, &t);
-    const char *text = tra_arena_strndup(f->a, tra_str_get(&t), t.n);
-    tra_str_free(&t);
-    return text;
+    return tra_arena_take(f->a, &t);
 }
 
 /* ---- arrays beside the rows ----------------------------------------------------------------------------------------
@@ -385,15 +383,9 @@ static bool put_beside(factoring *f, const factor_array *own) {
     memcpy(v, s->v, (size_t)s->n * sizeof *v);
     memcpy(v + s->n, f->pipe->all->v + own->first, (size_t)own->width * sizeof *v);
     *all = (tra_schema){s->n + own->width, v};
-    tra_rows_kernel k = {.label = tra_arena_printf(f->a, "with %d columns beside them", own->width),
-                         .use = TRA_USE_JOIN,
-                         .columns = all,
-                         .dtype = TRA_F64,
-                         .rows = TRA_ROWS_SAME,
-                         .share = 1,
-                         .flops = TRA_COLUMN_FLOPS * all->n,
-                         .ops = &tra_beside_ops,
-                         .data = all};
+    tra_rows_kernel k = tra_rows_op(&tra_beside_ops, all, all);
+    k.use = TRA_USE_JOIN, k.flops = TRA_COLUMN_FLOPS * all->n;
+    k.label = tra_arena_printf(f->a, "with %d columns beside them", own->width);
     g->x = tra_factor_beside(f, g->x, &array->node, false, &k);
     if (!g->x) return false;
     for (int i = 0; i < own->first; i++)
@@ -428,30 +420,16 @@ tra_expr *tra_factor_groups(factoring *f) {
     const char *text = slots_text(f);
     tra_expr *source = tra_memo_expr(summed(f));
     double rows = tra_rows_expected(&source->node);
-    tra_expr *sums = tra_factor_pass(f, source,
-                                     &(tra_rows_kernel){.label = text,
-                                                        .use = TRA_USE_MAP,
-                                                        .dtype = s->part ? TRA_I64 : TRA_F64,
-                                                        .width = s->part ? 1 : 1 + f->nsums,
-                                                        .rows = TRA_ROWS_FIXED,
-                                                        .most = s->n,
-                                                        .share = 1,
-                                                        .flops = 4.0 * (1 + f->nkeys) + 3.0 * f->nsums,
-                                                        .ops = s->part ? &tra_slot_words_ops : &tra_slot_sums_ops,
-                                                        .data = s});
+    tra_rows_kernel k = tra_rows_op(s->part ? &tra_slot_words_ops : &tra_slot_sums_ops, s, NULL);
+    k.label = text, k.dtype = s->part ? TRA_I64 : TRA_F64, k.width = s->part ? 1 : 1 + f->nsums;
+    k.rows = TRA_ROWS_FIXED, k.most = s->n, k.flops = 4.0 * (1 + f->nkeys) + 3.0 * f->nsums;
+    tra_expr *sums = tra_factor_pass(f, source, &k);
     tra_expr *all = sums ? tra_factor_total(f, sums) : NULL;
     if (all && s->n > SLOTS) /* blocks, which workers share, and of which a few are in memory */
         all = tra_factor_below(f, (tra_node){.op = TRA_OP_TILE, .in = {&all->node}, .dim = 0, .size = SLOTS});
     if (!all) return NULL;
-    return tra_factor_pass(f, all,
-                           &(tra_rows_kernel){.label = tra_arena_printf(f->a, "groups that have rows, of %s", text),
-                                              .use = TRA_USE_MAP,
-                                              .columns = s->out,
-                                              .dtype = TRA_F64,
-                                              .rows = TRA_ROWS_SAME,
-                                              .counts = true,
-                                              .share = tra_any_of(1 / (double)s->n, rows),
-                                              .flops = 2,
-                                              .ops = &tra_slot_rows_ops,
-                                              .data = s});
+    k = tra_rows_op(&tra_slot_rows_ops, s, s->out);
+    k.label = tra_arena_printf(f->a, "groups that have rows, of %s", text);
+    k.counts = true, k.share = tra_any_of(1 / (double)s->n, rows), k.flops = 2;
+    return tra_factor_pass(f, all, &k);
 }

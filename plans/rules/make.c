@@ -168,9 +168,7 @@ tra_node tra_proto_agg(const tra_kernel *k, const tra_dims *group, const tra_nod
 const char *tra_kernel_name(tra_rewriting *w, const tra_kernel *k) {
     tra_str s = {0};
     tra_kernel_print(k, &s);
-    const char *text = tra_arena_strndup(w->m->arena, tra_str_get(&s), s.n);
-    tra_str_free(&s);
-    return text;
+    return tra_arena_take(w->m->arena, &s);
 }
 
 /* ---- predicates --------------------------------------------------------------------------------------------- */

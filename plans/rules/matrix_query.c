@@ -86,7 +86,6 @@ static const tra_expr *matrix_of(const tra_memo *m, int group, bool rekeyed) {
 static bool add_feature(factoring *f, product *p, int side, const char *name, const tra_colexpr *x,
                         const double *fill) {
     const tra_colexpr *both[2] = {x, NULL};
-    tra_err e = {0};
     if (!tra_factor_is_total(f, x, "column", name)) return false;
     if (x->nullable && !fill)
         return REFUSE(f,
@@ -94,7 +93,7 @@ static bool add_feature(factoring *f, product *p, int side, const char *name, co
                       "gives it a value",
                       name);
     if (fill) both[1] = tra_colexpr_float(f->a, *fill);
-    if (fill && x->nullable && tra_colexpr_call(f->a, TRA_C_IFNULL, 2, both, &x, &e) != TRA_OK) return false;
+    if (fill && x->nullable && tra_colexpr_call(f->a, TRA_C_IFNULL, 2, both, &x, NULL) != TRA_OK) return false;
     p->f[side][p->n[side]++] = (feature){.name = name, .x = x};
     return true;
 }

@@ -106,9 +106,7 @@ static const char *sums_text(const factoring *f, const tra_rowwise *r) {
     tra_str t = {0};
     tra_str_printf(&t, "%s%d x %d sums over groups: ", f->own->same ? "symmetric " : "", f->own->n[0], f->own->n[1]);
     tra_rowwise_print(r, &t);
-    const char *text = tra_arena_strndup(f->a, tra_str_get(&t), t.n);
-    tra_str_free(&t);
-    return text;
+    return tra_arena_take(f->a, &t);
 }
 
 static tra_expr *make_sums(factoring *f, const joining *g) {
@@ -121,17 +119,10 @@ static tra_expr *make_sums(factoring *f, const joining *g) {
     tra_rowwise_project(r, u.n, u.names, u.x);
     tra_row_sums *s = tra_new(f->a, tra_row_sums);
     *s = (tra_row_sums){r, f->own->n[0] * f->own->n[1], u.at};
-    return tra_factor_pass(f, g->x,
-                           &(tra_rows_kernel){.label = sums_text(f, r),
-                                              .use = TRA_USE_MAP,
-                                              .dtype = TRA_F64,
-                                              .width = f->own->n[1],
-                                              .rows = TRA_ROWS_FIXED,
-                                              .most = f->own->n[0],
-                                              .share = 1,
-                                              .flops = 4.0 * u.n,
-                                              .ops = &tra_row_sums_ops,
-                                              .data = s});
+    tra_rows_kernel k = tra_rows_op(&tra_row_sums_ops, s, NULL);
+    k.label = sums_text(f, r), k.width = f->own->n[1], k.flops = 4.0 * u.n;
+    k.rows = TRA_ROWS_FIXED, k.most = f->own->n[0];
+    return tra_factor_pass(f, g->x, &k);
 }
 
 void tra_factor_claim(factoring *f, const tra_expr *made, int keys) {
@@ -272,20 +263,13 @@ static void sum_columns(factoring *f, const tra_expr *array) {
     tra_str_printf(&t, "%s%d x %d products of columns%s: ", p->same ? "symmetric " : "", nx, ny,
                    array ? " with what lies beside them" : "");
     tra_rowwise_print(r, &t);
-    const char *text = tra_arena_strndup(f->a, tra_str_get(&t), t.n);
-    tra_str_free(&t);
+    const char *text = tra_arena_take(f->a, &t);
     double pairs = p->same ? nx * (nx + 1) / 2.0 : (double)nx * ny;
     tra_expr *source = tra_memo_expr(f->pipe->source);
-    tra_rows_kernel k = {.label = text,
-                         .use = array ? TRA_USE_JOIN : TRA_USE_MAP,
-                         .dtype = TRA_F64,
-                         .width = ny,
-                         .rows = TRA_ROWS_FIXED,
-                         .most = nx,
-                         .share = 1,
-                         .flops = TRA_COLUMN_FLOPS * tra_rowwise_out(r)->n + 2.0 * f->pipe->nselects + pairs / AT_ONCE,
-                         .ops = &tra_column_products_ops,
-                         .data = s};
+    tra_rows_kernel k = tra_rows_op(&tra_column_products_ops, s, NULL);
+    k.label = text, k.width = ny, k.rows = TRA_ROWS_FIXED, k.most = nx;
+    k.use = array ? TRA_USE_JOIN : TRA_USE_MAP;
+    k.flops = TRA_COLUMN_FLOPS * tra_rowwise_out(r)->n + 2.0 * f->pipe->nselects + pairs / AT_ONCE;
     tra_expr *sums = array ? tra_factor_beside(f, source, &array->node, false, &k) : tra_factor_pass(f, source, &k);
     if (sums && (sums = tra_factor_total(f, sums))) tra_factor_claim(f, sums, 0);
 }

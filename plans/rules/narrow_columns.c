@@ -186,7 +186,6 @@ static bool narrow_pass(narrowing *u, const tra_expr *x, const tra_rowwise *r, t
     int steps = tra_rowwise_steps(r, &v), width = tra_rowwise_in(r)->n;
     bool **live = live_of(u, r, need), matrix;
     tra_dtype dtype;
-    tra_err e = {0};
     matrix = tra_rowwise_is_matrix(r, &dtype);
     const tra_schema *in = input_of(u, x, 0)->type.columns;
     tra_rowwise *made = tra_rowwise_new(u->a, in);
@@ -212,7 +211,7 @@ static bool narrow_pass(narrowing *u, const tra_expr *x, const tra_rowwise *r, t
             to[kept++] = tra_colexpr_substitute(u->a, v[k].x[i], by);
         }
         if (matrix && k == steps - 1) {
-            if (tra_rowwise_matrix(made, kept, names, to, dtype, tra_rowwise_fill(r), &e) != TRA_OK) return false;
+            if (tra_rowwise_matrix(made, kept, names, to, dtype, tra_rowwise_fill(r), NULL) != TRA_OK) return false;
             break;
         }
         tra_rowwise_project(made, kept, names, to);

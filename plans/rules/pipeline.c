@@ -234,12 +234,8 @@ const tra_kernel *tra_pass_kernel(tra_rewriting *w, const tra_rows_kernel *k, co
 
 tra_node tra_proto_pass(tra_rewriting *w, const tra_node *in, const tra_rowwise *r) {
     const tra_rowwise_step *v;
-    tra_rows_kernel k = {.use = TRA_USE_MAP,
-                         .dtype = TRA_F64,
-                         .rows = TRA_ROWS_SAME,
-                         .counts = tra_rowwise_selects(r),
-                         .share = 1,
-                         .flops = TRA_COLUMN_FLOPS * tra_rowwise_out(r)->n};
+    tra_rows_kernel k = tra_rows_op(&tra_rowwise_ops, r, NULL);
+    k.counts = tra_rowwise_selects(r), k.flops = TRA_COLUMN_FLOPS * tra_rowwise_out(r)->n;
     for (int i = tra_rowwise_steps(r, &v) - 1; i >= 0; i--)
         if (v[i].selects) k.share *= tra_table_selectivity(v[i].x[0]), k.flops += 2;
     return tra_proto_transform(tra_pass_kernel(w, &k, r), in);

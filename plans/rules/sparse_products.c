@@ -166,9 +166,7 @@ static const char *product_text(const multiplying *f) {
         if (s->right >= 0) tra_colexpr_print(f->of[RIGHT].column[s->right], q->s->right, &t);
         tra_str_add(&t, ")");
     }
-    const char *text = tra_arena_strndup(q->a, tra_str_get(&t), t.n);
-    tra_str_free(&t);
-    return text;
+    return tra_arena_take(q->a, &t);
 }
 
 /* What each row of both tables takes: to be found and ordered, and its part of the pairs. A right table in one block
@@ -217,19 +215,10 @@ static void multiply(query *q) {
     f.made->l = lookup;
     f.made->out = tra_group_out(tra_group_as(q->a, q->g, TRA_GROUP_PARTIAL));
     const tra_rows_kernel *was = tra_kernel_rows(q->group->node.kernel);
-    tra_rows_kernel k = {.label = product_text(&f),
-                         .use = TRA_USE_JOIN,
-                         .columns = f.made->out,
-                         .dtype = TRA_F64,
-                         .rows = divided ? TRA_ROWS_PAIRS : TRA_ROWS_PRODUCT,
-                         .most = divided                      ? q->group->node.type.cat->bound.v[0]
-                                 : was->rows == TRA_ROWS_MOST ? was->most
-                                                              : 1,
-                         .counts = true,
-                         .share = share_of(q, l, r),
-                         .flops = flops_of(&f, l, r),
-                         .ops = &tra_joined_sums_ops,
-                         .data = f.made};
+    tra_rows_kernel k = tra_rows_op(&tra_joined_sums_ops, f.made, f.made->out);
+    k.label = product_text(&f), k.use = TRA_USE_JOIN, k.rows = divided ? TRA_ROWS_PAIRS : TRA_ROWS_PRODUCT;
+    k.most = divided ? q->group->node.type.cat->bound.v[0] : was->rows == TRA_ROWS_MOST ? was->most : 1;
+    k.counts = true, k.share = share_of(q, l, r), k.flops = flops_of(&f, l, r);
     tra_node n = {.op = TRA_OP_JOIN,
                   .in = {&l->node, &r->node},
                   .kernel = tra_rows_kernel_of(q->a, &k),

@@ -291,8 +291,7 @@ static const tra_node *states_of_pairs(query *q, const tra_lookup *l, const tra_
                                 .times = q->nkeys + place_of(q, l, 1 - d, q->of[1 - d].counted)};
         tra_str_printf(&text, " %s %d x %d", tra_aggregate_text(q->aggregate[i].f), v[i].from, v[i].times);
     }
-    k.label = tra_arena_strndup(q->a, tra_str_get(&text), text.n);
-    tra_str_free(&text);
+    k.label = tra_arena_take(q->a, &text);
     k.columns = x->out;
     k.ops = &tra_pair_states_ops;
     k.data = x;

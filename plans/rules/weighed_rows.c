@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "../../lib/table/kernels.h"
 #include "../../lib/table/weighted.h"
 #include "matrix_sums.h"
 
@@ -94,17 +95,9 @@ static tra_expr *weigh(weighing *u, const tra_expr *rows, const tra_rowwise *r, 
     for (int i = 0; i < n; i++) tra_str_printf(&text, "%s%d", i ? ", " : " by ", at[i]);
     tra_str_printf(&text, ", %s%d: ", out ? "beside " : "added to ", nkept);
     tra_rowwise_print(r, &text);
-    tra_rows_kernel k = {.label = tra_arena_strndup(f->a, tra_str_get(&text), text.n),
-                         .use = TRA_USE_JOIN,
-                         .columns = out,
-                         .dtype = TRA_F64,
-                         .width = out ? 0 : u->width,
-                         .rows = TRA_ROWS_SAME,
-                         .share = 1,
-                         .flops = TRA_COLUMN_FLOPS * nkept + u->flops * n * u->width,
-                         .ops = &tra_weighted_ops,
-                         .data = t};
-    tra_str_free(&text);
+    tra_rows_kernel k = tra_rows_op(&tra_weighted_ops, t, out);
+    k.label = tra_arena_take(f->a, &text), k.use = TRA_USE_JOIN, k.width = out ? 0 : u->width;
+    k.flops = TRA_COLUMN_FLOPS * nkept + u->flops * n * u->width;
     return tra_factor_beside(f, rows, u->weights, true, &k);
 }
 
@@ -164,12 +157,8 @@ static tra_expr *sum_rows(weighing *u, const joining *g) {
     for (int i = 0; i < g->nadded + n; i++)
         if (!(sum = added(f->a, sum, x[i]))) return NULL;
     if (tra_rowwise_matrix(r, 1, names, &sum, TRA_F64, NULL, NULL) != TRA_OK) return NULL;
-    tra_rows_kernel k = {.use = TRA_USE_MAP,
-                         .dtype = TRA_F64,
-                         .width = 1,
-                         .rows = TRA_ROWS_SAME,
-                         .share = 1,
-                         .flops = g->nadded + 2 * n};
+    tra_rows_kernel k = tra_rows_op(&tra_rowwise_ops, r, NULL);
+    k.width = 1, k.flops = g->nadded + 2 * n;
     return tra_factor_below(f, tra_proto_transform(tra_pass_kernel(f->w, &k, r), &g->x->node));
 }
 

@@ -207,8 +207,7 @@ tra_plan_rules tra_rules_of(const tra_memo *m, const tra_plan *p, const tra_choi
         tra_str_free(&join);
         tra_str_free(&own);
     }
-    r.all = tra_arena_strndup(a, tra_str_get(&all), all.n);
-    tra_str_free(&all);
+    r.all = tra_arena_take(a, &all);
     free(proofs);
     return r;
 }

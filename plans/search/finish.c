@@ -263,9 +263,7 @@ static const char *strategies(const finish *f) {
         tra_str_printf(&text, "%s%s%s", text.n ? " " : "", p->ops[i].strategy, own ? "" : "*");
     }
     free(done);
-    const char *out = tra_arena_strndup(p->arena, tra_str_get(&text), text.n);
-    tra_str_free(&text);
-    return out;
+    return tra_arena_take(p->arena, &text);
 }
 
 static void sum_up(tra_plan *p) {

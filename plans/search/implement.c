@@ -129,8 +129,7 @@ int tra_implement_one(search *s, int g, const variant *f, int l, int r, int to) 
         m.out = tra_map_place(s, n, l);
         if (m.out < 0) return -1;
         tra_work w = tra_step_work(s, tra_operator_of(n->op), n, l);
-        if (n->op == TRA_OP_TRANSFORM)
-            w.busiest *= tra_kernel_order_share(n->kernel, &n->in[0]->type, &n->type);
+        if (n->op == TRA_OP_TRANSFORM) w.busiest *= tra_kernel_order_share(n->kernel, &n->in[0]->type, &n->type);
         tra_add_work(s, &m.cost, w, n->op == TRA_OP_TRANSFORM ? n->kernel : NULL, n);
     }
     if (m.out < 0) return -1;

@@ -97,9 +97,7 @@ static const char *choices_text(const tra_choices *c, tra_arena *a) {
         put_place(&x->out, &out);
         tra_str_add(&out, "\n");
     }
-    const char *text = tra_arena_strndup(a, tra_str_get(&out), out.n);
-    tra_str_free(&out);
-    return text;
+    return tra_arena_take(a, &out);
 }
 
 /* The absolute path; a ":name" after it is kept. */

@@ -110,8 +110,7 @@ static const char *text_of(const found *x, tra_arena *texts) {
     if (*x->text) return *x->text;
     tra_str s = {0};
     tra_print_plan(x->s, &x->x, &s);
-    *x->text = tra_arena_strndup(texts, tra_str_get(&s), s.n);
-    tra_str_free(&s);
+    *x->text = tra_arena_take(texts, &s);
     return *x->text;
 }
 

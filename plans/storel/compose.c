@@ -203,8 +203,7 @@ static const tra_calc *product_of_extents(composer *c, int ref) {
     tra_calc_error err;
     tra_str_add(&text, "1");
     for (int d = 0; d < r->n; d++) tra_str_printf(&text, " * %s", c->scope[c->extent_name[r->label[d]]].name);
-    char *kept = tra_arena_strndup(c->arena, tra_str_get(&text), text.n);
-    tra_str_free(&text);
+    char *kept = tra_arena_take(c->arena, &text);
     return tra_calc_parse(kept, (int)strlen(kept), c->arena, &err);
 }
 
@@ -427,8 +426,7 @@ static tra_status checked_size(composer *c, int name, tra_err *e) {
     tra_str text = {0};
     tra_calc_error err = {0};
     tra_calc_print(c->source[name].size, &text);
-    char *kept = tra_arena_strndup(c->arena, tra_str_get(&text), text.n);
-    tra_str_free(&text);
+    char *kept = tra_arena_take(c->arena, &text);
     const tra_calc *x = tra_calc_parse(kept, (int)strlen(kept), c->arena, &err);
     if (!x || !tra_calc_check(x, c->n, c->scope, c->arena, &err))
         return tra_fail(e, TRA_INTERNAL, "the size of %s is no program: %s in %s", c->scope[name].name, err.msg, kept);
@@ -443,8 +441,7 @@ tra_status tra_storel_compose(const tra_einsum *s, const double *extent, const t
     tra_str text = {0};
     tra_calc_error err = {0};
     tra_status status = compose(c, &text);
-    char *kept = tra_arena_strndup(a, tra_str_get(&text), text.n);
-    tra_str_free(&text);
+    char *kept = tra_arena_take(a, &text);
     if (status != TRA_OK) return status;
     const tra_calc *x = tra_calc_parse(kept, (int)strlen(kept), a, &err);
     if (!x || !tra_calc_check(x, c->n, c->scope, a, &err))

@@ -259,8 +259,7 @@ static bool without_storages(const tra_storel_problem *p, tra_arena *a, tra_stor
     tra_str text = {0};
     tra_calc_error err;
     tra_calc_print(x, &text);
-    char *kept = tra_arena_strndup(a, tra_str_get(&text), text.n);
-    tra_str_free(&text);
+    char *kept = tra_arena_take(a, &text);
     const tra_calc *y = tra_calc_parse(kept, (int)strlen(kept), a, &err);
     out->tree = y;
     out->scope = scope;

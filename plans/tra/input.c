@@ -52,9 +52,7 @@ static const char *with_options(const tra_stmt *st, const char *path, tra_arena 
         put_option(st->options[i]->kids[0], &s);
     }
     tra_str_printf(&s, "):%s", path + prefix);
-    const char *spec = tra_arena_strndup(a, tra_str_get(&s), s.n);
-    tra_str_free(&s);
-    return spec;
+    return tra_arena_take(a, &s);
 }
 
 /* What the positions of an open input follow. What gen made up has no order that anything else could have. */

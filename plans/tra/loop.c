@@ -366,9 +366,8 @@ static void end_loop(tra_build *b, building *w) {
 static void begin_turn(tra_build *b, building *w) {
     tra_catalog *c = tra_new(b->arena, tra_catalog);
     tra_dims none = {0};
-    tra_err e = {0};
     if (!*w->st->name) return;
-    if (tra_catalog_blocks(&none, &none, c, &e) != TRA_OK) return;
+    if (tra_catalog_blocks(&none, &none, c, NULL) != TRA_OK) return;
     tra_type t = {.dtype = TRA_I64, .cat = c};
     w->loop->turn = add_leaf(b, w, TRA_LEAF_TURN, 0, w->st->name, w->st->name_span, &t);
     tra_symbol *s = tra_new(b->arena, tra_symbol);

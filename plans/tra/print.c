@@ -278,9 +278,7 @@ char *tra_node_text(tra_arena *a, const tra_node *n) {
         if (n->turn) tra_str_printf(&s, " moving %016" PRIx64, n->origins_digest);
         break;
     }
-    char *text = tra_arena_strndup(a, tra_str_get(&s), s.n);
-    tra_str_free(&s);
-    return text;
+    return tra_arena_take(a, &s);
 }
 
 /* ---- validity ----------------------------------------------------------------------------------------------- */

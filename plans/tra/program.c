@@ -316,9 +316,7 @@ static const char *text_of(const analysis *s, const tra_calc *value) {
         else
             tra_str_printf(&text, ", %s = %" PRId64, s->scope->name[i].name, f->number.i);
     }
-    const char *out = tra_arena_strndup(s->b->arena, tra_str_get(&text), text.n);
-    tra_str_free(&text);
-    return out;
+    return tra_arena_take(s->b->arena, &text);
 }
 
 /* The element type of the result: i64 of integers; of reals f64, but f32 if all floats that are read are f32. */

@@ -411,8 +411,7 @@ const tra_kernel *tra_rows_kernel_of(tra_arena *a, const tra_rows_kernel *op) {
     tra_rows_kernel own = *op;
     tra_str s = {0};
     own.text = op->label;
-    if (!op->label && print_op(op, false, &s)) own.text = tra_arena_strndup(a, tra_str_get(&s), s.n);
-    tra_str_free(&s);
+    if (!op->label && print_op(op, false, &s)) own.text = tra_arena_take(a, &s);
     return tra_kernel_of_rows(a, &own);
 }
 

@@ -145,7 +145,7 @@ const char *tra_table_call_text(const tra_table_builder *w) {
         if (w->op.dtype != TRA_F64) tra_str_printf(&s, ", type = %s", tra_dtype_name(w->op.dtype));
     }
     tra_str_add(&s, ")");
-    return tra_table_text(w->b->arena, &s);
+    return tra_arena_take(w->b->arena, &s);
 }
 
 /* ---- operators that are a pass over rows -------------------------------------------------------------------- */
@@ -171,10 +171,9 @@ tra_node *tra_table_record(tra_table_builder *w, tra_node *n) {
 static tra_node *build_select(tra_table_builder *w) {
     tra_table_scope sc = tra_table_scope_of(w);
     tra_table_term t;
-    tra_err e = {0};
     if (w->call->nkids != 2) return tra_table_refuse(w, w->call, "select has a table and a predicate");
     if (!tra_table_build_predicate(&sc, w->call->kids[1], &t)) return NULL;
-    if (t.x->untyped && tra_colexpr_convert(w->b->arena, t.x, TRA_COL_BOOL, NULL, &t.x, &e) != TRA_OK) return NULL;
+    if (t.x->untyped && tra_colexpr_convert(w->b->arena, t.x, TRA_COL_BOOL, NULL, &t.x, NULL) != TRA_OK) return NULL;
     add_term(w, &t);
     tra_node *in = w->in, *top = tra_table_window_top(w, t.x);
     const tra_colexpr *rest;
@@ -268,13 +267,12 @@ static tra_node *build_project(tra_table_builder *w) {
 
 /* rows(T): the numbers of rows of all blocks, added up, in the type of the operator. */
 static tra_node *count_rows(tra_table_builder *w) {
-    tra_err e = {0};
     tra_dtype t = w->op.dtype;
     tra_rows_kernel op = tra_rows_op(&tra_rows_count_ops, NULL, NULL);
     op.dtype = t, op.rows = TRA_ROWS_NONE;
     tra_node sum = {.in = {tra_table_kernel(w, w->in, NULL, 0, 0, &op)}};
     if (!sum.in[0]) return NULL;
-    if (tra_kernel_named(w->b->arena, "matadd", TRA_USE_AGG, 0, NULL, &sum.kernel, &e) != TRA_OK) return NULL;
+    if (tra_kernel_named(w->b->arena, "matadd", TRA_USE_AGG, 0, NULL, &sum.kernel, NULL) != TRA_OK) return NULL;
     return tra_table_record(w, tra_build_made(w->b, TRA_OP_AGG, w->call->span, &sum));
 }
 

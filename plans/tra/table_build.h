@@ -116,8 +116,6 @@ const tra_colexpr *tra_table_set_units(const tra_table_scope *sc, tra_colop op, 
 
 /* ---- what operators are built of (table_nodes.c) ------------------------------------------------------------ */
 
-/* Moves the text into the arena. */
-const char *tra_table_text(tra_arena *a, tra_str *s);
 /* Syntax with n children, which are copied; and a copy of x, whose list of children may be changed. */
 tra_ast *tra_table_ast(tra_arena *a, tra_ast_kind kind, const char *text, tra_span span, int n, tra_ast *const *kids);
 tra_ast *tra_table_ast_copy(tra_arena *a, const tra_ast *x);

@@ -34,7 +34,7 @@ static const char *columns_advice(const tra_table_scope *sc, const char *name) {
         }
         if (s->n > 12) tra_str_printf(&text, " and %d more", s->n - 12);
     }
-    return tra_table_text(sc->b->arena, &text);
+    return tra_arena_take(sc->b->arena, &text);
 }
 
 static void report_no_column(const tra_table_scope *sc, const tra_ast *x) {

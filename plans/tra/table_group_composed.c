@@ -119,12 +119,6 @@ static tra_node *build(writer *x, const char *name, const char *text) {
     return call_it(x, name, &program.v[0], tra_build_relation(b, program.v[0].value));
 }
 
-static const char *kept(writer *x, tra_str *s) {
-    const char *text = tra_arena_printf(x->w->b->arena, "%s", tra_str_get(s));
-    tra_str_free(s);
-    return text;
-}
-
 /* Rows beside rows of equal keys; all of them, where there are no keys. */
 static const char *beside(writer *x, const char *left, const char *right) {
     tra_str s = {0};
@@ -132,13 +126,13 @@ static const char *beside(writer *x, const char *left, const char *right) {
     tra_str_printf(&s, "join(group__%s, group__%s, ", left, right);
     for (int k = 0; k < x->nkeys; k++) tra_str_printf(&s, "%s%s == %s", k ? " && " : "", x->key[k], x->key[k]);
     tra_str_add(&s, ", nulls = match, expect = \"m:1\")");
-    return kept(x, &s);
+    return tra_arena_take(x->w->b->arena, &s);
 }
 
 static const char *grouped(writer *x, const char *of, const char *aggregates) {
     tra_str keys = {0};
     add_keys(x, x->key, &keys);
-    const char *list = kept(x, &keys);
+    const char *list = tra_arena_take(x->w->b->arena, &keys);
     return tra_arena_printf(x->w->b->arena, "group(%s, [%s]%s%s)", of, list, *aggregates ? ", " : "", aggregates);
 }
 
@@ -147,7 +141,9 @@ static bool add_groups(writer *x, const char *of, int from, int n, bool counted,
     tra_str all = {0};
     for (int i = from; i < from + n; i++)
         if ((x->v[i].how.counts != NULL) == counted) expand(x, i, x->v[i].how.aggregates, &all);
-    return build(x, name, grouped(x, tra_arena_printf(x->w->b->arena, "group__%s", of), kept(x, &all))) != NULL;
+    return build(x, name,
+                 grouped(x, tra_arena_printf(x->w->b->arena, "group__%s", of), tra_arena_take(x->w->b->arena, &all))) !=
+           NULL;
 }
 
 /* The strings of item i of each group, put together, in the column r of a relation with this name. */
@@ -156,9 +152,9 @@ static bool add_strings(writer *x, int i, const char *name) {
     const item *v = &x->v[i];
     tra_str keys = {0}, order = {0};
     add_keys(x, x->key, &keys);
-    const char *list = kept(x, &keys), *comma = *list ? ", " : "", *rows = "group__rows";
+    const char *list = tra_arena_take(x->w->b->arena, &keys), *comma = *list ? ", " : "", *rows = "group__rows";
     if (*v->order) expand(x, i, v->order, &order);
-    const char *by = kept(x, &order), *then = *by ? ", " : "";
+    const char *by = tra_arena_take(x->w->b->arena, &order), *then = *by ? ", " : "";
     if (v->distinct)
         rows = tra_arena_printf(a, "distinct(%s, [%s%s`a.%d`]%s%s%s)", rows, list, comma, i, *by ? ", order = [" : "",
                                 by, *by ? "], keep = first" : "");
@@ -182,17 +178,13 @@ static const char *text_of(tra_arena *a, const tra_ast *x) {
         x = x->kids[0];
     }
     tra_ast_print(x, &s);
-    const char *text = tra_arena_printf(a, "%s", tra_str_get(&s));
-    tra_str_free(&s);
-    return text;
+    return tra_arena_take(a, &s);
 }
 
 static const char *name_text(tra_arena *a, const char *name) {
     tra_str s = {0};
     tra_name_print(name, &s);
-    const char *text = tra_arena_printf(a, "%s", tra_str_get(&s));
-    tra_str_free(&s);
-    return text;
+    return tra_arena_take(a, &s);
 }
 
 /* string_agg(x, ", ", order = [t desc, ..], distinct = true): the order's keys are columns 0, 1, .. of the item. */
@@ -230,8 +222,8 @@ static bool read_strings(writer *x, const tra_ast *call, const composed *how, it
         tra_str_printf(&keys, "%s#%d%s", k ? ", " : "", k, desc ? " desc" : "");
     }
     to->how = *how;
-    to->how.row = kept(x, &row);
-    to->order = kept(x, &keys);
+    to->how.row = tra_arena_take(x->w->b->arena, &row);
+    to->order = tra_arena_take(x->w->b->arena, &keys);
     to->distinct = yes;
     to->separator = separator ? separator->text : ",";
     to->argument[0] = text_of(b->arena, call->kids[0]);
@@ -294,7 +286,8 @@ static bool add_counted(writer *x, int i, const char *name) {
     separate(&keys);
     tra_str_printf(&keys, "`a.%d`", i);
     expand(x, i, x->v[i].how.counts, &counts);
-    const char *list = kept(x, &keys), *counted = kept(x, &counts), *of = tra_arena_printf(a, "counted%d", i);
+    const char *list = tra_arena_take(x->w->b->arena, &keys), *counted = tra_arena_take(x->w->b->arena, &counts),
+               *of = tra_arena_printf(a, "counted%d", i);
     if (!build(x, of, tra_arena_printf(a, "group(group__rows, [%s], %s)", list, counted))) return false;
     return add_groups(x, of, i, 1, true, name);
 }
@@ -313,7 +306,8 @@ static bool write_all(writer *x) {
         tra_str_add(&result, tra_str_get(&one));
         tra_str_free(&one);
     }
-    const char *rows = kept(x, &row), *results = kept(x, &result), *all = NULL;
+    const char *rows = tra_arena_take(x->w->b->arena, &row), *results = tra_arena_take(x->w->b->arena, &result),
+               *all = NULL;
     if (!build(x, "rows", tra_arena_printf(a, "project(group__in, %s)", rows))) return false;
     for (int i = 0; i < x->nitems && !all; i++)
         if (!x->v[i].how.counts) all = "all";

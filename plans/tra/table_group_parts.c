@@ -123,13 +123,11 @@ static tra_node *ranked_values(tra_table_builder *w, tra_node *sorted, const tra
 
 /* Calls of numbers, which never fail. */
 static const tra_colexpr *call(tra_arena *a, tra_colop op, const tra_colexpr *x, const tra_colexpr *y) {
-    tra_err e = {0};
-    return tra_colexpr_call(a, op, y ? 2 : 1, (const tra_colexpr *const[]){x, y}, &x, &e) == TRA_OK ? x : NULL;
+    return tra_colexpr_call(a, op, y ? 2 : 1, (const tra_colexpr *const[]){x, y}, &x, NULL) == TRA_OK ? x : NULL;
 }
 
 static const tra_colexpr *choose(tra_arena *a, const tra_colexpr *c, const tra_colexpr *x, const tra_colexpr *y) {
-    tra_err e = {0};
-    return tra_colexpr_call(a, TRA_C_IF, 3, (const tra_colexpr *const[]){c, x, y}, &x, &e) == TRA_OK ? x : NULL;
+    return tra_colexpr_call(a, TRA_C_IF, 3, (const tra_colexpr *const[]){c, x, y}, &x, NULL) == TRA_OK ? x : NULL;
 }
 
 /* The quantile, as for whole groups (lib/table/group_result.c): NaN where part is; low where it is 0 or both are equal;

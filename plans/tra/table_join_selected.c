@@ -18,9 +18,8 @@ static int parts_of(const tra_colexpr *x) {
 }
 
 static const tra_colexpr *both_of(tra_arena *a, const tra_colexpr *x, const tra_colexpr *y) {
-    tra_err e = {0};
     if (!x) return y;
-    return tra_colexpr_call(a, TRA_C_AND, 2, (const tra_colexpr *const[]){x, y}, &x, &e) == TRA_OK ? x : NULL;
+    return tra_colexpr_call(a, TRA_C_AND, 2, (const tra_colexpr *const[]){x, y}, &x, NULL) == TRA_OK ? x : NULL;
 }
 
 /* Takes a predicate on pairs apart: equal columns become keys of s, the rest that reads both tables *where, and what

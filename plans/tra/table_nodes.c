@@ -6,12 +6,6 @@
 
 /* ---- texts and columns -------------------------------------------------------------------------------------- */
 
-const char *tra_table_text(tra_arena *a, tra_str *s) {
-    const char *text = tra_arena_strndup(a, tra_str_get(s), s->n);
-    tra_str_free(s);
-    return text;
-}
-
 tra_ast *tra_table_ast(tra_arena *a, tra_ast_kind kind, const char *text, tra_span span, int n, tra_ast *const *kids) {
     tra_ast *x = tra_new(a, tra_ast);
     *x = (tra_ast){.kind = kind, .span = span, .name_span = span, .text = text, .nkids = n};

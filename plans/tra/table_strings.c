@@ -49,7 +49,7 @@ static tra_ast *replace(wanted *x, const tra_ast *ast) {
     if (call) {
         tra_str s = {0};
         tra_ast_print(ast, &s);
-        const char *text = tra_table_text(a, &s), *name = tra_arena_printf(a, "string %d", x->w->b->nmade++);
+        const char *text = tra_arena_take(a, &s), *name = tra_arena_printf(a, "string %d", x->w->b->nmade++);
         for (int i = 0; i < x->n; i++) /* the same call stands twice */
             if (strcmp(x->text[i], text) == 0) return tra_table_name_ast(a, x->name[i], ast->span);
         TRA_ARENA_DOUBLE(a, x->x, x->n);
@@ -114,7 +114,7 @@ static const char *identity_of(tra_build *b, const char *what) {
         tra_str_printf(&s, "; %s %lld %lld.%09ld %llu", n->path, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
                        st.st_mtim.tv_nsec, (unsigned long long)st.st_ino);
     }
-    return tra_table_text(b->arena, &s);
+    return tra_arena_take(b->arena, &s);
 }
 
 /* Does the node depend on what a loop changes (*changes), or on what loops give (*loops)? */

@@ -32,9 +32,8 @@ static int add_operand(tra_arena *a, operands *o, const tra_colexpr *x) {
 
 /* The operand of a function as the kernel takes it: totals of shares are of floats. */
 static const tra_colexpr *as_operand(tra_arena *a, tra_window_function f, const tra_colexpr *x) {
-    tra_err e = {0};
     if (f != TRA_WINDOW_SHARE) return x;
-    return tra_colexpr_convert(a, x, TRA_COL_F64, NULL, &x, &e) == TRA_OK ? x : NULL;
+    return tra_colexpr_convert(a, x, TRA_COL_F64, NULL, &x, NULL) == TRA_OK ? x : NULL;
 }
 
 /* The table of them: a table has a column. */

@@ -60,8 +60,7 @@ static tra_status fit_grid(const tra_dims *frontier, uint32_t clips, shape_fn *s
     tra_dims base, ext;
     int8_t by[TRA_MAXDIM];
     int64_t last[TRA_MAXDIM];
-    tra_err none = {0};
-    if (empty) e = &none;
+    if (empty) e = NULL;
     tra_status s = shape(ctx, forced, &base, e);
     if (s != TRA_OK) return empty ? TRA_OK : s;
     for (int a = 0; a < base.n; a++) by[a] = -1, last[a] = base.v[a];
@@ -358,15 +357,14 @@ static tra_status type_join(tra_arena *a, tra_node *n, const char **warn, tra_ca
  * size. */
 static void widen_bound(const tra_node *n, tra_catalog *out) {
     tra_dims l = n->in[0]->type.cat->bound, r, bound = l;
-    tra_err none = {0};
     tra_status s = TRA_OK;
     switch (n->op) {
     case TRA_OP_JOIN:
         r = n->in[1]->type.cat->bound;
-        s = tra_kernel_shape2(n->kernel, &l, &r, &l, &r, &bound, NULL, &none);
+        s = tra_kernel_shape2(n->kernel, &l, &r, &l, &r, &bound, NULL, NULL);
         break;
-    case TRA_OP_AGG: s = tra_kernel_shape_agg(n->kernel, &l, &bound, NULL, &none); break;
-    case TRA_OP_TRANSFORM: s = tra_kernel_shape1(n->kernel, &l, &bound, NULL, &none); break;
+    case TRA_OP_AGG: s = tra_kernel_shape_agg(n->kernel, &l, &bound, NULL, NULL); break;
+    case TRA_OP_TRANSFORM: s = tra_kernel_shape1(n->kernel, &l, &bound, NULL, NULL); break;
     case TRA_OP_TILE: bound.v[n->dim] = tra_min64(n->size, l.v[n->dim]); break;
     case TRA_OP_CONCAT: bound.v[n->dim] = 0; break; /* follows from the tuples alone */
     case TRA_OP_INPUT:

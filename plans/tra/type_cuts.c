@@ -11,12 +11,11 @@
  * diagonal is the lesser one of two. */
 static int other_source(const tra_kernel *k, int rank, int a, int from) {
     tra_dims probe = {.n = rank}, all, ext;
-    tra_err none = {0};
     for (int i = 0; i < rank; i++) probe.v[i] = 3;
-    if (tra_kernel_shape1(k, &probe, &all, NULL, &none) != TRA_OK) return -1;
+    if (tra_kernel_shape1(k, &probe, &all, NULL, NULL) != TRA_OK) return -1;
     for (int d = 0; d < rank; d++) {
         probe.v[d] = 2;
-        bool fits = tra_kernel_shape1(k, &probe, &ext, NULL, &none) == TRA_OK;
+        bool fits = tra_kernel_shape1(k, &probe, &ext, NULL, NULL) == TRA_OK;
         if (d != from && fits && ext.v[a] != all.v[a]) return d;
         probe.v[d] = 3;
     }

@@ -49,8 +49,7 @@ static __int128 size(const box *b) {
 /* Notes the first key of a box, if the filter drops it. */
 static void note_dropped(search *s, const box *b) {
     int64_t v;
-    tra_err none = {0};
-    if (s->ndropped == DROPPED_KEYS || tra_keyexpr_eval(s->x, &b->first, &v, &none) != TRA_OK || v) return;
+    if (s->ndropped == DROPPED_KEYS || tra_keyexpr_eval(s->x, &b->first, &v, NULL) != TRA_OK || v) return;
     s->dropped[s->ndropped++] = b->first;
 }
 
