@@ -159,7 +159,7 @@ ALGORITHMS := $(sort $(wildcard share/algorithms/*.tra))
 $(B)/made/algorithms.c: $(ALGORITHMS) Makefile
 	@mkdir -p $(@D)
 	$(call say,MAKE  $@)
-	$(Q){ echo '#include "plans/tra/algorithms.h"'; echo 'const tra_algorithm tra_algorithms[] = {'; \
+	$(Q){ echo '#include "plans/tra/load.h"'; echo 'const tra_algorithm tra_algorithms[] = {'; \
 	    for f in $(ALGORITHMS); do n=$${f##*/}; echo "{\"$${n%.tra}\","; \
 	        sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; done; echo '{0, 0}};'; } >$@
 

@@ -1,7 +1,6 @@
 /* help.c - tra help [COMMAND]: the list of commands, or the help of one. */
-#include "../plans/tra/algorithms.h"
+#include "../plans/tra/load.h"
 #include "../plans/tra/function_help.h"
-#include "../plans/tra/operator_help.h"
 #include "help.h"
 
 #include "../lib/kernel/kernel.h"

@@ -8,7 +8,7 @@
 #include "../lib/base/crew.h"
 #include "../lib/base/limits.h"
 #include "../lib/physical/needs.h"
-#include "../plans/tra/algorithms.h"
+#include "../plans/tra/load.h"
 #include "made.h"
 #include "outputs.h"
 #include "planning.h"

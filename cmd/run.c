@@ -1,5 +1,5 @@
 /* run.c - tra run: carries out a program or a compiled plan. */
-#include "../plans/tra/algorithms.h"
+#include "../plans/tra/load.h"
 #include "cmd.h"
 #include "common.h"
 #include "deadline.h"

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /* kernel_error: a tra_calc_wrong, and the message. kernel_array: a component, or the keys of one. kernel_operand: as
- * tra_codegen_operand. kernel_args: a call; row to n as in tra_codegen_rows. exact: entries are only counted. The kernel
- * gets memory by grow and may take `most` bytes, of which `taken` are in use; key: the key of an error. */
+ * tra_codegen_operand. kernel_args: a call; row to n as in tra_codegen_rows. exact: entries are only counted. The
+ * kernel gets memory by grow and may take `most` bytes, of which `taken` are in use; key: the key of an error. */
 #define GEN_ABI                                                                                                        \
     struct kernel_error {                                                                                              \
         int wrong;                                                                                                     \

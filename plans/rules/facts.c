@@ -327,8 +327,9 @@ static void take_operator(const tra_memo *m, const tra_expr *x, tra_facts *f) {
     if (n->op == TRA_OP_INPUT && n->rel) read_file(m, n, f);
     if (x->in[0] < 0 || !n->in[0]->type.columns) return;
     const tra_facts *in = tra_memo_facts(m, x->in[0]);
-    bool slices = k && n->op == TRA_OP_JOIN &&
-                  (k->ops == &tra_pairs_before_ops || k->ops == &tra_number_slice_ops || k->ops == &tra_row_numbers_ops),
+    bool slices =
+             k && n->op == TRA_OP_JOIN &&
+             (k->ops == &tra_pairs_before_ops || k->ops == &tra_number_slice_ops || k->ops == &tra_row_numbers_ops),
          same = n->op == TRA_OP_REKEY || n->op == TRA_OP_CONCAT || n->op == TRA_OP_TILE || slices;
     if (same) {
         int *to = tra_news(m->arena, int, in->n + 1);

@@ -13,7 +13,7 @@
 
 #include "../../lib/table/kernels.h"
 #include "../../lib/table/parts.h"
-#include "../tra/table_estimates.h"
+#include "../tra/cardinality.h"
 #include "slice_products.h"
 
 /* ---- rows of tables ---------------------------------------------------------------------------------------------- */

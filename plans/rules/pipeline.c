@@ -5,7 +5,7 @@
 
 #include "../../lib/tablefile/table_file.h"
 #include "../../lib/table/kernels.h"
-#include "../tra/table_estimates.h"
+#include "../tra/cardinality.h"
 
 const tra_rowwise *tra_rowwise_of_expr(const tra_expr *x) {
     return x->node.op == TRA_OP_TRANSFORM ? tra_rows_args(&x->node, &tra_rowwise_ops) : NULL;

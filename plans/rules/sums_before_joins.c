@@ -18,7 +18,7 @@
 #include "../../lib/table/kernels.h"
 #include "../../lib/table/pair_states.h"
 #include "../../lib/table/parts.h"
-#include "../tra/table_bounds.h"
+#include "../tra/cardinality.h"
 
 /* ---- groups of a table ------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* becomes_dense.c - which statement makes a sparse operand dense: what is said when memory is short. */
-#include "becomes_dense.h"
+#include "search.h"
 
 #include "../../lib/kernel/kernel.h"
 

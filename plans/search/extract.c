@@ -8,7 +8,7 @@
  * Otherwise the entries kept of a group, and of each of its placements, are as many as the budget says, which depends
  * on the sizes of the program alone: so the same plans come out each time.
  */
-#include "extract_int.h"
+#include "search_int.h"
 
 #include <assert.h>
 #include <stdlib.h>

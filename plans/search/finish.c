@@ -6,7 +6,7 @@
 #include "../../lib/physical/memory.h"
 #include "../../lib/physical/repart.h"
 #include "../rules/fused.h"
-#include "finish_int.h"
+#include "search_int.h"
 
 static const tra_node *node_of(const finish *f, int g) { return &supply_at(f, g)->m->f->x->node; }
 

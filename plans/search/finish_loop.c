@@ -1,6 +1,6 @@
 /* finish_loop.c - where the operators of loops stand: what each turn reads and none changes before the loop, then the
  * states, then the turns. */
-#include "finish_int.h"
+#include "search_int.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* job.c - from a file to a plan. */
-#include "../tra/algorithms.h"
-#include "becomes_dense.h"
+#include "../tra/load.h"
+#include "search.h"
 #include "job.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* prune.c - which of many candidates for a set of supplies stay: those that no cheaper one replaces, up to a number. */
-#include "extract_int.h"
+#include "search_int.h"
 
 #include <stdlib.h>
 

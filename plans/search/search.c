@@ -10,7 +10,7 @@
 #include "../../lib/physical/needs.h"
 #include "../rules/rules.h"
 #include "../rules/fused.h"
-#include "becomes_dense.h"
+#include "search.h"
 #include "search_int.h"
 
 enum { VISITS = 20000000, VISITS_PER_GROUP = 200000, PLANNED = 20000, PLANNED_ALONE = 6000 };

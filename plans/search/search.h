@@ -165,4 +165,10 @@ TRA_MUSTUSE tra_status tra_plan_again(const tra_graph *g, const tra_plan_options
 TRA_MUSTUSE tra_status tra_optimize(const tra_graph *g, const tra_plan_options *o, tra_arena *a, tra_plans *out,
                                     tra_err *e);
 
+/* ---- what becomes dense (becomes_dense.c) ----------------------------------------------------------------------- */
+
+/* The end of a message that memory is short: the operator that takes most to hold a sparse operand densely, with its
+ * size, and what to write instead; "" where there is none. */
+const char *tra_becomes_dense(const tra_graph *g, tra_arena *a);
+
 #endif

@@ -114,9 +114,9 @@ typedef struct member {
  * as a whole. */
 typedef struct closed {
     int n, nneeds;
-    member *v;   /* by group */
-    root *needs; /* what they take of groups that are not among them */
-    score s;     /* of all of them; open: their hash */
+    member *v;            /* by group */
+    root *needs;          /* what they take of groups that are not among them */
+    score s;              /* of all of them; open: their hash */
     struct closed *moved; /* while what no set has is forgotten: the copy that stays */
     bool live;
 } closed;
@@ -354,5 +354,112 @@ void tra_print_plan(search *s, const entry *x, tra_str *out);
 /* variants.c: adds the variants of group `at`, but those of expressions to skip. */
 enum { TRA_COUNTABLE_BITS = 57 }; /* of what can be counted (tra_countable) */
 TRA_MUSTUSE tra_status tra_search_add_variants(search *s, int at, const bool *skip, tra_err *e);
+
+/* ---- extraction: extract.c, prune.c, sets.c --------------------------------------------------------------------- */
+
+typedef struct candidate {
+    score s;
+    int place;
+    int implementation, supply; /* of the group itself, added to `base` */
+    const set *base;
+    int seq, tier, rank;
+    bool first, kept; /* the cheapest of its strategy; chosen */
+} candidate;
+
+typedef struct candidates {
+    int n, cap;
+    candidate *v;
+} candidates;
+
+/* Sorts candidates, the cheapest first, and keeps at most `most`. The first tier, which comes first, are candidates
+ * that no cheaper one can replace wherever other groups use them; the second tier are the same within each strategy. */
+void tra_search_prune(search *s, candidates *x, int most);
+
+/* ---- sets.c ------------------------------------------------------------------------------------------------------ */
+
+/* Where sets are combined: for a group g; or, with g < 0, for the outputs up to number `root`. last_root: of each group
+ * the last output that needs it. */
+typedef struct scope {
+    int g, root;
+    const int *last_root;
+} scope;
+
+/* May others use the group too: not only what the scope is about? */
+bool tra_is_open(const search *s, scope at, int group);
+/* Adds what a supply costs. */
+void tra_count_supply(const search *s, int supply, bool open, score *t);
+score tra_set_score(const search *s, const set *x, scope at);
+/* The supply of a group in a set; 0: the group is no member. */
+int tra_set_supply(const set *x, int group);
+/* The union of two sets, in out (room for both); false when they have different implementations of a group. */
+bool tra_sets_unite(search *s, const set *a, const set *b, scope at, set *out);
+/* The union of two sets that have different implementations of a group: the first one's is taken. */
+void tra_sets_reconcile(search *s, const set *a, const set *b, int nroots, const root *roots, scope at, set *out);
+/* Sorts roots, each of which stays once. Returns how many there are. */
+int tra_roots_once(int n, root *v);
+/* Takes the members that nobody outside of the scope may use out of v[*n]; NULL: there are none. The same as what was
+ * closed since number `from`, if it is equal. */
+closed *tra_close_members(search *s, scope at, int from, int *n, member *v);
+/* The set by group: out[s->ngroups]. */
+void tra_set_spread(const search *s, const set *x, int *out);
+
+/* ---- plans as they run: finish.c, finish_loop.c ----------------------------------------------------------------- */
+
+/* An operator of the plan, as it follows from the implementation of a group. */
+typedef struct part {
+    tra_plan_op op;
+    int group;
+    const tra_node *node; /* what it computes or moves; JOINAGG: the aggregation */
+    int in[2];            /* the operators whose results it reads */
+    int place;
+    bool partial;              /* AGG, JOINAGG: leaves summands; SHUF: moves them */
+    int loop;                  /* the loop in whose turns it runs; -1: none */
+    const char *name;          /* of a loop's own operators: of the state or trace; NULL: none */
+    int of_loop, item, column; /* of a loop's own operators: which loop; which state or trace; which column */
+} part;
+
+typedef struct finish {
+    search *s;
+    reading reading;
+    const entry *x;
+    tra_arena *work; /* freed at the end */
+    tra_plan *plan;
+    tra_program_text *program;
+    int n, cap;
+    part *v;
+    int **at; /* of each group (NULL: not needed) the operators that have its relation: [0] where it is made, [i + 1] at
+               * the placement of demand i; -1: none yet */
+    int *order; /* the groups in the order in which they are made */
+    int norder;
+    const int *sorted; /* all groups of the plan, in the order of the program where there is a choice */
+    int nsorted;
+    int loop;         /* in whose turns what comes next runs; -1: none */
+    uint64_t *inside; /* of each group the loops (bits) whose turns compute it, by the plan that was chosen */
+    bool *begun;      /* of each loop: its operators are there, or are being made */
+    int *from, *to;   /* of each loop: the first and the last operator of its turns */
+} finish;
+
+static inline const supply *supply_at(const finish *f, int g) { return &f->s->supplies.v[f->x->supply[g]]; }
+
+/* Adds an operator to the turns of f->loop; returns its number. */
+int tra_finish_push(finish *f, part x);
+/* The operator that has group g's relation at the place: an exchange, when it is needed for the first time. */
+int tra_finish_bring(finish *f, int g, int place);
+/* Adds the operators of group g, after those of its inputs, unless they are there. */
+void tra_finish_emit(finish *f, int g);
+
+/* Adds the outputs of group g, which are written from where its relation is made. */
+void tra_finish_outputs(finish *f, int g);
+
+/* Finds f->inside. */
+void tra_finish_find_loops(finish *f);
+/* Adds the operators of a loop that stands in f->loop, with those that it needs before its turns. */
+void tra_finish_loop(finish *f, int loop);
+/* What the loop takes at the end of a turn, in the order of the program; -1: what is required outside of loops. */
+void tra_finish_turn(finish *f, int loop);
+/* Is the group a leaf of a loop? The leaves of a loop come with it; what stands after a loop brings the loop. */
+bool tra_finish_leaf(finish *f, int g);
+/* Sets the loops of the plan, whose operators are there. */
+void tra_finish_set_loops(finish *f);
 
 #endif

@@ -1,5 +1,5 @@
 /* sets.c - sets of supplies: their unions, and what is chosen for good below a group. */
-#include "extract_int.h"
+#include "search_int.h"
 
 #include <assert.h>
 #include <stdlib.h>

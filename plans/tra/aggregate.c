@@ -1,6 +1,6 @@
 /* aggregate.c - aggregations that are several statements: mean, argmin and argmax; and the positions along a label. */
 #include "lower.h"
-#include "slice.h"
+#include "build.h"
 #include "table_build.h"
 
 #include <math.h>

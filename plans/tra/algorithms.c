@@ -1,5 +1,4 @@
 /* algorithms.c - programs that come with tra. */
-#include "algorithms.h"
 #include "load.h"
 
 #include <stdlib.h>

@@ -186,4 +186,141 @@ void tra_build_warn_dense(tra_build *b);
 /* Where an OUTPUT statement of a program in dir writes to: from the arena, or as the statement has it. */
 const char *tra_output_path(const tra_stmt *st, const char *dir, tra_arena *a);
 
+/* ---- units of elements (units.c) -------------------------------------------------------------------------------- */
+
+/* Those that a file says; NULL: none, or the elements are moments. */
+const char *tra_units_of_file(const tra_rel *r);
+/* Those of the result of a statement: of sums, means and extremes of what has units, and of what has equal ones; not
+ * of multiples, which may be changes of units. NULL: none are known. */
+const char *tra_units_of_statement(const tra_einsum *s);
+/* Gives a node whose operator keeps elements as they are the units of its input. */
+void tra_carry_units(tra_node *n);
+
+/* ---- dimensions that meet: their labels, and the order of their positions (meet.c) ------------------------------ */
+
+/* What dimension d follows; NULL: nothing is known. */
+const tra_dim_order *tra_order_of_dim(const tra_node *n, int d);
+const tra_dim_order *tra_dim_order_new(tra_build *b, int by, const char *of);
+/* Sets labels and order of dimension d of the node; NULL: it has none. */
+void tra_set_dim(tra_build *b, tra_node *n, int d, const tra_dim_labels *labels, const tra_dim_order *order);
+
+/* Dimensions that meet, of which the first so many are known. Begin with an empty one. */
+typedef struct tra_meeting {
+    const tra_dim_labels *labels; /* of the first that has any, `labelled` */
+    const tra_node *labelled;
+    const tra_dim_order *order[TRA_ORDER_KEYS + 1]; /* the first of each kind, of `by` */
+    const tra_node *by[TRA_ORDER_KEYS + 1];
+} tra_meeting;
+/* Adds dimension d of x, which must agree with the others: labels must be equal, and what pivot has put in the order of
+ * its keys meets no rows of a table that have no labels. False after a diagnostic, which calls the dimension `what`. */
+bool tra_meeting_add(tra_build *b, tra_span span, tra_meeting *m, const char *what, const tra_node *x, int d);
+/* What a dimension follows that is made of those that met. */
+const tra_dim_order *tra_meeting_order(const tra_meeting *m);
+
+/* ---- relations that a program makes, and extents as numbers (gen.c) --------------------------------------------- */
+
+/* The node of gen(VALUES, [extents], by = .., seed = .., type = ..); NULL after a diagnostic. */
+tra_node *tra_build_gen(tra_build *b, const tra_ast *call);
+/* Is it computed of numbers, params and extents alone? */
+bool tra_is_of_numbers(const tra_build *b, const tra_ast *x);
+/* Such a number as a relation of rank 0, of f64; NULL after a diagnostic. */
+tra_node *tra_build_number_relation(tra_build *b, const tra_ast *x);
+/* The number extent(X, d); false after a diagnostic. */
+bool tra_build_extent(tra_build *b, const tra_ast *call, int64_t *out);
+
+/* ---- references whose indices are no labels (lookup.c) ---------------------------------------------------------- */
+
+/* The tensor that the reference x to n reads, where some of its indices are numbers, strings or functions of a label,
+ * and the labels of its dimensions; NULL after a diagnostic. right_side: of the statement. */
+const tra_node *tra_looked_up(tra_build *b, const tra_ast *x, const tra_ast *right_side, const tra_node *n,
+                              const tra_ast **label, int *nlabels);
+/* Advice for a label that there is none of: "did you mean X?", or NULL. */
+const char *tra_near_label(tra_build *b, const tra_dim_labels *l, const char *text);
+
+/* ---- slice, stack and topk (slice.c) ---------------------------------------------------------------------------- */
+
+/* Builds the node of an operand; NULL after a diagnostic. */
+typedef tra_node *tra_build_operand(tra_build *b, const tra_ast *x);
+
+/* slice(X, [from:to, ...]) and stack(A, B, ..., dim). The result has blocks as large as those of X, or of A. NULL after
+ * a diagnostic. */
+bool tra_is_slice(const char *name);
+const char *tra_slice_name(int i); /* NULL after the last */
+tra_node *tra_build_slice(tra_build *b, const tra_ast *call, tra_build_operand *operand);
+/* Result `part` of `values, positions = topk(X, k)` or topk(X, k, least), over the last dimension; NULL after a
+ * diagnostic. */
+/* The k greatest (least) values of each row of x, in order, NaN first, or their positions. NULL after a diagnostic. */
+tra_node *tra_top_of(tra_build *b, tra_span span, tra_node *x, bool positions, bool least, int64_t k);
+tra_node *tra_build_top(tra_build *b, const tra_ast *call, tra_build_operand *operand, int part, int nparts);
+
+/* ---- solve, inverse and decompositions of matrices (linear.c, tall.c) ------------------------------------------- */
+
+bool tra_is_linear(const char *name); /* is there such an operator? */
+const char *tra_linear_name(int i);   /* of operator i; NULL after the last */
+/* Result `part` of the nparts results (eigh has two) of the call, whose nin operands are the nodes `in`; NULL after a
+ * diagnostic. Operands of several blocks are reblocked to one. */
+tra_node *tra_build_linear(tra_build *b, const tra_ast *call, int nin, tra_node *const *in, int part, int nparts);
+
+/* QR and singular values of a tall matrix: one that has many rows, in several blocks, or rows that only the run counts
+ * (tall.c). result: "qr_q", "qr_r", "svd_u", "svd_s", "svd_v". */
+typedef struct tra_tall {
+    tra_build *b;
+    tra_span span; /* of the nodes that are made */
+} tra_tall;
+bool tra_is_tall(const tra_node *a);
+tra_node *tra_build_tall(tra_tall *t, tra_node *a, const char *result);
+/* The X for which the norm of A X - B is least, of a tall matrix or of any that has more rows than columns. */
+tra_node *tra_build_least(tra_tall *t, tra_node *a, tra_node *b);
+
+/* ---- functions and arithmetic of whole tensors, without labels (whole.c) ---------------------------------------- */
+
+/* Functions of one whole tensor: softmax, transpose, diag, trace, norm. */
+int tra_whole_find(const char *name); /* -1: it is none of them */
+const char *tra_whole_name(int i);    /* NULL after the last */
+tra_node *tra_build_whole_function(tra_build *b, int i, const tra_ast *call, tra_build_operand *operand);
+
+/* sum(X), mean(X), ...: an aggregation over all dimensions. */
+bool tra_is_whole_aggregation(const tra_ast *x);
+tra_node *tra_build_whole_aggregation(tra_build *b, const tra_ast *call, tra_build_operand *operand);
+
+/* Is it an expression of elements: arithmetic, a comparison, a call of a scalar function? */
+bool tra_is_elementwise(const tra_ast *x);
+/* The tensor of the values of an expression of elements of whole tensors, which have equal shapes or no dimensions.
+ * `operand` makes nodes of the relations in it. NULL after a diagnostic. */
+tra_node *tra_build_elementwise(tra_build *b, const tra_ast *x, tra_build_operand *operand);
+
+/* ---- storage and tensor statements, and storages by name (storage.c) -------------------------------------------- */
+
+/* Makes of t, the type of a declared input if it were dense, what `as` and `nnz` of the statement say; leaves it dense
+ * after a diagnostic. */
+void tra_build_declared(tra_build *b, const tra_stmt *st, tra_type *t, tra_storage_choice *out);
+/* How a result of type t is stored by "as NAME(args)". False after a diagnostic. */
+bool tra_build_stored(tra_build *b, const tra_storage_use *use, const tra_type *t, tra_storage_choice *out);
+/* A node of the same elements whose type is sparse if that storage is sparse, and else dense: n itself if its type is
+ * so already. */
+tra_node *tra_build_as(tra_build *b, tra_node *n, const tra_storage_choice *as, tra_span span);
+/* The node of store(X, NAME), and how it is stored. name: the second argument of the call, NAME or NAME(args). */
+tra_node *tra_build_store(tra_build *b, tra_node *x, const tra_ast *name, tra_storage_choice *out);
+/* Adds the storage that the statement declares to the graph. */
+void tra_build_storage_statement(tra_build *b, const tra_stmt *st);
+
+/* The node of a tensor statement (tensor.c), in the blocks that the statement asks for; out: how it is stored. */
+tra_node *tra_build_tensor(tra_build *b, const tra_stmt *st, tra_storage_choice *out);
+
+/* ---- the values of states (loop_state.c) ------------------------------------------------------------------------ */
+
+/* The type of a state in every turn: that of its first value, but how many entries it has may change. */
+tra_type tra_state_type(tra_build *b, const tra_type *first);
+/* The table with columns that may be NULL, all of them, and as next value with strings by the codes of the state (NULL:
+ * it is none) and room for its rows: these may change from turn to turn, but not how blocks look. NULL after a
+ * diagnostic. */
+tra_node *tra_state_widen(tra_build *b, tra_node *n, const tra_type *of, tra_span span);
+/* The next value in the blocks of the state; NULL after a diagnostic. */
+tra_node *tra_state_fit(tra_build *b, const tra_stmt *st, const tra_repeat_state *state, tra_node *n);
+
+/* ---- calls (graph_calls.c) -------------------------------------------------------------------------------------- */
+
+/* Result `part` of the nparts results of x, a call of solve, inverse or a decomposition (linear.h). */
+tra_node *tra_build_linear_call(tra_build *b, const tra_ast *x, int part, int nparts);
+
 #endif

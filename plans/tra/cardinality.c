@@ -1,8 +1,6 @@
 /* cardinality.c - how many groups are expected. */
 #include "cardinality.h"
 
-#include "table_bounds.h"
-#include "table_estimates.h"
 
 /* The different values among n rows of a column whose most frequent values are listed with their frequencies. */
 static double distinct_of_column(const tra_column_facts *f, double n) {

@@ -1,15 +1,65 @@
-/* cardinality.h - how many rows, groups and entries are expected: what types, rules and storel estimate by.
+/* cardinality.h - how many rows, groups and entries are expected, and how many there are at most: what types, rules and
+ * storel estimate by.
  *
- * Formulas of chance are in lib/base/chance.h; what predicates and joins leave is in table_estimates.h, how many
- * entries kernels make in lib/kernel/entries.c; what rules know of a group, and so expect of it, in rules/facts.h. */
+ * Formulas of chance are in lib/base/chance.h; how many entries kernels make is in lib/kernel/entries.c; what rules
+ * know of a group, and so expect of it, in rules/facts.h. */
 #ifndef TRA_CARDINALITY_H
 #define TRA_CARDINALITY_H
 
 #include "../../lib/base/chance.h"
 #include "../../lib/table/table.h"
+#include "../../lib/tablefile/table_file.h"
+#include "../../lib/table/join.h"
+#include "table_ops.h"
 
 /* How many groups so many rows are expected to have by the first nkeys columns of s. x: the expressions that compute
  * these, or NULL. */
 double tra_table_groups_expected(const tra_schema *s, int nkeys, const tra_colexpr *const *x, double rows);
+
+/* ---- what predicates and joins leave (table_estimates.c) -------------------------------------------------------- */
+
+/* The statistics of a column of a file; false if there are none. */
+bool tra_table_facts(struct tra_rel *file, int number, tra_column_facts *out);
+
+/* The share of rows for which a predicate is expected to be true. */
+double tra_table_selectivity(const tra_colexpr *predicate);
+
+/* A join of all rows of two tables, as if its keys were independent of each other. */
+typedef struct tra_join_selectivity {
+    double matched; /* the share of left rows that have a partner */
+    double pairs;   /* the share of all pairs of rows whose keys are equal */
+} tra_join_selectivity;
+/* False if the statistics of a key are not known; then *out says that every row meets every row. */
+bool tra_table_join_selectivity(const tra_lookup_spec *s, tra_join_selectivity *out);
+/* The share of these pairs that is expected to lie in what the condition bounds (lib/table/band.h); 1: it bounds
+ * nothing. rows: of the right table. (table_band_estimates.c) */
+double tra_table_band_selectivity(const tra_lookup *l, double rows);
+/* How many pairs of rows have equal values in columns l and r of two files, of which x and y have all values. */
+int64_t tra_table_count_pairs(const tra_column *l, const tra_column *r, const tra_column_facts *x,
+                              const tra_column_facts *y, tra_arena *a);
+
+/* ---- bounds of rows and groups by the statistics of files (table_bounds.c) -------------------------------------- */
+
+/* All of these are INT64_MAX where nothing is known. */
+
+/* How many rows of the table have the same value in a column, at most. nulls: NULL is a value too. */
+int64_t tra_table_rows_per_value(const tra_graph *g, const tra_node *n, int column, bool nulls);
+/* Does no row of the table agree with another one in all of these n columns, since a group or distinct made them so? */
+bool tra_table_keys_differ(const tra_graph *g, const tra_node *t, int n, const int *column);
+/* The operator on tables whose result the node is, or NULL. */
+const tra_table_op *tra_table_op_of(const tra_graph *g, const tra_node *n);
+/* How many pairs of rows are equal in these columns, at most: counted by the frequencies of all values of the files
+ * that the columns come from. nulls: NULLs are equal. */
+int64_t tra_table_pairs_most(const tra_graph *g, const tra_node *left, int lcolumn, const tra_node *right, int rcolumn,
+                             bool nulls);
+/* How many different values a column has at most, NULL included. x: the expression that computes it, or NULL. */
+int64_t tra_table_values_most(const tra_column *c, const tra_colexpr *x);
+/* How many different combinations of values the columns x read of a table have, at most: as many as any table has rows
+ * that all of these columns come from. */
+int64_t tra_table_combinations_most(const tra_graph *g, const tra_node *n, int nx, const tra_colexpr *const *x);
+/* How many groups there are by the first nkeys columns of s, at most. x: the expressions over table n that compute
+ * these columns. */
+int64_t tra_table_groups_most(const tra_graph *g, const tra_node *n, const tra_schema *s, int nkeys,
+                              const tra_colexpr *const *x);
 
 #endif

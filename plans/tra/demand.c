@@ -2,7 +2,7 @@
  *
  * An input is open where a column may be used without its name: in an output, by *, by labels. Of any other input those
  * columns count whose names the program has, or ends of its names, since joins put something before a name. */
-#include "graph_int.h"
+#include "table_build.h"
 
 #include "../../lib/h5/stand_in.h"
 

@@ -1,6 +1,6 @@
 /* einsum.c - EinSum statements: their labels and references, and what is wrong with them. einsum_nodes.c makes
  * nodes of them. */
-#include "lookup.h"
+#include "build.h"
 #include "lower.h"
 #include "table_build.h"
 

@@ -1,8 +1,7 @@
 /* einsum_nodes.c - from a checked EinSum statement to nodes: which blocks each label has, operands as these want them,
  * and the statement lowered. */
 #include "lower.h"
-#include "meet.h"
-#include "units.h"
+#include "build.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /* expr.c - scalar functions inside arguments. Integers and functions of keys are in key_expr.c. */
-#include "gen.h"
-#include "operator_help.h"
+#include "build.h"
+#include "function_help.h"
 #include "table_build.h"
-#include "whole.h"
 
 #include <math.h>
 #include <string.h>

@@ -30,4 +30,15 @@ const char *tra_function_help_where(unsigned in, char buf[128]);             /* 
 /* How what other languages call so is written here; NULL: nothing is known of the word. */
 const char *tra_function_help_elsewhere(const char *name);
 
+/* ---- operators of the language (operator_help.c) ---------------------------------------------------------------- */
+
+/* How a call is written, what its result is, and the page of the manual that says more. */
+typedef struct tra_operator_help {
+    const char *name, *form, *says, *page;
+} tra_operator_help;
+
+int tra_operator_helps(const tra_operator_help **v); /* those on tables, then those on tensors, then the algebra */
+const tra_operator_help *tra_operator_help_find(const char *name, int from); /* from row `from` on; NULL: none */
+const char *tra_form_name(int i); /* of operator i of the algebra; NULL after the last */
+
 #endif

@@ -2,8 +2,7 @@
  * d).
  */
 #include "table_build.h"
-#include "gen.h"
-#include "whole.h"
+#include "build.h"
 
 #include "../../lib/dense/gen_values.h"
 

@@ -1,5 +1,5 @@
 /* graph.c - building the graph: names and statements. Operators are in graph_calls.c, inputs and outputs in input.c. */
-#include "graph_int.h"
+#include "table_build.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* graph_calls.c - operators and their arguments: what a relational expression is in the graph. */
-#include "graph_int.h"
-#include "operator_help.h"
+#include "table_build.h"
+#include "function_help.h"
 #include "table_derived.h"
 
 #include <string.h>

@@ -1,8 +1,6 @@
 /* input.c - inputs and outputs: files, declared types, placements. */
-#include "meet.h"
-#include "storage.h"
+#include "build.h"
 #include "table_build.h"
-#include "units.h"
 
 #include "../../lib/h5/stand_in.h"
 #include "../../lib/tablefile/table_file.h"

@@ -1,5 +1,5 @@
 /* key_expr.c - integers, and functions of keys, inside arguments. */
-#include "gen.h"
+#include "build.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "../../lib/tablefile/table_file.h"
 #include "lower.h"
-#include "meet.h"
+#include "build.h"
 #include "table_build.h"
 
 tra_find_values *tra_find_column_values;

@@ -2,7 +2,7 @@
  * are called. */
 #include <string.h>
 
-#include "meet.h"
+#include "build.h"
 
 /* ---- labels of nodes ---------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,5 @@
 /* linear.c - solve, inverse and the decompositions of matrices, as kernels on single blocks. */
-#include "linear.h"
-#include "meet.h"
+#include "build.h"
 
 #include <string.h>
 

@@ -1,4 +1,3 @@
-#include "algorithms.h"
 #include "load.h"
 
 #include "build.h"

@@ -33,4 +33,17 @@ const char *const *tra_program_files(const char *text, size_t size, const char *
 const char *tra_program_dir(tra_arena *a, const char *path);
 void tra_program_free(tra_program *p); /* closes the inputs; may be called twice, or on a zeroed one */
 
+/* ---- programs that come with tra: tra run @kmeans (algorithms.c) ------------------------------------------------ */
+
+typedef struct tra_algorithm {
+    const char *name, *text;
+} tra_algorithm;
+extern const tra_algorithm tra_algorithms[]; /* made by the Makefile; name NULL after the last */
+
+/* The text of a program, from malloc: of a file, of standard input ("-"), or of an algorithm ("@kmeans"). TRA_USAGE,
+ * with the nearest name, where there is no such algorithm; errors of tra_slurp. */
+TRA_MUSTUSE tra_status tra_program_read(const char *path, char **text, size_t *n, tra_err *e);
+/* What each algorithm does, and its arguments: the comments, inputs and params of its text. */
+void tra_algorithms_describe(tra_str *out);
+
 #endif

@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "../../lib/table/table.h"
-#include "lookup.h"
+#include "build.h"
 #include "lower.h"
-#include "meet.h"
 #include "table_build.h"
 
 /* ---- one position ------------------------------------------------------------------------------------------------ */

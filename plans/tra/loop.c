@@ -1,6 +1,5 @@
 /* loop.c - repeat statements: states, their next values, the condition, traces. */
-#include "loop_int.h"
-#include "storage.h"
+#include "build.h"
 #include "table_build.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* loop_state.c - the type of a state, the same in all turns, to which its values are brought. */
-#include "loop_int.h"
+#include "build.h"
 #include "table_build.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* meet.c - dimensions that meet in a statement or an operator: their positions must stand for the same things in one
  * order (lib/model/labels.h), as far as that is known. */
-#include "meet.h"
+#include "build.h"
 
 #include <string.h>
 

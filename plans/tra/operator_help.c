@@ -1,5 +1,5 @@
 /* operator_help.c - the table of operators. */
-#include "operator_help.h"
+#include "function_help.h"
 
 #include <stddef.h>
 #include <string.h>

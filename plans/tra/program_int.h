@@ -5,7 +5,7 @@
 
 #include "../../lib/kernel/program.h"
 #include "lower.h"
-#include "program.h"
+#include "tensor_int.h"
 
 /* In place of the number of an outer loop: WHOLE, no outer loop runs over the dimension, so that the relation must not
  * be cut along it; UNSET, nothing is known of the dimension yet. */

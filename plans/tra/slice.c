@@ -1,10 +1,9 @@
 /* slice.c - slice, stack and topk. A part of a tensor, and a tensor at its place in a stack, are repartitions whose
  * result begins elsewhere than their operand. The greatest elements of rows are those of each block, and then of these.
  */
-#include "slice.h"
+#include "build.h"
 
 #include "lower.h"
-#include "meet.h"
 #include "table_build.h"
 
 #include <string.h>

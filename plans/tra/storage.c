@@ -1,5 +1,5 @@
 /* storage.c - storages that statements name, of the program or of the library, and how relations are stored by them. */
-#include "storage.h"
+#include "build.h"
 
 #include <string.h>
 

@@ -1,10 +1,9 @@
 /* table.c - calls of operators on tables: their arguments, and the operators that are a pass over rows. */
-#include "meet.h"
+#include "build.h"
 #include "table_build.h"
 #include "table_derived.h"
 
-#include "table_estimates.h"
-#include "table_join.h"
+#include "cardinality.h"
 
 #include <string.h>
 

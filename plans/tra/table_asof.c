@@ -1,5 +1,5 @@
 /* table_asof.c - as-of joins in programs: asof = L.t >= R.t, or nearest(L.t, R.t), and within = d. */
-#include "table_join.h"
+#include "table_build.h"
 
 #include <math.h>
 #include <string.h>

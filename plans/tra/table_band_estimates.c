@@ -4,7 +4,7 @@
  * that have both are all but those that have not the first, and those that have not the second. How many these are
  * follows from the histograms of both sides, between whose bounds values are taken for evenly spread. */
 #include "../../lib/table/band.h"
-#include "table_estimates.h"
+#include "cardinality.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* table_bounds.c - bounds by the statistics of files: how many rows have one value, how many groups there are. */
-#include "table_bounds.h"
-#include "table_estimates.h"
+#include "cardinality.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* table_counter.c - the counter of a loop in expressions over columns: a column that a cross join adds. */
-#include "table_join.h"
+#include "table_build.h"
 
 #include <string.h>
 

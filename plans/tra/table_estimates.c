@@ -2,7 +2,7 @@
  *
  * A column that selections and joins have passed on has the values of its file, or some of these. They are assumed to
  * be distributed as all values of the file are, and columns to be independent of each other. */
-#include "table_estimates.h"
+#include "cardinality.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* table_group.c - group: the groups of each block first, where aggregates have states, then those of all blocks. */
 #include "../../lib/table/border.h"
 #include "cardinality.h"
-#include "table_bounds.h"
 #include "table_parts.h"
 
 #include <string.h>

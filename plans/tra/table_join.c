@@ -1,9 +1,8 @@
 /* table_join.c - join and cross. The rows of each left block find their partners in the whole right table, or in its
  * parts. */
-#include "table_bounds.h"
-#include "table_join.h"
+#include "cardinality.h"
+#include "table_build.h"
 #include "table_parts.h"
-#include "table_estimates.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* table_join_columns.c - the columns of a join: which table a name in its condition means, which conditions are keys,
  * and what columns of the right table are called whose names the left one has too. */
-#include "table_join.h"
+#include "table_build.h"
 
 #include <string.h>
 

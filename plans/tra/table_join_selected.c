@@ -1,7 +1,7 @@
 /* table_join_selected.c - selections of all pairs of rows, as a program in the manner of SQL has them: where a
  * predicate compares columns of both tables it is a join, which makes no pairs that cannot be selected. */
-#include "table_bounds.h"
-#include "table_join.h"
+#include "cardinality.h"
+#include "table_build.h"
 #include "table_parts.h"
 
 /* May computing it, or a part of it, fail, or count rows? */

@@ -6,7 +6,7 @@
  * expected, in slices of which those that no pairs reach are empty. So the memory that is planned is that of one slice,
  * whatever the bound is. */
 #include "lower.h"
-#include "table_join.h"
+#include "table_build.h"
 #include "table_parts.h"
 
 #include <math.h>
@@ -121,7 +121,8 @@ tra_node *tra_table_left_slices(tra_table_builder *w, const tra_lookup *l, tra_n
     if (!n) return NULL;
     pairs = n->type.columns->n - 1;
     const char *name = tra_table_free_name(w->b->arena, n->type.columns, "before");
-    n = tra_table_add_up_rows(w, n, name, &(tra_row_numbering){NULL, NULL, NULL, pairs, tra_mul_most(x->rows, x->n), x->each});
+    n = tra_table_add_up_rows(w, n, name,
+                              &(tra_row_numbering){NULL, NULL, NULL, pairs, tra_mul_most(x->rows, x->n), x->each});
     n = n ? cut(w, n, pairs + 1, x) : NULL;
     n = n ? tra_table_concat(w, n, 0, x->rows) : NULL;
     return n ? tra_table_pick(w, n, own->n, tra_table_counting(w->b->arena, own->n, 0)) : NULL;
@@ -146,7 +147,6 @@ static tra_node *count_before(tra_table_builder *w, const tra_lookup *l, tra_nod
     op.divides = true, op.flops = TRA_LOOKUP_FLOPS;
     return tra_table_kernel(w, left, right, -1, -1, &op);
 }
-
 
 tra_node *tra_table_join_slices(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
                                 const tra_join_size *size, const tra_join_slices *x) {

@@ -1,5 +1,5 @@
 /* table_matrix.c - matrix(T, [a, b = a + 1, onehot(city), *]): columns as a tensor. */
-#include "meet.h"
+#include "build.h"
 #include "table_build.h"
 
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 
 #include "../../lib/table/parts.h"
 #include "table_build.h"
+#include "../../lib/table/window.h"
 
 /* How the blocks of a table become parts. */
 typedef struct tra_division {
@@ -116,7 +117,8 @@ typedef struct tra_join_size {
  * partners_most partners, with the numbers of rows that are expected of the operands. */
 double tra_table_join_share(const tra_join_size *m, const tra_type *left, const tra_type *right);
 /* table_join_slices.c (parts: is the right table divided?): how left blocks are cut for a join: each in n slices, whose
- * rows make so many pairs, or one row more; a block of the result has `most` rows at most. False: it need not be cut. */
+ * rows make so many pairs, or one row more; a block of the result has `most` rows at most. False: it need not be cut.
+ */
 typedef struct tra_join_slices {
     int64_t rows, n, most, each; /* each: pairs of one row, at most */
 } tra_join_slices;
@@ -132,5 +134,21 @@ tra_node *tra_table_left_slices(tra_table_builder *w, const tra_lookup *l, tra_n
 /* table_join_parts.c: a join by keys whose right table is divided. s: what the join is. */
 tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
                                tra_node *right, const tra_division *d, const tra_join_size *size);
+
+/* ---- windows (table_window.c) ----------------------------------------------------------------------------------- */
+
+/* By what the rows of a window are arranged. */
+typedef struct tra_window_by {
+    int nkeys, norder;    /* the terms of the operator */
+    int from;             /* arguments from this number on are functions and the frame */
+    const tra_ast *frame; /* of functions that have none of their own; NULL: there is none */
+} tra_window_by;
+
+/* table_window_nodes.c: the nodes of the window whose terms and functions w->op has. top: unless it is 0 only rows
+ * whose `by` is at most this are wanted. */
+tra_node *tra_table_window_nodes(tra_table_builder *w, int64_t top, tra_window_function by);
+/* table_window_parts.c: the functions of `fields`, over the rows of `in` (which has their columns, and the blocks of
+ * w->in), by numbers of rows that ascend, for each block. */
+tra_node *tra_table_window_functions(tra_table_builder *w, tra_node *in, tra_window *fields);
 
 #endif

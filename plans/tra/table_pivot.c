@@ -3,7 +3,7 @@
 #include "../../lib/table/group.h"
 #include "lower.h"
 #include "made.h"
-#include "meet.h"
+#include "build.h"
 #include "table_build.h"
 
 #include <stdlib.h>

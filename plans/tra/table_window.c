@@ -1,5 +1,5 @@
 /* table_window.c - window: its arguments. */
-#include "table_window.h"
+#include "table_parts.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * rows. So the other columns are not moved. Aggregates of whole groups need no order: they are a group, with which the
  * rows are joined.
  */
-#include "table_window.h"
+#include "table_parts.h"
 
 #include <string.h>
 

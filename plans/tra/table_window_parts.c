@@ -1,6 +1,6 @@
 /* table_window_parts.c - the functions of a window: over all rows in one block, or, where the table is divided, over
  * its sorted parts, each with its context (lib/table/window_context.h). */
-#include "table_window.h"
+#include "table_parts.h"
 
 #include "../../lib/table/window_context.h"
 #include "lower.h"

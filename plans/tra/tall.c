@@ -13,7 +13,7 @@
  * Source: Demmel, Grigori, Hoemmen, Langou: Communication-optimal parallel and sequential QR and LU factorizations,
  * SIAM J. Sci. Comput. 34 (2012).
  */
-#include "linear.h"
+#include "build.h"
 
 #include <string.h>
 

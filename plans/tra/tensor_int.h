@@ -3,8 +3,34 @@
 #ifndef TRA_TENSOR_INT_H
 #define TRA_TENSOR_INT_H
 
-#include "program.h"
-#include "storage.h"
+#include "build.h"
+
+/* ---- programs on blocks (program.c) ----------------------------------------------------------------------------- */
+
+/* The params and relations that a tensor statement may name: the scope of its value. */
+typedef struct tra_tensor_scope {
+    int n;
+    const tra_calc_name *name;
+    const tra_calc_free *free;
+    const tra_node *const *node; /* of relations; NULL for params */
+} tra_tensor_scope;
+
+/* Sets *out to the integer that x is by params and extents alone; false, without a diagnostic, if it is none. Writes
+ * types into the tree. */
+bool tra_tensor_whole(tra_build *b, const tra_tensor_scope *scope, const tra_calc *x, int64_t *out);
+/* Evaluates an extent that the statement says; false after a diagnostic. */
+bool tra_tensor_extent(tra_build *b, const tra_tensor_scope *scope, const tra_calc *x, int64_t *out);
+/* Does a checked tree read name i of the scope? */
+bool tra_tensor_reads(const tra_calc *x, int i);
+
+/* The node of a tensor statement whose value is checked, run by the calculus on the blocks of what it reads; NULL after
+ * a diagnostic. */
+tra_node *tra_build_program(tra_build *b, const tra_tensor_scope *scope, const tra_stmt *st);
+
+/* Where an expression of the calculus stands in the text. */
+tra_span tra_calc_span(const tra_calc *x);
+
+/* ---- a statement as an EinSum statement (tensor.c, tensor_labels.c) ---- */
 
 typedef enum meaning_kind { IS_LABEL, IS_VIEW, IS_PARAM } meaning_kind;
 

@@ -168,7 +168,7 @@ typedef struct tra_repeat {
     int nstates;
     tra_repeat_state *states;
     const tra_node *until; /* of rank 0: the loop ends after the first turn in which it is not 0; NULL: none */
-    int nwatched; /* what the condition reads and no trace has */
+    int nwatched;          /* what the condition reads and no trace has */
     const tra_node **watched;
     const char **watched_name;
     int ntraces;
@@ -199,8 +199,8 @@ typedef struct tra_einsum {
     int nout, out[TRA_MAXDIM]; /* the labels of the result */
     bool shared;               /* quantile: at the share q of the values */
     double q;
-    tra_scalar_op fold;        /* ADD, MUL, MAX, MIN, ARGMAX, ARGMIN: over the labels that are not in out, for all of */
-    const tra_scalar *expr;    /* this; ARG i: the element of ref[i] */
+    tra_scalar_op fold;     /* ADD, MUL, MAX, MIN, ARGMAX, ARGMIN: over the labels that are not in out, for all of */
+    const tra_scalar *expr; /* this; ARG i: the element of ref[i] */
     int nrefs;
     tra_einsum_ref *ref;
 } tra_einsum;

@@ -1,5 +1,5 @@
 /* units.c - the units of a tensor's elements, as the attribute of the file that it comes from says: what keeps them. */
-#include "units.h"
+#include "build.h"
 
 #include <string.h>
 

@@ -1,8 +1,7 @@
 /* whole.c - functions and arithmetic of whole tensors, without labels: the EinSum statements that they stand for. */
-#include "whole.h"
+#include "build.h"
 
 #include "lower.h"
-#include "meet.h"
 #include "table_build.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* words.c - what words of other languages are called here. */
-#include "algorithms.h"
+#include "load.h"
 #include "build.h"
 #include "function_help.h"
 

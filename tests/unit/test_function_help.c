@@ -4,13 +4,10 @@
 #include "../../lib/kernel/kernel.h"
 #include "../../lib/table/window.h"
 #include "../../plans/tra/function_help.h"
-#include "../../plans/tra/linear.h"
+#include "../../plans/tra/build.h"
 #include "../../plans/tra/lower.h"
-#include "../../plans/tra/operator_help.h"
-#include "../../plans/tra/slice.h"
 #include "../../plans/tra/table_derived.h"
 #include "../../plans/tra/table_parts.h"
-#include "../../plans/tra/whole.h"
 
 static void has(const char *name, unsigned in) {
     const tra_function_help *v;
