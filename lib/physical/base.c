@@ -58,14 +58,27 @@ static bool is_made(const tra_op *op) {
     return tra_op_is(op->op, TRA_READS) && op->what.path && tra_rel_is_made(op->what.path);
 }
 
+/* The columns of the file that an operator reads or writes, also those that the program does not use. */
+static int64_t columns_of_file(const tra_op *op) {
+    const tra_schema *s = op->type.columns;
+    for (int c = 0; s && c < s->n && tra_op_is(op->op, TRA_READS); c++)
+        if (s->v[c].file) return tra_rel_type(s->v[c].file)->columns->n;
+    return s ? s->n : 0;
+}
+
 /* Bytes that a process holds both while it plans and while it runs. *of_files: the part of them that open tables hold.
  * *statistics: what planning holds in addition: the statistics of tables. */
 static int64_t process_bytes(const tra_plan *p, int64_t *of_files, int64_t *statistics) {
-    int64_t files = 0, made;
-    for (int i = 0; i < p->nops; i++) files += tra_op_is(p->ops[i].op, TRA_FILE) && !is_made(&p->ops[i]);
+    int64_t files = 0, columns = 0, made;
+    for (int i = 0; i < p->nops; i++) {
+        if (!tra_op_is(p->ops[i].op, TRA_FILE) || is_made(&p->ops[i])) continue;
+        files++;
+        columns += tra_min64(TRA_COLUMNS_CACHED, columns_of_file(&p->ops[i]));
+    }
     dictionary_bytes(p, of_files, &made, statistics);
     return *of_files + made + (p->sites > 1 ? TRA_PROCESS_MPI : TRA_PROCESS) +
-           tra_max64(0, files - TRA_FILES_INCLUDED) * TRA_FILE_CACHE;
+           tra_max64(0, files - TRA_FILES_INCLUDED) * TRA_FILE_CACHE +
+           tra_max64(0, columns - TRA_COLUMNS_INCLUDED) * TRA_COLUMN_CACHE;
 }
 
 int64_t tra_memory_start(const tra_plan *p) {

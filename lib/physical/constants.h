@@ -11,6 +11,9 @@ enum {
     TRA_PROCESS_MPI = (27 << 20) + (512 << 10), /* the same with MPI: 24 to 26 MiB measured */
     TRA_FILES_INCLUDED = 2,                     /* files whose HDF5 caches those two include */
     TRA_FILE_CACHE = 640 << 10,                 /* HDF5's cache of each other file: 600 KiB measured */
+    TRA_COLUMN_CACHE = 34 << 10,                /* the same of a column of a table: 30 to 34 KiB measured, */
+    TRA_COLUMNS_CACHED = 64,                    /* of at most so many columns of a file, beyond */
+    TRA_COLUMNS_INCLUDED = 64,                  /* so many of all files, which TRA_PROCESS includes */
     TRA_PLAN_OF_RUN = 2 << 20,                  /* a plan and its bookkeeping, besides what each tuple takes */
     TRA_PLAN_OF_RUN_MPI = 5 << 20,              /* the same with the buffers of messages */
     TRA_WORKER = 2 << 20,                       /* stack, and what the library of C keeps: 0.2 to 1 MiB measured */

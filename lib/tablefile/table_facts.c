@@ -32,9 +32,15 @@ struct tra_facts_builder {
     slot *top;
 };
 
+/* Slots for a column of at most so many rows: twice as many as it can have different values. */
+static int64_t slots_of(int64_t rows) {
+    int64_t n = 2 * FEW;
+    while (n < SLOTS && n < 2 * rows) n *= 2;
+    return n;
+}
+
 int64_t tra_facts_bytes(int64_t rows) {
-    /* hashing scatters values over the slots, so that at worst each row touches a page */
-    int64_t slots = tra_min64(SLOTS * (int64_t)sizeof(slot), tra_mul_most(rows, 4096));
+    int64_t slots = slots_of(rows) * (int64_t)sizeof(slot);
     int64_t sorting = tra_min64(TRA_WHOLE_FREQUENCIES, rows) * (int64_t)sizeof(slot); /* qsort works on a copy */
     enum { KEPT = 320 << 10 }; /* of pages between these, which the library of C does not give back: measured */
     return slots + sorting + tra_min64(NEAR, rows) * 8 + tra_min64(2 * SAMPLE, rows) * 8 + KEPT;
@@ -69,7 +75,7 @@ void tra_facts_begin(tra_facts_builder *c, tra_coltype t, int64_t rows, int64_t 
     c->rows = rows;
     c->sorted = true;
     c->stride = tra_max64(1, rows / SAMPLE);
-    c->nslots = rows <= FEW ? 2 * FEW : SLOTS;
+    c->nslots = slots_of(rows);
     c->nnear = rows <= FEW ? FEW : NEAR;
     memset(c->slots, 0, (size_t)c->nslots * sizeof *c->slots);
     memset(c->near, 0, (size_t)c->nnear * sizeof *c->near);
@@ -332,7 +338,7 @@ static int64_t estimate(const uint8_t *sketch) {
     return (int64_t)llround(guess);
 }
 
-static void put_frequencies(tra_facts_builder *c, tra_arena *a, tra_column_facts *out) {
+static void put_frequencies(tra_facts_builder *c, tra_column_facts *out) {
     slot *v = c->slots;
     int64_t n = 0;
     if (c->over) {
@@ -344,9 +350,7 @@ static void put_frequencies(tra_facts_builder *c, tra_arena *a, tra_column_facts
         sorted_type = c->type;
         n = gather(c, by_value);
     }
-    int64_t(*pairs)[2] = tra_arena_array(a, (size_t)n + 1, sizeof *pairs);
-    for (int64_t i = 0; i < n; i++) pairs[i][0] = v[i].value, pairs[i][1] = v[i].count;
-    out->frequency = (const int64_t(*)[2])pairs;
+    out->frequency = (const int64_t(*)[2]) & v->value; /* a slot is such a pair */
     out->n = n;
 }
 
@@ -360,7 +364,7 @@ void tra_facts_end(tra_facts_builder *c, tra_arena *a, tra_column_facts *out) {
                               .whole = !c->over,
                               .exact = true,
                               .distinct = c->n};
-    put_frequencies(c, a, out);
+    put_frequencies(c, out);
     if (!c->over) return;
     if (c->codes) {
         out->distinct = 0;

@@ -94,9 +94,6 @@ typedef struct tra_column_facts {
 } tra_column_facts;
 /* Its arrays are the file's, until these are freed (tra_rel_drop_facts). False: the file does not have them. */
 bool tra_rel_column_facts(tra_rel *r, int column, tra_column_facts *out);
-/* A bound of the frequencies that statistics list for a column whose values all come from this column of the file.
- * Reads the file's statistics if they are not in memory. */
-int64_t tra_rel_column_frequencies(tra_rel *r, int column);
 /* Statistics are read from the file when they are first asked for, and then stay in memory: the first function says how
  * many bytes they take now, the second frees them. They are read again when they are next asked for. */
 int64_t tra_rel_facts_bytes(const tra_rel *r);

@@ -5,8 +5,10 @@
 
 #include "../base/crew.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- values of a block ------------------------------------------------------------------------------------------ */
 
@@ -62,10 +64,11 @@ typedef struct finishing_worker {
 typedef struct finishing {
     tra_writer *w;
     finishing_worker *worker;
-    tra_arena **arenas; /* of each worker */
+    tra_arena **arenas;     /* of each worker */
+    _Atomic int64_t spooled; /* bytes of frequencies in their file */
 } finishing;
 
-enum { STRIP = 4096 };
+enum { STRIP = 4096, FREQUENCIES_HELD = 1 << 12 }; /* of a column; more are spooled */
 
 static tra_status read_block(tra_writer *w, int part, int64_t b, char *to, tra_err *e) {
     const tra_table_form *f = &w->table->form;
@@ -101,6 +104,21 @@ static tra_status pass(tra_writer *w, finishing_worker *k, int c, bool again, tr
     return TRA_OK;
 }
 
+/* Keeps the frequencies that a builder has found: few in memory, many in a file, since each column may have many. */
+static tra_status keep_frequencies(finishing *s, tra_arena *a, int64_t c, tra_column_facts *x, tra_err *e) {
+    struct tra_table_placing *p = s->w->table;
+    size_t bytes = (size_t)x->n * sizeof *x->frequency;
+    const void *found = x->frequency;
+    p->frequencies_at[c] = -1;
+    if (x->n <= FREQUENCIES_HELD) {
+        x->frequency = memcpy(tra_arena_alloc(a, bytes), found, bytes);
+        return TRA_OK;
+    }
+    x->frequency = NULL;
+    p->frequencies_at[c] = atomic_fetch_add(&s->spooled, (int64_t)bytes);
+    return tra_pwrite(p->frequencies, found, bytes, p->frequencies_at[c], s->w->path, e);
+}
+
 static tra_status finish_column(void *ctx, int worker, int64_t c, tra_err *e) {
     finishing *s = ctx;
     tra_writer *w = s->w;
@@ -112,27 +130,27 @@ static tra_status finish_column(void *ctx, int worker, int64_t c, tra_err *e) {
     TRA_TRY(pass(w, k, (int)c, false, e));
     if (tra_facts_begin_recount(k->counting)) TRA_TRY(pass(w, k, (int)c, true, e));
     tra_facts_end(k->counting, s->arenas[worker], &w->table->facts[c]);
-    return TRA_OK;
+    return keep_frequencies(s, s->arenas[worker], c, &w->table->facts[c], e);
 }
 
 enum { WORKERS = 2 };
 
-/* A bound of the frequencies that the statistics of a column of so many rows list. It follows from the rows, from the
- * type, from the dictionary, and from the statistics of the file that the column's values come from. */
-static int64_t most_frequencies(const tra_column *c, int64_t rows) {
-    int64_t n = tra_min64(rows, TRA_WHOLE_FREQUENCIES);
-    if (c->type == TRA_COL_BOOL) n = tra_min64(n, 2);
-    if (c->dict) n = tra_min64(n, c->dict->n);
-    return c->file ? tra_min64(n, tra_rel_column_frequencies(c->file, c->number)) : n;
+int64_t tra_table_finish_bytes(const tra_type *t) {
+    enum { KEPT = FREQUENCIES_HELD * 16 + TRA_REGISTERS * 8 }; /* at most, of a column */
+    int64_t rows = tra_type_bytes_all(t).bound / tra_max64(1, tra_schema_row_bytes(t->columns));
+    int64_t block = tra_mul_most(t->cat->bound.v[0], 9); /* 8 bytes a value, 1 of the mask */
+    int64_t kept = tra_min64(KEPT, tra_mul_most(rows, 16));
+    return t->columns->n * kept +
+           tra_mul_most(tra_min64(WORKERS, t->columns->n), tra_add_most(tra_facts_bytes(rows), block));
 }
 
-int64_t tra_table_finish_bytes(const tra_type *t) {
-    int64_t rows = tra_type_bytes_all(t).expected / tra_max64(1, tra_schema_row_bytes(t->columns));
-    int64_t block = tra_mul_most(t->cat->bound.v[0], 9), kept = 0; /* a block: 8 bytes a value, 1 of the mask */
-    for (int c = 0; c < t->columns->n; c++)
-        kept += 2 * (int64_t)sizeof(int64_t) * most_frequencies(&t->columns->v[c], rows);
-    int64_t counting = tra_mul_most(tra_min64(WORKERS, t->columns->n), tra_add_most(tra_facts_bytes(rows), block));
-    return kept + tra_max64(counting, kept); /* counting is over when the frequencies are copied to be written */
+static tra_status open_frequencies(const tra_writer *w, int *fd, tra_err *e) {
+    const char *name;
+    char *folder = tra_folder_of(w->path, &name);
+    *fd = tra_unnamed_file(folder);
+    tra_status s = *fd >= 0 ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "cannot make a scratch file in %s", folder);
+    free(folder);
+    return s;
 }
 
 tra_status tra_table_finish(tra_writer *w, tra_err *e) {
@@ -140,8 +158,11 @@ tra_status tra_table_finish(tra_writer *w, tra_err *e) {
     const tra_table_form *f = &p->form;
     if (!f->part) return tra_fail(e, TRA_INTERNAL, "%s was never given its rows", w->path);
     int n = (int)tra_min64(tra_min64(tra_cores(), WORKERS), tra_max64(1, f->schema->n));
+    tra_return_large_blocks(); /* what a worker frees others can take */
     p->blocks = tra_calloc((size_t)(f->schema->n * f->nblocks) * 4 + 1, sizeof *p->blocks);
     p->facts = tra_news(w->arena, tra_column_facts, f->schema->n + 1);
+    p->frequencies_at = tra_news(w->arena, int64_t, f->schema->n + 1);
+    if (f->rows > FREQUENCIES_HELD) TRA_TRY(open_frequencies(w, &p->frequencies, e));
     finishing s = {
         .w = w, .worker = tra_calloc((size_t)n, sizeof *s.worker), .arenas = tra_calloc((size_t)n, sizeof *s.arenas)};
     p->nkept = n;
@@ -159,6 +180,15 @@ tra_status tra_table_finish(tra_writer *w, tra_err *e) {
     }
     free(s.worker);
     return status;
+}
+
+void tra_table_drop_kept(struct tra_table_placing *t) {
+    for (int i = 0; i < t->nkept; i++) tra_arena_free(t->kept[i]);
+    free(t->kept);
+    if (t->frequencies >= 0) close(t->frequencies);
+    t->frequencies = -1;
+    t->kept = NULL;
+    t->nkept = 0;
 }
 
 /* ---- chunks ----------------------------------------------------------------------------------------------------- */
@@ -187,6 +217,20 @@ tra_status tra_table_pack(tra_writer *w, tra_packer *x, tra_err *e) {
 
 /* ---- tables ----------------------------------------------------------------------------------------------------- */
 
+/* Adds the frequencies of a column that are in their file. */
+static bool add_spooled(tra_writer *w, int c, tra_table_stream *s) {
+    const struct tra_table_placing *p = w->table;
+    char *buf = tra_malloc(TRA_STREAM_BYTES);
+    bool ok = true;
+    for (int64_t at = 0, n, all = p->facts[c].n * 16; at < all && ok; at += n) {
+        n = tra_min64(TRA_STREAM_BYTES, all - at);
+        ok = tra_pread(p->frequencies, buf, (size_t)n, p->frequencies_at[c] + at, w->path, NULL) == TRA_OK &&
+             tra_stream_add(s, buf, n);
+    }
+    free(buf);
+    return ok;
+}
+
 static bool put_statistics(tra_writer *w, hid_t group) {
     enum { WORDS = 10 };
     const tra_table_form *f = &w->table->form;
@@ -202,27 +246,29 @@ static bool put_statistics(tra_writer *w, hid_t group) {
         pairs += x->n;
         sketches += x->sketch != NULL;
     }
-    hsize_t dims[2] = {(hsize_t)n, WORDS}, fdims[2] = {(hsize_t)pairs, 2},
-            hdims[2] = {(hsize_t)sketches, TRA_BUCKETS + 1}, sdims[2] = {(hsize_t)sketches, TRA_REGISTERS};
+    hsize_t dims[2] = {(hsize_t)n, WORDS};
     bool ok = tra_h5_put_table(group, "statistics", H5T_STD_I64LE, H5T_NATIVE_INT64, 2, dims, v);
     free(v);
-    int64_t *fr = tra_malloc((size_t)pairs * 16 + 1), *hi = tra_malloc((size_t)sketches * (TRA_BUCKETS + 1) * 8 + 1);
-    int64_t *sk = tra_malloc((size_t)sketches * TRA_REGISTERS * 8 + 1);
-    pairs = sketches = 0;
-    for (int c = 0; c < n; c++) {
-        const tra_column_facts *x = &w->table->facts[c];
-        if (x->n) memcpy(fr + 2 * pairs, x->frequency, (size_t)x->n * 16);
-        pairs += x->n;
-        if (!x->sketch) continue;
-        memcpy(hi + sketches * (TRA_BUCKETS + 1), x->histogram, (TRA_BUCKETS + 1) * 8);
-        memcpy(sk + sketches++ * TRA_REGISTERS, x->sketch, TRA_REGISTERS * 8);
+    const struct {
+        const char *name;
+        hid_t type;
+        int64_t rows, width;
+    } tables[] = {{"frequencies", H5T_STD_I64LE, pairs, 2},
+                  {"histograms", H5T_STD_I64LE, sketches, TRA_BUCKETS + 1},
+                  {"sketches", H5T_STD_U8LE, sketches, TRA_REGISTERS}};
+    for (int t = 0; t < 3; t++) {
+        tra_table_stream s;
+        ok = tra_stream_begin(&s, group, tables[t].name, tables[t].type, tables[t].rows, (int)tables[t].width) && ok;
+        for (int c = 0; c < n && ok; c++) {
+            const tra_column_facts *x = &w->table->facts[c];
+            const void *of[] = {x->frequency, x->histogram, x->sketch};
+            if (t == 0 && w->table->frequencies_at[c] >= 0)
+                ok = add_spooled(w, c, &s);
+            else
+                ok = tra_stream_add(&s, of[t], (t == 0 ? x->n : x->sketch != NULL) * tables[t].width * 8);
+        }
+        ok = tra_stream_end(&s, ok);
     }
-    ok = ok && tra_h5_put_table(group, "frequencies", H5T_STD_I64LE, H5T_NATIVE_INT64, 2, fdims, fr) &&
-         tra_h5_put_table(group, "histograms", H5T_STD_I64LE, H5T_NATIVE_INT64, 2, hdims, hi) &&
-         tra_h5_put_table(group, "sketches", H5T_STD_U8LE, H5T_NATIVE_INT64, 2, sdims, sk);
-    free(fr);
-    free(hi);
-    free(sk);
     return ok;
 }
 
@@ -250,5 +296,6 @@ bool tra_table_describe(tra_writer *w, const char *digest) {
         tra_h5_put_table(group, "blocks", H5T_STD_I64LE, H5T_NATIVE_INT64, 3, blocks, p->blocks) &&
         put_statistics(w, group) && tra_table_put_dictionaries(w, group);
     if (group >= 0 && H5Gclose(group) < 0) ok = false;
+    tra_table_drop_kept(w->table); /* other tables follow, each with its own */
     return ok;
 }

@@ -300,16 +300,6 @@ void tra_rel_drop_facts(tra_rel *r) {
     tra_h5_leave();
 }
 
-int64_t tra_rel_column_frequencies(tra_rel *r, int column) {
-    const struct tra_table_numbers *s = &r->table->statistics;
-    if (!r->ours) return TRA_WHOLE_FREQUENCIES;
-    tra_h5_enter();
-    load_statistics(r);
-    tra_h5_leave();
-    const int64_t *row = s->v && column < s->n / WORDS ? s->v + column * WORDS : NULL;
-    return row && row[5] & 8 && row[7] >= 0 ? tra_min64(row[7], TRA_WHOLE_FREQUENCIES) : TRA_WHOLE_FREQUENCIES;
-}
-
 tra_status tra_rel_block_facts(tra_rel *r, int column, int64_t block, tra_block_facts *out, tra_err *e) {
     (void)e;
     if (!r->table->blocks) return TRA_NO;

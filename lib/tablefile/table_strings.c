@@ -109,60 +109,55 @@ bool tra_table_put_categories(tra_writer *w, int column, hid_t group) {
 
 /* ---- ends and bytes --------------------------------------------------------------------------------------------- */
 
-/* A table of numbers (tra_h5_put_table) that is written in pieces. */
-typedef struct stream {
-    hid_t dset, space;
-    uint64_t seal;
-    int64_t at; /* numbers that have been written */
-    size_t n;   /* bytes in buf that have not been written */
-    int64_t buf[8192];
-} stream;
-
-static bool begin_stream(stream *t, hid_t group, const char *name, int64_t numbers) {
-    hsize_t dims = (hsize_t)numbers;
+bool tra_stream_begin(tra_table_stream *t, hid_t group, const char *name, hid_t filetype, int64_t rows, int width) {
+    hsize_t dims[2] = {(hsize_t)rows, (hsize_t)width};
     hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
-    t->space = H5Screate_simple(1, &dims, NULL);
-    t->dset = -1;
-    t->seal = (uint64_t)numbers;
-    t->at = 0;
-    t->n = 0;
+    *t = (tra_table_stream){.space = H5Screate_simple(width > 0 ? 2 : 1, dims, NULL),
+                            .dset = -1,
+                            .width = tra_max64(1, width),
+                            .buf = tra_malloc(TRA_STREAM_BYTES)};
+    t->seal = (uint64_t)(rows * t->width);
     if (H5Pset_obj_track_times(dcpl, false) >= 0)
-        t->dset = H5Dcreate2(group, name, H5T_STD_I64LE, t->space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+        t->dset = H5Dcreate2(group, name, filetype, t->space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
     H5Pclose(dcpl);
     return t->dset >= 0;
 }
 
-static bool flush(stream *t) {
-    hsize_t from = (hsize_t)t->at, n = (hsize_t)(t->n + 7) / 8;
+/* Writes what the buffer has: whole rows, with zeros after the last bytes. */
+static bool flush(tra_table_stream *t) {
+    int64_t n = tra_ceil_div((int64_t)t->n, 8);
+    hsize_t from[2] = {(hsize_t)(t->at / t->width), 0}, rows[2] = {(hsize_t)(n / t->width), (hsize_t)t->width};
     if (n == 0) return true;
-    memset((char *)t->buf + t->n, 0, 8 * n - t->n);
-    t->seal = tra_h5_seal_more(t->seal, t->buf, (int64_t)n);
-    t->at += (int64_t)n;
+    memset((char *)t->buf + t->n, 0, 8 * (size_t)n - t->n);
+    t->seal = tra_h5_seal_more(t->seal, t->buf, n);
+    t->at += n;
     t->n = 0;
-    hid_t memory = H5Screate_simple(1, &n, NULL);
-    bool ok = H5Sselect_hyperslab(t->space, H5S_SELECT_SET, &from, NULL, &n, NULL) >= 0 &&
+    hid_t memory = H5Screate_simple(2, rows, NULL);
+    bool ok = H5Sselect_hyperslab(t->space, H5S_SELECT_SET, from, NULL, rows, NULL) >= 0 &&
               H5Dwrite(t->dset, H5T_NATIVE_INT64, memory, t->space, H5P_DEFAULT, t->buf) >= 0;
     H5Sclose(memory);
     return ok;
 }
 
-static bool add_bytes(stream *t, const void *v, int64_t bytes) {
+bool tra_stream_add(tra_table_stream *t, const void *v, int64_t bytes) {
     const char *p = v;
+    size_t room = TRA_STREAM_BYTES / 8 / (size_t)t->width * (size_t)t->width * 8;
     for (size_t n; bytes > 0; p += n, bytes -= (int64_t)n) {
-        n = (size_t)tra_min64(bytes, (int64_t)(sizeof t->buf - t->n));
+        n = (size_t)tra_min64(bytes, (int64_t)(room - t->n));
         memcpy((char *)t->buf + t->n, p, n);
         t->n += n;
-        if (t->n == sizeof t->buf && !flush(t)) return false;
+        if (t->n == room && !flush(t)) return false;
     }
     return true;
 }
 
-static bool end_stream(stream *t, bool ok) {
+bool tra_stream_end(tra_table_stream *t, bool ok) {
     ok = ok && flush(t);
     int64_t seal = (int64_t)t->seal;
     ok = ok && tra_h5_put_ints(t->dset, "tra_seal", 0, NULL, &seal);
     if (t->dset >= 0 && H5Dclose(t->dset) < 0) ok = false;
     H5Sclose(t->space);
+    free(t->buf);
     return ok;
 }
 
@@ -173,24 +168,22 @@ bool tra_table_put_dictionaries(tra_writer *w, hid_t group) {
         some_strings x = strings_of(w, c);
         if (x.d) n += x.d->n, bytes += x.spooled ? x.spooled->bytes : x.d->begin[x.d->n];
     }
-    stream *t = tra_malloc(2 * sizeof *t), *text = t + 1;
-    bool ok = begin_stream(t, group, "string_ends", n);
-    ok = begin_stream(text, group, "strings", tra_ceil_div(bytes, 8)) && ok;
+    tra_table_stream ends, text;
+    bool ok = tra_stream_begin(&ends, group, "string_ends", H5T_STD_I64LE, n, 0);
+    ok = tra_stream_begin(&text, group, "strings", H5T_STD_I64LE, tra_ceil_div(bytes, 8), 0) && ok;
     for (int c = 0; c < s->n; c++) {
         some_strings x = strings_of(w, c);
         if (!x.d) continue;
         while (more_strings(&x, &ok)) {
             for (int64_t k = 0; k < x.n && ok; k++) {
                 int64_t end = at + x.begin[k + 1] - x.begin[0];
-                ok = add_bytes(t, &end, sizeof end);
+                ok = tra_stream_add(&ends, &end, sizeof end);
             }
-            ok = ok && add_bytes(text, x.bytes, x.begin[x.n] - x.begin[0]);
+            ok = ok && tra_stream_add(&text, x.bytes, x.begin[x.n] - x.begin[0]);
             at += x.begin[x.n] - x.begin[0];
         }
         end_strings(&x);
     }
-    ok = end_stream(t, ok);
-    ok = end_stream(text, ok);
-    free(t);
-    return ok;
+    ok = tra_stream_end(&ends, ok);
+    return tra_stream_end(&text, ok);
 }

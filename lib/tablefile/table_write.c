@@ -64,7 +64,7 @@ tra_status tra_table_prepare(tra_writer *w, const tra_write_options *o, tra_err 
         return tra_fail(e, TRA_USAGE, "cannot write %s:%s by deflate: tables are compressed only by zstd", w->path,
                         w->name);
     w->table = tra_new(w->arena, struct tra_table_placing);
-    w->table->fd = w->table->raw.fd = -1;
+    w->table->fd = w->table->raw.fd = w->table->frequencies = -1;
     w->table->form.schema = w->type.columns;
     return TRA_OK;
 }
@@ -77,8 +77,7 @@ void tra_table_free_placing(tra_writer *w) {
     free(w->table->sums);
     free(w->table->masks);
     free(w->table->blocks);
-    for (int i = 0; i < w->table->nkept; i++) tra_arena_free(w->table->kept[i]);
-    free(w->table->kept);
+    tra_table_drop_kept(w->table);
 }
 
 tra_status tra_table_create_group(tra_writer *w, tra_err *e) {

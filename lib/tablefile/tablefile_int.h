@@ -46,6 +46,10 @@ struct tra_table_placing {
     tra_column_facts *facts;
     tra_arena **kept; /* arenas of the arrays in facts */
     int nkept;
+    /* The frequencies of columns that have many, in a file without a name: where they begin in it, -1 where there are
+     * few, in facts. */
+    int frequencies;
+    int64_t *frequencies_at;
     const tra_spooled *spooled; /* tra_writer_spooled; NULL: none */
 };
 
@@ -84,6 +88,9 @@ tra_status tra_table_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch,
 size_t tra_table_scratch(const tra_rel *r);
 tra_status tra_table_check(tra_rel *r, tra_err *e);
 
+/* Frees what finishing kept for the statistics that describing writes. */
+void tra_table_drop_kept(struct tra_table_placing *t);
+
 /* Frees the tables of statistics. The caller holds the lock of HDF5, unless no other thread uses the table. */
 void tra_table_drop_facts(struct tra_table *t);
 
@@ -98,6 +105,19 @@ bool tra_table_put_categories(tra_writer *w, int column, hid_t group);
 /* All dictionaries in one block, in the order of their columns: ends of strings, and their bytes, in words of eight
  * with zeros after the last. */
 bool tra_table_put_dictionaries(tra_writer *w, hid_t group);
+/* A table of numbers (tra_h5_put_table) that is written in pieces: rows of `width` numbers, or one dimension where that
+ * is 0. What was begun is ended, also where that failed; all bytes are added before, and zeros fill the last word. */
+enum { TRA_STREAM_BYTES = 64 << 10 };
+typedef struct tra_table_stream {
+    hid_t dset, space;
+    uint64_t seal;
+    int64_t at, width; /* numbers that have been written, and those of a row */
+    size_t n;          /* bytes in buf that have not been written */
+    int64_t *buf;
+} tra_table_stream;
+bool tra_stream_begin(tra_table_stream *t, hid_t group, const char *name, hid_t filetype, int64_t rows, int width);
+bool tra_stream_add(tra_table_stream *t, const void *v, int64_t bytes);
+bool tra_stream_end(tra_table_stream *t, bool ok); /* ok: nothing has failed before. Returns that nothing has. */
 /* The numbers that the seal covers: all that reading the table depends on. */
 int64_t tra_table_header(const tra_table_form *f, int64_t v[4]);
 
@@ -134,7 +154,7 @@ void tra_facts_add(tra_facts_builder *c, const int64_t *v, const uint8_t *state,
 /* Are there too many different values to count all? Then the most common are counted again. */
 bool tra_facts_begin_recount(tra_facts_builder *c);
 void tra_facts_recount(tra_facts_builder *c, const int64_t *v, const uint8_t *state, int64_t n);
-/* The arrays of *out are in the arena. */
+/* The arrays of *out are in the arena, but the frequencies in the builder, until it begins again. */
 void tra_facts_end(tra_facts_builder *c, tra_arena *a, tra_column_facts *out);
 
 #endif
