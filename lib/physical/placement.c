@@ -11,10 +11,6 @@ tra_placement tra_place_all(int sites) {
     return (tra_placement){.sites = sites, .naxes = 1, .axis = {{.kind = TRA_AXIS_COPY, .sites = sites}}};
 }
 
-tra_placement tra_place_partial(int sites) {
-    return (tra_placement){.sites = sites, .naxes = 1, .axis = {{.kind = TRA_AXIS_PARTIAL, .sites = sites}}};
-}
-
 tra_placement tra_place_part(int sites, const tra_catalog *c, int n, const int8_t *dims) {
     tra_placement p = {.sites = sites, .naxes = 1, .axis = {{.kind = TRA_AXIS_PART, .sites = sites, .n = n}}};
     assert(n <= TRA_MAXAXISDIMS);

@@ -35,7 +35,6 @@ typedef struct tra_placement {
 } tra_placement;
 
 tra_placement tra_place_all(int sites);
-tra_placement tra_place_partial(int sites);
 /* part(D): dims is the list D (at most TRA_MAXAXISDIMS), extents from the catalog's frontier. */
 tra_placement tra_place_part(int sites, const tra_catalog *c, int n, const int8_t *dims);
 bool tra_place_eq(const tra_placement *a, const tra_placement *b);

@@ -316,9 +316,8 @@ int64_t tra_lookup_scratch(const tra_lookup *l, int64_t left_rows) {
            tra_band_query_bytes(l, left_rows);
 }
 
-tra_status tra_lookup_run_counted(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
-                                  tra_batch *out, int64_t *rows, tra_found *found, tra_kept *kept, void *scratch,
-                                  tra_err *e) {
+tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
+                          tra_batch *out, int64_t *rows, tra_found *found, tra_kept *kept, void *scratch, tra_err *e) {
     tra_right *r;
     *rows = 0;
     if (out) out->rows = 0;
@@ -340,10 +339,4 @@ tra_status tra_lookup_run_counted(const tra_lookup *l, const tra_batch *left, co
     if (out) out->rows = p.rows;
     *rows = p.rows;
     return TRA_OK;
-}
-
-tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
-                          tra_batch *out, int64_t *rows, tra_kept *kept, void *scratch, tra_err *e) {
-    tra_found found = {0};
-    return tra_lookup_run_counted(l, left, right, first, out, rows, &found, kept, scratch, e);
 }

@@ -90,11 +90,6 @@ const int *tra_lookup_from(const tra_lookup *l);
  * kept from one call to the next that has the same right table (kept->of tells). */
 int64_t tra_lookup_scratch(const tra_lookup *l, int64_t left_rows);
 int64_t tra_lookup_keep(const tra_lookup *l, int64_t right_rows);
-/* The rows that come out, into out, whose columns have room for as many as a call with out NULL has counted. first: the
- * number of the first left row, for messages. TRA_INPUT for what breaks unique or matched, and for keys and conditions
- * that could not be computed. */
-TRA_MUSTUSE tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
-                                      tra_batch *out, int64_t *rows, tra_kept *kept, void *scratch, tra_err *e);
 /* What a count has found, for the run that follows: in v, which has room for a number of each left row (NULL: nowhere),
  * or in the index, by a number of the count. */
 typedef struct tra_found {
@@ -102,10 +97,12 @@ typedef struct tra_found {
     bool set;
     int64_t number;
 } tra_found;
-/* The same. A run writes what a count has found, if that is still there. */
-TRA_MUSTUSE tra_status tra_lookup_run_counted(const tra_lookup *l, const tra_batch *left, const tra_batch *right,
-                                              int64_t first, tra_batch *out, int64_t *rows, tra_found *found,
-                                              tra_kept *kept, void *scratch, tra_err *e);
+/* The rows that come out, into out, whose columns have room for as many as a call with out NULL has counted. first: the
+ * number of the first left row, for messages. What a count has found is written by the run, if it is still there.
+ * TRA_INPUT for what breaks unique or matched, and for keys and conditions that could not be computed. */
+TRA_MUSTUSE tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
+                                      tra_batch *out, int64_t *rows, tra_found *found, tra_kept *kept, void *scratch,
+                                      tra_err *e);
 /* Does a run change what is kept, so that each worker needs its own? */
 bool tra_lookup_changes_kept(const tra_lookup *l);
 

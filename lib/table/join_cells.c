@@ -66,7 +66,7 @@ static int64_t count(const tra_lookup *l, operands *o, int64_t first, tra_cell *
     tra_err e = {0};
     int64_t rows = 0;
     if (out->counted[0]) return out->counted[0] - 1;
-    if (tra_lookup_run_counted(l, &o->left, &o->right, first, NULL, &rows, o->found, o->kept, o->rest, &e) != TRA_OK) {
+    if (tra_lookup_run(l, &o->left, &o->right, first, NULL, &rows, o->found, o->kept, o->rest, &e) != TRA_OK) {
         tra_kernel_fail("%s", e.msg);
         return 0;
     }
@@ -89,7 +89,7 @@ static void ops_run(const void *data, const tra_cell *a, const tra_cell *b, tra_
     if (open_operands(l, a, b, out, scratch, &o)) rows = count(l, &o, first, out);
     tra_columns_begin(out, tra_lookup_out(l), rows, &o.out);
     if (rows == 0 || tra_kernel_failure()) return;
-    if (tra_lookup_run_counted(l, &o.left, &o.right, first, &o.out, &rows, o.found, o.kept, o.rest, &e) != TRA_OK)
+    if (tra_lookup_run(l, &o.left, &o.right, first, &o.out, &rows, o.found, o.kept, o.rest, &e) != TRA_OK)
         tra_kernel_fail("%s", e.msg);
 }
 

@@ -113,7 +113,7 @@ TEST(an_exchange_costs_what_the_paper_says) {
             tra_place_moved_floats(&p[i], &p[j], &c, &in, &out);
             CHECK_INT(t.most, tra_max64(in, out));
         }
-        tra_placement sum = tra_place_partial(6);
+        tra_placement sum = {.sites = 6, .naxes = 1, .axis = {{.kind = TRA_AXIS_PARTIAL, .sites = 6}}};
         tra_traffic t = tra_traffic_exchange(&sum, &p[i], &c);
         int copies = tra_place_copies(&p[i]);
         CHECK_NEAR(t.floats, 35.0 * 22 * (6 + (copies > 1 ? copies : 0)), 0);

@@ -115,7 +115,8 @@ TEST(every_summand_reaches_every_holder) {
     tra_err e = {0};
     tra_dims shape = {.n = 1, .v = {6}}, block = {.n = 1, .v = {2}};
     CHECK_INT(tra_catalog_blocks(&shape, &block, &c, &e), TRA_OK);
-    tra_placement p = tra_place_partial(3), q = tra_place_part(3, &c, 1, (int8_t[]){0});
+    tra_placement p = {.sites = 3, .naxes = 1, .axis = {{.kind = TRA_AXIS_PARTIAL, .sites = 3}}};
+    tra_placement q = tra_place_part(3, &c, 1, (int8_t[]){0});
     tra_move v[16];
     for (int64_t t = 0; t < c.n; t++) {
         int n = tra_place_moves(&p, &q, &c, t, v);
@@ -150,7 +151,7 @@ TEST(placements_have_names) {
     CHECK_INT(tra_catalog_blocks(&shape, &block, &c, &e), TRA_OK);
     tra_placement p = tra_place_all(3);
     CHECK_STR(tra_place_text(&p, buf, sizeof buf), "all");
-    p = tra_place_partial(3);
+    p = (tra_placement){.sites = 3, .naxes = 1, .axis = {{.kind = TRA_AXIS_PARTIAL, .sites = 3}}};
     CHECK_STR(tra_place_text(&p, buf, sizeof buf), "partial");
     p = tra_place_part(3, &c, 2, (int8_t[]){1, 0});
     CHECK_STR(tra_place_text(&p, buf, sizeof buf), "part(1,0)");

@@ -110,14 +110,15 @@ static tra_status run(const tra_lookup *l, const tra_batch *x, const tra_batch *
     int64_t rows = 0, again = 0;
     void *scratch = aligned_alloc(64, (size_t)(tra_lookup_scratch(l, x->rows) + 63) / 64 * 64);
     tra_kept kept = {.room = aligned_alloc(64, (size_t)(tra_lookup_keep(l, y->rows) + 63) / 64 * 64)};
-    tra_status s = tra_lookup_run(l, x, y, 0, NULL, &rows, &kept, scratch, e);
+    tra_found found = {0};
+    tra_status s = tra_lookup_run(l, x, y, 0, NULL, &rows, &found, &kept, scratch, e);
     const tra_schema *sc = tra_lookup_out(l);
     *out = (tra_batch){sc, 0, tra_news(arena, tra_vector, sc->n)};
     for (int c = 0; c < sc->n && s == TRA_OK; c++) {
         out->v[c].values = tra_arena_alloc(arena, (size_t)rows * 8 + 8);
         if (tra_column_has_states(&sc->v[c])) out->v[c].state = tra_arena_alloc(arena, (size_t)rows + 1);
     }
-    if (s == TRA_OK) s = tra_lookup_run(l, x, y, 0, out, &again, &kept, scratch, e);
+    if (s == TRA_OK) s = tra_lookup_run(l, x, y, 0, out, &again, &found, &kept, scratch, e);
     CHECK_INT(again, s == TRA_OK ? rows : 0);
     free(scratch);
     free(kept.room);
