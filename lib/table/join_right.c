@@ -35,7 +35,7 @@ tra_status tra_right_index(const tra_lookup *l, const tra_batch *right, bool lis
     tra_status s = TRA_OK;
     if (kept->lock) pthread_mutex_lock(kept->lock);
     if (kept->of != l || (lists && (r->x.exists || r->x.first))) {
-        kept->of = NULL;
+        __atomic_store_n(&kept->of, NULL, __ATOMIC_RELAXED); /* others ask without the lock */
         s = make_index(l, right, lists, r, scratch, e);
         if (s == TRA_OK) __atomic_store_n(&kept->of, l, __ATOMIC_RELEASE);
     }

@@ -260,8 +260,7 @@ static void is_refused(const tra_rule *r, const tra_rule_case *c) {
 static tra_placement parse_place(const char *text, int sites, const tra_catalog *c, tra_arena *a) {
     tra_placement p = {.sites = sites};
     if (strcmp(text, "all") == 0) return tra_place_all(sites);
-    if (strcmp(text, "partial") == 0)
-        return (tra_placement){.sites = sites, .naxes = 1, .axis = {{.kind = TRA_AXIS_PARTIAL, .sites = sites}}};
+    if (strcmp(text, "partial") == 0) return (tra_placement){sites, 1, {{TRA_AXIS_PARTIAL, .sites = sites}}, NULL};
     if (strcmp(text, "owned") == 0) {
         int32_t *owner = tra_news(a, int32_t, c->n);
         for (int64_t t = 0; t < c->n; t++) owner[t] = (int32_t)(t % sites);
