@@ -44,7 +44,7 @@ typedef struct work {
     tra_rows_view state;
     uint32_t *place; /* of each shared coordinate: its row in the inner matrix, from 1; NULL: to be sought */
     bool all_there;
-    int64_t *steps; /* of each row of the outer matrix from the first: products before it */
+    int64_t *steps; /* of each row of the outer matrix from the first: products before it, and before others */
     int64_t first;  /* of the outer matrix: the first row that is computed */
     int pieces;
     int64_t at[TRA_PIECES + 1]; /* rows of the result where pieces begin */
@@ -421,12 +421,12 @@ static void cut(work *w, int64_t end) {
     part.row += w->first;
     part.nrows = end - w->first;
     int64_t n = a->begin[end] - a->begin[w->first];
-    int64_t all = w->steps[part.nrows], held = w->m->state ? w->state.n : 0;
+    int64_t before = w->steps[0], all = w->steps[part.nrows] - before, held = w->m->state ? w->state.n : 0;
     int most = tra_share_pieces(tra_mul_most(4, tra_add_most(all, n + held)));
     w->pieces = 0;
     w->at[0] = w->m->from;
     for (int i = 1; i < most; i++) {
-        int64_t r = 0, want = (int64_t)((__int128)all * i / most);
+        int64_t r = 0, want = before + (int64_t)((__int128)all * i / most);
         TRA_BISECT(r, part.nrows, mid, w->steps[mid] < want);
         int64_t row = r < part.nrows ? part.row[r] : w->m->to;
         if (row > w->at[w->pieces] && row < w->m->to) w->at[++w->pieces] = row;
@@ -444,14 +444,19 @@ int64_t tra_matmul_run(const tra_matmul *of, tra_cell *out, bool count, void *ro
     if (m->state) w.state = tra_rows_of(m->state);
     w.first = tra_rows_from(&m->a, m->from);
     int64_t end = tra_rows_from(&m->a, m->to);
+    bool is_known = w.first >= m->known[0] && end <= m->known[1] && m->known[0] < m->known[1];
     w.steps = room;
     w.all_there = m->b.nrows == m->shared;
     if (!w.all_there && has_places(m->b.n, m->shared)) {
-        w.place = (uint32_t *)(void *)((char *)room + tra_round64(8 * (end - w.first + 1)));
-        find_places(&w);
+        w.place = room;
+        w.steps = (int64_t *)(void *)((char *)room + tra_round64(4 * m->shared));
+        if (m->known[0] == m->known[1]) find_places(&w);
     }
     if (m->b.n > LARGE && (w.place || w.all_there)) w.calm = m->a.begin[m->a.nrows] - 4 * NEAR;
-    count_products(&w, end);
+    if (is_known)
+        w.steps += w.first - m->known[0];
+    else
+        count_products(&w, end), m->known[0] = w.first, m->known[1] = end;
     if (count && out->enough) end = shorten(&w, m, end);
     cut(&w, end);
     if (count || out->counted[1] == 0) {

@@ -18,6 +18,7 @@ typedef struct tra_matmul {
     const tra_unary *after;     /* of each element */
     int64_t from, to;           /* rows of the outer matrix that are computed */
     int64_t each;               /* of them: of one coordinate of the result's first dimension */
+    int64_t *known; /* the two rows of the outer matrix between which room knows the products; equal: it knows none */
 } tra_matmul;
 
 /* Bytes of room for an outer matrix of at most so many rows and an inner one of so many entries; of scratch of each

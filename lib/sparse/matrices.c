@@ -103,10 +103,12 @@ bool tra_matrices_of(const tra_contraction *x, int outer, int np, const tra_dims
     return tra_can_order(m->parts, m->shared) && m->box < UINT32_MAX;
 }
 
-/* At the beginning of the room: the outer and the inner matrix, and where room is left when they lie in it. */
+/* At the beginning of the room: the outer and the inner matrix, where room is left when they lie in it, and between
+ * which rows their products are counted there. */
 typedef struct ordered {
     tra_rows_view v[2];
     char *left;
+    int64_t known[2];
 } ordered;
 
 static int64_t joined_room(int64_t entries, int64_t rows) {
@@ -210,10 +212,11 @@ int64_t tra_matrices_sum(const tra_matrices *m, int n, const tra_unary *after, c
                     .state = state,
                     .after = after,
                     .each = each,
-                    .to = m->parts};
+                    .to = m->parts,
+                    .known = o->known};
     if (m->np > 0 && out->panel[1] > 0)
         p.from = tra_min64(all, out->panel[0]) * each, p.to = tra_min64(all, out->panel[1]) * each;
-    if (!again) o->left = (char *)room + tra_round64(sizeof *o);
+    if (!again) o->left = (char *)room + tra_round64(sizeof *o), o->known[0] = o->known[1] = 0;
     for (int k = 0; k < 2 && !again; k++) bring(m, n, k, shared, &o->left, &o->v[k]);
     p.a = o->v[0];
     p.b = o->v[1];
