@@ -14,6 +14,14 @@ char *tra_text_number(double v, char *buf, size_t n) {
     return buf;
 }
 
+const char *tra_text_times(tra_arena *a, double n) {
+    static const char *const words[] = {"never", "once", "twice", "three times", "four times", "five times"};
+    int64_t whole = (int64_t)(n + 0.5);
+    bool is_whole = n - (double)whole < 0.02 && (double)whole - n < 0.02;
+    if (is_whole && whole < (int64_t)(sizeof words / sizeof *words)) return words[whole];
+    return is_whole ? tra_arena_printf(a, "%" PRId64 " times", whole) : tra_arena_printf(a, "%.2g times", n);
+}
+
 char *tra_text_seconds(double s, char *buf, size_t n) {
     if (s > 0 && s < 1e-5)
         snprintf(buf, n, "%.3g us", s * 1e6);

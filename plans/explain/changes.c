@@ -105,6 +105,14 @@ static const char *gain_text(const changes *c, const picture *x) {
                             c->m ? tra_text_seconds(c->m->seconds, took, sizeof took) : "");
 }
 
+/* The program's input of this name; NULL: there is none. */
+static const tra_node *input_named(const changes *c, const char *name) {
+    const tra_graph *g = c->job->program.graph;
+    for (int i = 0; i < g->n && name; i++)
+        if (g->v[i]->op == TRA_OP_INPUT && g->v[i]->name && !strcmp(g->v[i]->name, name)) return g->v[i];
+    return NULL;
+}
+
 static void add(changes *c, const char *text) {
     if (c->n < MOST_CHANGES) c->v[c->n++] = text;
 }
@@ -113,24 +121,13 @@ static void add(changes *c, const char *text) {
 
 static bool is_less(int64_t v, int64_t than) { return (double)v < 0.95 * (double)than; }
 
-static const char *times_text(const changes *c, double n) {
-    static const char *const words[] = {"never", "once", "twice", "three times", "four times", "five times"};
-    int64_t whole = (int64_t)(n + 0.5);
-    bool is_whole = n - (double)whole < 0.02 && (double)whole - n < 0.02;
-    if (is_whole && whole < (int64_t)(sizeof words / sizeof *words)) return words[whole];
-    return is_whole ? tra_arena_printf(c->a, "%" PRId64 " times", whole) : tra_arena_printf(c->a, "%.2g times", n);
-}
-
 /* "A once instead of three times, ": the inputs that a plan reads less often, as far as it matters. */
 static const char *reads_text(const changes *c, const picture *best) {
-    const tra_graph *g = c->job->program.graph;
     const char *text = "";
     for (int i = 0; i < c->now.ninputs; i++) {
         const struct input *x = &c->now.inputs[i];
-        int64_t all = 0, after = 0;
-        for (int k = 0; k < g->n; k++)
-            if (g->v[k]->op == TRA_OP_INPUT && g->v[k]->name && strcmp(g->v[k]->name, x->name) == 0)
-                all = tra_file_bytes(&g->v[k]->type, g->v[k]->type.layout, g->v[k]->type.cat->n).expected;
+        const tra_node *n = input_named(c, x->name);
+        int64_t all = n ? tra_file_bytes(&n->type, n->type.layout, n->type.cat->n).expected : 0, after = 0;
         for (int k = 0; k < best->ninputs; k++)
             if (strcmp(best->inputs[k].name, x->name) == 0) after = best->inputs[k].read;
         all = tra_min64(all, after); /* of a table only some columns are read */
@@ -138,7 +135,7 @@ static const char *reads_text(const changes *c, const picture *best) {
         if ((double)(x->read - after) < 0.05 * (double)(c->now.read - best->read)) continue;
         text =
             tra_arena_printf(c->a, "%s%s%s %s instead of %s", text, *text ? ", " : "", x->name,
-                             times_text(c, (double)after / (double)all), times_text(c, (double)x->read / (double)all));
+                             tra_text_times(c->a, (double)after / (double)all), tra_text_times(c->a, (double)x->read / (double)all));
     }
     return text;
 }
@@ -329,14 +326,12 @@ static bool try_blocks(changes *c, const tra_node *n, const tra_dims *block, boo
 
 /* Blocks that the plan cuts an input into by itself, before anything else is done with it. */
 static void try_repartitions(changes *c) {
-    const tra_graph *g = c->job->program.graph;
     const tra_plan *p = c->job->plan;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
         if (o->op != TRA_PLAN_REPART || !tra_op_is(p->ops[o->in[0]].op, TRA_READS)) continue;
-        for (int k = 0; k < g->n; k++)
-            if (has_free_blocks(g->v[k]) && strcmp(g->v[k]->name, p->ops[o->in[0]].what.name) == 0)
-                try_blocks(c, g->v[k], &o->type.cat->bound, true);
+        const tra_node *n = input_named(c, p->ops[o->in[0]].what.name);
+        if (n && has_free_blocks(n)) try_blocks(c, n, &o->type.cat->bound, true);
     }
 }
 
@@ -412,11 +407,8 @@ static void try_columns(changes *c) {
     const tra_plan *p = c->job->plan;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
-        const tra_rel *rel = NULL;
-        for (int k = 0; k < c->job->program.graph->n; k++) {
-            const tra_node *n = c->job->program.graph->v[k];
-            if (n->op == TRA_OP_INPUT && n->name && o->what.name && !strcmp(n->name, o->what.name)) rel = n->rel;
-        }
+        const tra_node *n = input_named(c, o->what.name);
+        const tra_rel *rel = n ? n->rel : NULL;
         const tra_schema *all = rel ? tra_rel_type(rel)->columns : NULL;
         const char *unused = "", *used = "";
         double bytes, strings = 0, unread = 0; /* of all columns, and of those that are not used */

@@ -13,6 +13,7 @@ int tra_text_width(void);
 
 /* A number as 1.12e10; below a million up to six digits. Into buf, returned. */
 char *tra_text_number(double v, char *buf, size_t n);
+const char *tra_text_times(tra_arena *a, double n); /* "once", "2.5 times" */
 /* Seconds in us, ms, s, min or h. Into buf, returned. */
 char *tra_text_seconds(double s, char *buf, size_t n);
 /* Adds text padded to |width| columns, aligned right if width is negative. Longer text is cut, and ends in two dots. */
