@@ -41,7 +41,7 @@ static const tra_type *type_of(const tra_lowering *w, int operand) { return &w->
 
 /* Is e 0 where operands of sparse type are; where operand `only` alone is, unless that is -1? */
 static bool is_sparse(const tra_lowering *w, const tra_scalar *e, int only) {
-    bool *sparse = tra_news(w->b->arena, bool, w->noperands);
+    bool sparse[w->noperands + 1];
     for (int i = 0; i < w->noperands; i++) sparse[i] = type_of(w, i)->sparse && (only < 0 || i == only);
     return tra_scalar_sparse(e, sparse);
 }
