@@ -27,13 +27,14 @@ static bool is_new(seen *s, const void *x) {
     return true;
 }
 
-/* Bytes of three things: *files: what open tables hold, most of it dictionaries; *made: dictionaries that operators
- * make; *statistics: the statistics of open tables, which planning has read and which are freed when the run begins.
- * Little of the first two counts as 0, since TRA_PROCESS has room for it. */
-static void dictionary_bytes(const tra_plan *p, int64_t *files, int64_t *made, int64_t *statistics) {
+/* Bytes of four things: *files: what open tables hold, most of it dictionaries; *again: of these what the run holds once
+ * more, since it opens the files too, but reads no strings; *made: dictionaries that operators make; *statistics: the
+ * statistics of open tables, which planning has read and which are freed when the run begins. Little of *files and *made
+ * counts as 0, since TRA_PROCESS has room for it. */
+static void dictionary_bytes(const tra_plan *p, int64_t *files, int64_t *again, int64_t *made, int64_t *statistics) {
     enum { SMALL = 1024, INCLUDED = 64 << 10 };
     seen rels = {0}, dicts = {0};
-    *files = *made = *statistics = 0;
+    *files = *again = *made = *statistics = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_schema *s = p->ops[i].type.columns;
         bool file = tra_op_is(p->ops[i].op, TRA_FILE);
@@ -41,6 +42,7 @@ static void dictionary_bytes(const tra_plan *p, int64_t *files, int64_t *made, i
             const tra_dictionary *d = s->v[c].dict;
             if (file && s->v[c].file && is_new(&rels, s->v[c].file)) {
                 *files += tra_rel_held_bytes(s->v[c].file);
+                *again += tra_rel_held_bytes(s->v[c].file) - tra_rel_strings_bytes(s->v[c].file);
                 *statistics += tra_rel_facts_bytes(s->v[c].file);
             }
             if (!d || !d->begin || d->begin[d->n] + 8 * d->n <= SMALL || !is_new(&dicts, d)) continue;
@@ -50,6 +52,7 @@ static void dictionary_bytes(const tra_plan *p, int64_t *files, int64_t *made, i
     free(rels.v);
     free(dicts.v);
     if (*files <= INCLUDED) *files = 0;
+    if (*again <= INCLUDED) *again = 0;
     if (*made <= INCLUDED) *made = 0;
 }
 
@@ -66,23 +69,23 @@ static int64_t columns_of_file(const tra_op *op) {
     return s ? s->n : 0;
 }
 
-/* Bytes that a process holds both while it plans and while it runs. *of_files: the part of them that open tables hold.
+/* Bytes that a process holds both while it plans and while it runs. *again: what the run holds of them once more.
  * *statistics: what planning holds in addition: the statistics of tables. */
-static int64_t process_bytes(const tra_plan *p, int64_t *of_files, int64_t *statistics) {
-    int64_t files = 0, columns = 0, made;
+static int64_t process_bytes(const tra_plan *p, int64_t *again, int64_t *statistics) {
+    int64_t files = 0, columns = 0, of_files, made;
     for (int i = 0; i < p->nops; i++) {
         if (!tra_op_is(p->ops[i].op, TRA_FILE) || is_made(&p->ops[i])) continue;
         files++;
         columns += tra_min64(TRA_COLUMNS_CACHED, columns_of_file(&p->ops[i]));
     }
-    dictionary_bytes(p, of_files, &made, statistics);
-    return *of_files + made + (p->sites > 1 ? TRA_PROCESS_MPI : TRA_PROCESS) +
+    dictionary_bytes(p, &of_files, again, &made, statistics);
+    return of_files + made + (p->sites > 1 ? TRA_PROCESS_MPI : TRA_PROCESS) +
            tra_max64(0, files - TRA_FILES_INCLUDED) * TRA_FILE_CACHE +
            tra_max64(0, columns - TRA_COLUMNS_INCLUDED) * TRA_COLUMN_CACHE;
 }
 
 int64_t tra_memory_start(const tra_plan *p) {
-    int64_t of_files, statistics, process = process_bytes(p, &of_files, &statistics);
+    int64_t again, statistics, process = process_bytes(p, &again, &statistics);
     return process + statistics;
 }
 
@@ -157,7 +160,7 @@ static int64_t packers(const tra_plan *p, int threads) {
 
 int64_t tra_memory_base(const tra_plan *p, int threads) {
     int64_t run = p->sites > 1 ? TRA_PLAN_OF_RUN_MPI : TRA_PLAN_OF_RUN;
-    int64_t tuples = tuples_at_once(p), chunk = 0, library = 0, codec = 0, of_files, statistics;
+    int64_t tuples = tuples_at_once(p), chunk = 0, library = 0, codec = 0, again, statistics;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
         library = tra_max64(library, op->what.hdf5_bytes); /* one read at a time */
@@ -168,8 +171,8 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
             codec = tra_max64(codec, tra_pack_bytes(&op->type, p->compress, threads));
     }
     if (p->compress && chunk > 0) codec = tra_max64(codec, threads * tra_codec_context(p->compress, chunk));
-    int64_t process = process_bytes(p, &of_files, &statistics);
-    return process + of_files /* the run opens the files a second time */ + run + (int64_t)threads * TRA_WORKER +
+    int64_t process = process_bytes(p, &again, &statistics);
+    return process + again + run + (int64_t)threads * TRA_WORKER +
            packers(p, threads) * TRA_PACKER + (int64_t)p->nops * TRA_OPERATOR +
            TRA_TUPLE * tra_min64(tuples, INT64_MAX / (2 * TRA_TUPLE)) + codec + library + p->program;
 }

@@ -61,6 +61,8 @@ TRA_MUSTUSE tra_status tra_writer_put_rows(tra_writer *w, int64_t first, const t
 bool tra_rel_is_table(const tra_rel *r);
 /* Reads the strings of a table that was opened without them (tra_rel_open_bare), unless they are there. TRA_INPUT. */
 TRA_MUSTUSE tra_status tra_rel_read_strings(tra_rel *r, tra_err *e);
+/* Bytes of memory that these take, which are among tra_rel_held_bytes. */
+int64_t tra_rel_strings_bytes(const tra_rel *r);
 bool tra_rel_is_coded(const tra_rel *r); /* compressed: so blocks are best read whole */
 int64_t tra_rel_rows(const tra_rel *r);
 /* Reads rows first .. first + b->rows - 1, of those columns whose values in b are not NULL (with states where

@@ -131,6 +131,16 @@ static tra_status own_dictionaries(tra_rel *r, tra_err *e) {
                          : TRA_REL_BAD(r, e, "its dictionaries (.tra/%s/strings) are missing or damaged", r->name);
 }
 
+int64_t tra_rel_strings_bytes(const tra_rel *r) {
+    const struct tra_table *t = r->table;
+    int64_t n = 0;
+    for (int c = 0; t && t->strings && c < t->schema.n; c++) {
+        const tra_dictionary *d = t->schema.v[c].dict;
+        if (d) n += d->begin[d->n] + 16 * d->n;
+    }
+    return n;
+}
+
 tra_status tra_rel_read_strings(tra_rel *r, tra_err *e) {
     struct tra_table *t = r->table;
     if (!t || t->foreign || t->strings) return TRA_OK;
