@@ -1,6 +1,7 @@
 /* parts.c - rows divided into parts: sorted blocks, samples, splitters, slices. */
 #include "parts.h"
 
+#include "group.h"
 #include "order.h"
 #include "table_int.h"
 
@@ -48,22 +49,46 @@ static int64_t number_of(const tra_arrange *x, const tra_batch *in, int64_t row)
     return x->number < 0 ? row : ((const int64_t *)in->v[x->number].values)[row];
 }
 
-/* Of rows of equal keys the first; they are neighbours now. */
-static int64_t keep_some(const tra_arrange *x, const tra_batch *in, int64_t *at, int64_t n) {
-    int64_t kept = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (kept == 0 || !tra_rows_equal(in, x->n, x->column, at[kept - 1], at[i])) {
-            at[kept++] = at[i];
-        } else if (x->keep == TRA_ARRANGE_UNIQUE) {
+/* Of rows of equal keys the first; they are neighbours now. spare has a word more than there are rows. */
+static int64_t keep_some(const tra_arrange *x, const tra_batch *in, int64_t *at, int64_t n, int64_t *spare) {
+    int64_t kept = tra_order_runs(in, x->n, x->column, at, n, spare);
+    for (int64_t i = 0; i < kept; i++) {
+        int64_t first = at[spare[i]], next = spare[i] + 1;
+        if (x->keep == TRA_ARRANGE_UNIQUE && next < spare[i + 1]) {
             char key[TRA_ROWTEXT];
             tra_kernel_fail("row %" PRId64 " of the %s table has the key that row %" PRId64
                             " has, %s, but no two are expected to (expect)",
-                            number_of(x, in, at[i]), x->name, number_of(x, in, at[kept - 1]),
-                            tra_row_text(in, at[i], x->n, x->column, key));
-            return kept;
+                            number_of(x, in, at[next]), x->name, number_of(x, in, first),
+                            tra_row_text(in, at[next], x->n, x->column, key));
+            return i;
         }
+        at[i] = first;
     }
     return kept;
+}
+
+/* The same where few bits tell keys apart: rows are put at the places that these address. spare has two words for each
+ * row. False: it is something else, or there are many different keys. */
+static bool keep_by_place(const tra_arrange *x, const tra_batch *in, int64_t *at, int64_t *kept, int64_t *spare) {
+    enum { LEAST = 4096, STRIP = 256, BITS = 16 };
+    int64_t *row = spare;
+    uint64_t *word = (uint64_t *)spare + in->rows;
+    tra_key_bits *keys = (tra_key_bits *)(word + STRIP);
+    if (x->keep != TRA_ARRANGE_FIRST || x->desc || in->rows < LEAST || x->n > STRIP) return false;
+    if (tra_order_looks_up(in->schema, x->n, x->column)) return false;
+    int bits = tra_key_bits_of(in, x->n, x->column, in->rows, BITS, keys);
+    if (bits < 0 || INT64_C(1) << bits > in->rows / 4) return false;
+    for (int64_t w = 0; w < INT64_C(1) << bits; w++) row[w] = -1;
+    for (int64_t from = in->rows; from > 0;) { /* from the end: the first one stays */
+        int n = (int)((from - 1) % STRIP) + 1;
+        from -= n;
+        tra_key_words(in, x->n, x->column, keys, from, n, word);
+        for (int i = n - 1; i >= 0; i--) row[word[i]] = from + i;
+    }
+    *kept = 0;
+    for (int64_t w = 0; w < INT64_C(1) << bits; w++)
+        if (row[w] >= 0 && (!x->matching || !has_null(x, in, row[w]))) at[(*kept)++] = row[w];
+    return true;
 }
 
 /* Of sorted rows those of the first ranks of each group; spare has a word more than there are rows. */
@@ -91,10 +116,12 @@ static void arrange_run(const void *data, const tra_cell *a, const tra_cell *b, 
     if (!tra_open_rows(a, x->in, true, scratch, &in)) return tra_columns_begin(out, x->out, 0, &made);
     int64_t *at = (int64_t *)((char *)scratch + tra_vectors_bytes(x->in->n + x->out->n));
     tra_refuse_errors(a, &in, x->n, x->column, x->what);
-    for (int64_t i = 0; i < in.rows; i++)
-        if (!x->matching || !has_null(x, &in, i)) at[n++] = i;
-    tra_order_rows(&in, x->n, x->column, x->desc, at, n, at + in.rows);
-    if (x->keep != TRA_ARRANGE_ALL) n = keep_some(x, &in, at, n);
+    if (!keep_by_place(x, &in, at, &n, at + in.rows)) {
+        for (int64_t i = 0; i < in.rows; i++)
+            if (!x->matching || !has_null(x, &in, i)) at[n++] = i;
+        tra_order_rows(&in, x->n, x->column, x->desc, at, n, at + in.rows);
+        if (x->keep != TRA_ARRANGE_ALL && n > 0) n = keep_some(x, &in, at, n, at + in.rows);
+    }
     if (x->top > 0 && n > 0) n = keep_top(x, &in, at, n, at + in.rows);
     tra_columns_begin(out, x->out, n, &made);
     for (int c = 0; c < x->out->n; c++) {

@@ -176,7 +176,8 @@ tra_node *tra_table_concat(tra_table_builder *w, tra_node *pieces, int keydim, i
 
 tra_node *tra_table_one_block(tra_table_builder *w, tra_node *n, int arity) {
     if (!n || (arity == 1 && n->type.cat->frontier.v[0] == 1)) return n;
-    tra_node fields = {.in = {n}};
+    int64_t most = n->type.columns ? tra_max64(1, tra_type_entries(&n->type).bound) : INT64_MAX;
+    tra_node fields = {.in = {n}, .most = most < tra_catalog_elements(n->type.cat) ? most : 0};
     tra_node *all = tra_build_made(w->b, TRA_OP_CONCAT, w->call->span, &fields);
     return arity == 0 ? all : tra_table_add_key(w, all);
 }
