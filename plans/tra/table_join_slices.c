@@ -26,7 +26,7 @@ enum {
 /* The pairs of a block for which it need not be cut. Where memory is wide, room for a bound that is hardly ever reached
  * costs nothing, and a pass over the left table is spared. */
 static int64_t not_too_many(const tra_table_builder *w, const tra_schema *pair, double likely) {
-    int64_t room = w->b->whole / 16 / tra_max64(1, tra_schema_row_bytes(pair));
+    int64_t room = w->b->whole / 4 / tra_max64(1, tra_schema_row_bytes(pair));
     if (likely > (double)TRA_TABLE_BLOCK_ROWS || room <= SLICED || w->b->whole >= TRA_WHOLE_ANY) return SLICED;
     w->b->g->divides = true; /* a ceiling that has no such room cuts it */
     return tra_min64(room, UNSLICED);
