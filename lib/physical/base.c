@@ -27,10 +27,10 @@ static bool is_new(seen *s, const void *x) {
     return true;
 }
 
-/* Bytes of four things: *files: what open tables hold, most of it dictionaries; *again: of these what the run holds once
- * more, since it opens the files too, but reads no strings; *made: dictionaries that operators make; *statistics: the
- * statistics of open tables, which planning has read and which are freed when the run begins. Little of *files and *made
- * counts as 0, since TRA_PROCESS has room for it. */
+/* Bytes of four things: *files: what open tables hold, most of it dictionaries; *again: of these what the run holds
+ * once more, since it opens the files too, but reads no strings; *made: dictionaries that operators make; *statistics:
+ * the statistics of open tables, which planning has read and which are freed when the run begins. Little of the first
+ * three counts as 0, since TRA_PROCESS has room for it. */
 static void dictionary_bytes(const tra_plan *p, int64_t *files, int64_t *again, int64_t *made, int64_t *statistics) {
     enum { SMALL = 1024, INCLUDED = 64 << 10 };
     seen rels = {0}, dicts = {0};
