@@ -429,7 +429,10 @@ tra_status expect(const tra_graph *g, uint64_t seed, tra_arena *a, expected *out
     *out = (expected){.v = out->v, .overflow = overflowed(s, &misfit), .may = may_get_by(g)};
     if (out->overflow) return TRA_OK;
     s = measure(g, NULL, seed, a, out, &misfit);
-    if (overflowed(s, &misfit)) return tra_fail(e, TRA_NO, "an intermediate result of a statement does not fit");
+    if (overflowed(s, &misfit)) { /* perhaps only when its inputs were disturbed */
+        out->v = NULL;
+        return tra_fail(e, TRA_NO, "an intermediate result of a statement does not fit");
+    }
     for (int i = 0; i < g->n && s == TRA_OK; i++) out->loose = out->loose || (out->v[i] && out->v[i]->loose);
     if (s == TRA_OK && has_programs(g)) return TRA_OK; /* the rules do not rewrite these */
     if (s == TRA_OK) s = measure_rewritten(g, seed, a, out, &misfit);
