@@ -39,11 +39,10 @@ static int tensor_of(const gathering *f) {
 /* The table of all positions: labels as the rows have them, and the positions. */
 static tra_expr *all_positions(const gathering *f) {
     tra_border *b = tra_new(f->a, tra_border);
-    tra_schema *s = tra_new(f->a, tra_schema);
-    tra_column *v = tra_news(f->a, tra_column, 2);
+    const tra_schema *s;
+    tra_column *v = tra_schema_beside(f->a, NULL, 2, &s);
     v[0] = f->border->out->v[0];
     v[1] = (tra_column){.name = strcmp(v[0].name, "position") == 0 ? "at" : "position", .type = TRA_COL_I64};
-    *s = (tra_schema){2, v};
     *b = (tra_border){.rank = 1, .label = {f->border->label[0]}, .out = s};
     tra_rows_kernel k = tra_rows_op(&tra_entries_ops, b, s);
     k.rows = TRA_ROWS_ELEMENTS, k.most = INT64_MAX, k.flops = tra_rows_op_of(&f->y->node)->flops;

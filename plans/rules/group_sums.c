@@ -280,8 +280,8 @@ static bool rows_of_slots(factoring *f, tra_slots *s) {
 
 static const tra_schema *columns_of_slots(const factoring *f) {
     int n = f->nkeys + 1 + f->nsums;
-    tra_column *v = tra_news(f->a, tra_column, n);
-    tra_schema *s = tra_new(f->a, tra_schema);
+    const tra_schema *s;
+    tra_column *v = tra_schema_beside(f->a, NULL, n, &s);
     for (int i = 0; i < n; i++) {
         if (i < f->nkeys)
             v[i] = tra_colexpr_result(f->key[i], tra_arena_printf(f->a, "key %d", i));
@@ -290,7 +290,6 @@ static const tra_schema *columns_of_slots(const factoring *f) {
                                 .type = TRA_COL_F64};
         v[i].file = NULL;
     }
-    *s = (tra_schema){n, v};
     return s;
 }
 
@@ -345,16 +344,12 @@ static factor_array *add_array(factoring *f, const tra_expr *x) {
     for (int i = 0; i < f->narrays; i++)
         if (tra_memo_find(m, f->array[i].x->group) == tra_memo_find(m, x->group)) return &f->array[i];
     if (!f->rows) f->rows = tra_new(f->a, joining);
-    const tra_schema *all = f->pipe->all;
+    const tra_schema *all = f->pipe->all, *s;
     int width = tra_factor_width(x);
     tra_pipe *pipe = tra_new(f->a, tra_pipe);
-    tra_schema *s = tra_new(f->a, tra_schema);
-    tra_column *v = tra_news(f->a, tra_column, all->n + width);
-    memcpy(v, all->v, (size_t)all->n * sizeof *v);
+    tra_column *v = tra_schema_beside(f->a, all, width, &s);
     for (int c = 0; c < width; c++)
-        v[all->n + c] =
-            (tra_column){.name = tra_arena_printf(f->a, "beside %d.%d", f->narrays, c), .type = TRA_COL_F64};
-    *s = (tra_schema){all->n + width, v};
+        v[c] = (tra_column){.name = tra_arena_printf(f->a, "beside %d.%d", f->narrays, c), .type = TRA_COL_F64};
     *pipe = *f->pipe;
     pipe->all = s;
     f->pipe = pipe;
@@ -377,12 +372,9 @@ static bool put_beside(factoring *f, const factor_array *own) {
     joining *g = f->rows;
     const tra_expr *array = tra_factor_array(f, own->x);
     if (!array) return false;
-    const tra_schema *s = g->x->node.type.columns;
-    tra_column *v = tra_news(f->a, tra_column, s->n + own->width);
-    tra_schema *all = tra_new(f->a, tra_schema);
-    memcpy(v, s->v, (size_t)s->n * sizeof *v);
-    memcpy(v + s->n, f->pipe->all->v + own->first, (size_t)own->width * sizeof *v);
-    *all = (tra_schema){s->n + own->width, v};
+    const tra_schema *s = g->x->node.type.columns, *all;
+    tra_column *v = tra_schema_beside(f->a, s, own->width, &all);
+    memcpy(v, f->pipe->all->v + own->first, (size_t)own->width * sizeof *v);
     tra_rows_kernel k = tra_rows_op(&tra_beside_ops, all, all);
     k.use = TRA_USE_JOIN, k.flops = TRA_COLUMN_FLOPS * all->n;
     k.label = tra_arena_printf(f->a, "with %d columns beside them", own->width);

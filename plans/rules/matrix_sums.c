@@ -276,8 +276,9 @@ static void sum_columns(factoring *f, const tra_expr *array) {
 
 /* ---- the ways ---------------------------------------------------------------------------------------------------- */
 
-static void sum_matrices(tra_rewriting *w, tra_expr *x, tra_expr *y, bool joined) {
+static void sum_matrices(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     opened o;
+    bool joined = w->rule == &tra_rule_q_10;
     if (!y || !tra_open_sum(w, x, y, joined, &o)) return;
     if (!joined && o.kind != SUM_PRODUCTS && (o.kind != SUM_WEIGHED || o.p[0]->nselects > 0 || o.p[0]->refused)) return;
     const char *why = tra_sum_refused(w->m, &o);
@@ -306,10 +307,6 @@ static void sum_matrices(tra_rewriting *w, tra_expr *x, tra_expr *y, bool joined
     }
 }
 
-static void of_joins(tra_rewriting *w, tra_expr *x, tra_expr *y) { sum_matrices(w, x, y, true); }
-
-static void of_table(tra_rewriting *w, tra_expr *x, tra_expr *y) { sum_matrices(w, x, y, false); }
-
 #define GROUPED "G0 = project(trip, k = k % 8, j = j % 8, x, n)\n"
 #define JOINED  "P = join(G0, shop, k == k)\n"
 #define JOINED2 "P = join(join(G0, shop, k == k), zone, j == j)\n"
@@ -328,7 +325,7 @@ const tra_rule tra_rule_q_10 = {
         "rows; they find no key twice, where Y is no matrix of the same rows or there are weights w; W is in one "
         "block, and a joined table has no unmatched rows (of X W); what divides the rows, as in X / q * Y, is the "
         "weight 1 / q",
-    .forth = of_joins,
+    .forth = sum_matrices,
     .cases = {
         {GROUPED JOINED "X = matrix(P, [one = 1, v])\n" XX, .makes = "symmetric 2 x 2 sums over groups"},
         {GROUPED JOINED "X = matrix(P, [one = 1, v, x])\n" XX, .makes = "sums of 8 from 0 groups"},
@@ -382,7 +379,7 @@ const tra_rule tra_rule_q_13 = {
     .condition =
         "columns of X and Y, of the same rows of a table that is no join, are f64 and never NULL, and not many; "
         "Y may be a dense f64 array beside the rows; W is in one block; no rows are selected (of X W and arrays)",
-    .forth = of_table,
+    .forth = sum_matrices,
     .cases = {
         {"X = matrix(trip, [one = 1, x])\nY[n,k] = exp(X[n,k])\nZ[a,k] = sum X[n,a] * Y[n,k]\n",
          .makes = "2 x 2 products of columns with what lies beside them"},

@@ -127,8 +127,8 @@ static const tra_node *make_groups(query *q, side *x, int own, bool both) {
     x->first = g;
     x->counted = both ? tra_group_state(g, n - 1) : -1;
     const tra_schema *s = tra_group_out(g);
-    tra_schema *out = tra_new(q->a, tra_schema);
-    tra_column *c = tra_news(q->a, tra_column, s->n + 1);
+    const tra_schema *out;
+    tra_column *c = tra_schema_beside(q->a, NULL, s->n, &out);
     for (int i = 0; i < s->n; i++) {
         c[i] = s->v[i];
         c[i].name = tra_arena_printf(q->a, "%s%s %d",
@@ -137,7 +137,6 @@ static const tra_node *make_groups(query *q, side *x, int own, bool both) {
                                                    : "right ",
                                      i < x->nkeys ? "key" : "state", i);
     }
-    *out = (tra_schema){s->n, c};
     x->columns = out;
     return group_node(q, x, columns, both ? "of each before" : "before", TRA_GROUP_PARTIAL,
                       (double)columns->type.cat->bound.v[0]);
@@ -169,11 +168,8 @@ static const tra_node *slice_groups(query *q, const tra_lookup *l, const tra_nod
     tra_rows_kernel k = *tra_kernel_rows(q->before->kernel);
     const tra_pairs_before *old = k.data;
     tra_pairs_before *b = tra_new(q->a, tra_pairs_before);
-    tra_column *v = tra_news(q->a, tra_column, s->n + 1);
-    tra_schema *out = tra_new(q->a, tra_schema);
-    memcpy(v, s->v, (size_t)s->n * sizeof *v);
-    v[s->n] = old->out->v[old->out->n - 1];
-    *out = (tra_schema){s->n + 1, v};
+    const tra_schema *out;
+    *tra_schema_beside(q->a, s, 1, &out) = old->out->v[old->out->n - 1];
     *b = (tra_pairs_before){l, s, q->of[RIGHT].columns, out, old->most};
     k.label = tra_arena_printf(q->a, "groups: %s", k.text);
     k.columns = out, k.data = b;

@@ -121,15 +121,14 @@ static bool sum_right(weighing *u, int j) {
         return (u->right[j] = tra_factor_project(f, table, r)) != NULL;
     }
     kept = tra_rowwise_out(r)->n - n;
-    tra_column *v = tra_news(f->a, tra_column, kept + u->width);
-    tra_schema *out = tra_new(f->a, tra_schema);
+    const tra_schema *out;
+    tra_column *v = tra_schema_beside(f->a, NULL, kept + u->width, &out);
     u->of[j] = tra_news(f->a, int, kept + u->width);
     for (int i = 0; i < kept + u->width; i++) {
         v[i] = i < kept ? tra_rowwise_out(r)->v[i]
                         : (tra_column){.name = tra_arena_printf(f->a, "sum %d", i - kept), .type = TRA_COL_F64};
         u->of[j][i] = i < kept ? of[i] : -1;
     }
-    *out = (tra_schema){kept + u->width, v};
     return (u->right[j] = weigh(u, table, r, kept, n, at, out)) != NULL;
 }
 

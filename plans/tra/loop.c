@@ -278,12 +278,11 @@ static void end_body(tra_build *b, void *ctx) {
 /* ---- after the loop ---------------------------------------------------------------------------------------------- */
 
 static const tra_schema *trace_columns(tra_build *b, const tra_repeat_trace *t, const tra_stmt *st) {
-    tra_column *v = tra_news(b->arena, tra_column, t->n + 1);
-    tra_schema *s = tra_new(b->arena, tra_schema);
+    const tra_schema *s;
+    tra_column *v = tra_schema_beside(b->arena, NULL, t->n + 1, &s);
     v[0] = (tra_column){.name = "turn", .type = TRA_COL_I64};
     for (int i = 0; i < t->n; i++)
         v[i + 1] = (tra_column){.name = st->values[i]->text, .type = tra_coltype_of(t->value[i]->type.dtype)};
-    *s = (tra_schema){t->n + 1, v};
     return s;
 }
 

@@ -6,14 +6,13 @@
 
 /* The columns of a state: any value of them may be NULL, or could not be computed. */
 static const tra_schema *state_columns(tra_build *b, const tra_schema *s) {
-    tra_column *v = tra_news(b->arena, tra_column, s->n);
-    tra_schema *out = tra_new(b->arena, tra_schema);
+    const tra_schema *out;
+    tra_column *v = tra_schema_beside(b->arena, NULL, s->n, &out);
     for (int i = 0; i < s->n; i++) {
         v[i] = s->v[i];
         v[i].nullable = v[i].fails = true;
         v[i].file = NULL;
     }
-    *out = (tra_schema){s->n, v};
     return out;
 }
 

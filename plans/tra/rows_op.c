@@ -241,21 +241,6 @@ static void print_window(const void *args, bool all, tra_str *out) {
     if (x->top > 0) tra_str_printf(out, ", %s <= %" PRId64, tra_window_text(x->by), x->top);
 }
 
-static void print_summary(const void *args, bool all, tra_str *out) {
-    tra_str_add(out, "summary for ");
-    print_window(args, all, out);
-}
-
-static void print_reach(const void *args, bool all, tra_str *out) {
-    tra_str_add(out, "reach of ");
-    print_window(args, all, out);
-}
-
-static void print_pick(const void *args, bool all, tra_str *out) {
-    tra_str_add(out, "context of ");
-    print_window(args, all, out);
-}
-
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
 static void print_border(const void *args, bool all, tra_str *out) {
@@ -279,16 +264,6 @@ static void print_border(const void *args, bool all, tra_str *out) {
         if (l->dict) h = XXH64(l->dict->bytes, (size_t)l->dict->begin[l->dict->n], h);
         tra_str_printf(out, "; %d: %016" PRIx64, d, h);
     }
-}
-
-static void print_entries(const void *args, bool all, tra_str *out) {
-    tra_str_add(out, "entries");
-    print_border(args, all, out);
-}
-
-static void print_unmatrix(const void *args, bool all, tra_str *out) {
-    tra_str_add(out, "table");
-    print_border(args, all, out);
 }
 
 static void print_gather(const void *args, bool all, tra_str *out) {
@@ -317,7 +292,7 @@ static void print_numbers(const void *args, bool all, tra_str *out) {
 #define KEYS(type)       AT(type, in), AT(type, n), AT(type, column), AT(type, desc)
 #define PIVOT            AT(tra_pivot, key[0].n), AT(tra_pivot, key[1].n)
 
-/* How the arguments are printed: by a function, or as a text in which # stands for an int64_t, & for an int, ~ for a
+/* How the arguments are printed: by a function, after a text in which # stands for an int64_t, & for an int, ~ for a
  * double and $ for columns, whose places in the struct of arguments follow. Kinds that are not here have labels, which
  * say all of their arguments. */
 static const struct kind {
@@ -358,11 +333,11 @@ static const struct kind {
     {&tra_merge_join_ops, print_merge, NULL, {0}},
     {&tra_place_ops, print_place, NULL, {0}},
     {&tra_window_ops, print_window, NULL, {0}},
-    {&tra_window_summary_ops, print_summary, NULL, {0}},
-    {&tra_window_reach_ops, print_reach, NULL, {0}},
-    {&tra_window_pick_ops, print_pick, NULL, {0}},
-    {&tra_entries_ops, print_entries, NULL, {0}},
-    {&tra_unmatrix_ops, print_unmatrix, NULL, {0}},
+    {&tra_window_summary_ops, print_window, "summary for ", {0}},
+    {&tra_window_reach_ops, print_window, "reach of ", {0}},
+    {&tra_window_pick_ops, print_window, "context of ", {0}},
+    {&tra_entries_ops, print_border, "entries", {0}},
+    {&tra_unmatrix_ops, print_border, "table", {0}},
     {&tra_gather_ops, print_gather, NULL, {0}},
 };
 
@@ -388,13 +363,21 @@ static void print_text(const struct kind *k, const void *args, tra_str *out) {
 static bool print_op(const tra_rows_kernel *op, bool all, tra_str *out) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (kinds[i].ops != op->ops) continue;
-        if (kinds[i].print)
-            kinds[i].print(op->data, all, out);
-        else
-            print_text(&kinds[i], op->data, out);
+        if (kinds[i].text) print_text(&kinds[i], op->data, out);
+        if (kinds[i].print) kinds[i].print(op->data, all, out);
         return true;
     }
     return false;
+}
+
+tra_column *tra_schema_beside(tra_arena *a, const tra_schema *s, int n, const tra_schema **out) {
+    int own = s ? s->n : 0;
+    tra_column *v = tra_news(a, tra_column, own + n + 1);
+    tra_schema *all = tra_new(a, tra_schema);
+    if (own) memcpy(v, s->v, (size_t)own * sizeof *v);
+    *all = (tra_schema){own + n, v};
+    *out = all;
+    return v + own;
 }
 
 tra_rows_kernel tra_rows_op(const tra_rows_ops *kind, const void *args, const tra_schema *columns) {

@@ -13,6 +13,8 @@ struct tra_node;
 /* An operator of one operand that keeps its rows, each once, and makes these columns; NULL: it makes a tensor, whose
  * dtype is to be set. What differs is set before tra_rows_kernel_of. */
 tra_rows_kernel tra_rows_op(const tra_rows_ops *kind, const void *args, const tra_schema *columns);
+/* A schema of the columns of s (NULL: none) and n more, which are to be set: returns those. */
+tra_column *tra_schema_beside(tra_arena *a, const tra_schema *s, int n, const tra_schema **out);
 /* The operator with its text: its label, or, without one, what its arguments say. */
 const tra_kernel *tra_rows_kernel_of(tra_arena *a, const tra_rows_kernel *op);
 /* The operator that a node or an expression applies; NULL: it is none on rows. */

@@ -65,8 +65,8 @@ static tra_node *make_table(tra_table_builder *w, tra_border *k, const tra_dims 
 /* entries(X): a row for each element, or entry, with its position. */
 static tra_node *build_entries(tra_table_builder *w, tra_border *k, const tra_dims *shape) {
     const char *names[TRA_MAXDIM];
-    tra_column *v = tra_news(w->b->arena, tra_column, k->rank + 1);
-    tra_schema *s = tra_new(w->b->arena, tra_schema);
+    const tra_schema *s;
+    tra_column *v = tra_schema_beside(w->b->arena, NULL, k->rank + 1, &s);
     if (w->in->type.bounded)
         return tra_diag_error(w->b->d, w->call->span, "table(X) has the same rows, without their positions",
                               "entries numbers rows, and only the run tells where each block of these begins");
@@ -74,7 +74,6 @@ static tra_node *build_entries(tra_table_builder *w, tra_border *k, const tra_di
     for (int d = 0; d < k->rank; d++)
         v[d] = k->label[d] ? tra_dim_labels_column(k->label[d], names[d]) : (tra_column){names[d], .type = TRA_COL_I64};
     v[k->rank] = (tra_column){"value", .type = tra_coltype_of(w->in->type.dtype)};
-    *s = (tra_schema){k->rank + 1, v};
     k->out = s;
     return make_table(w, k, shape, k->rank > 0);
 }
@@ -97,10 +96,9 @@ static tra_node *build_table(tra_table_builder *w, tra_border *k, const tra_dims
         return tra_diag_error(w->b->d, w->call->span, "entries(X) has a row for each element",
                               "a table has 1 to %d columns, and this matrix %" PRId64, MAXCOLUMNS, width);
     bool labelled = k->label[0] != NULL; /* the labels of rows are the first column */
-    tra_column *v = tra_news(w->b->arena, tra_column, width + 1);
-    tra_schema *s = tra_new(w->b->arena, tra_schema);
+    const tra_schema *s;
+    tra_column *v = tra_schema_beside(w->b->arena, NULL, (int)width + labelled, &s);
     tra_names taken = {.arena = w->b->arena};
-    *s = (tra_schema){(int)width + labelled, v};
     for (int64_t c = 0; c < width; c++) {
         const char *name = column_name(w, k, c);
         if (tra_names_find(&taken, name) >= 0)

@@ -204,8 +204,8 @@ tra_node *tra_table_group_rows(tra_table_builder *w, tra_node *rows, const tra_g
 tra_node *tra_table_group_wide(tra_table_builder *w, const tra_pivot_key *key, const tra_group_column *columns) {
     tra_arena *a = w->b->arena;
     int nkeys = w->op.nterms;
-    tra_column *v = tra_news(a, tra_column, nkeys + w->op.naggs);
-    tra_schema *s = tra_new(a, tra_schema);
+    const tra_schema *s;
+    tra_column *v = tra_schema_beside(a, NULL, nkeys + w->op.naggs, &s);
     tra_node *rows = tra_new(a, tra_node); /* as if each row had a column for each value */
     memcpy(v, w->in->type.columns->v, (size_t)nkeys * sizeof *v);
     for (int i = 0; i < w->op.naggs; i++) {
@@ -213,7 +213,6 @@ tra_node *tra_table_group_wide(tra_table_builder *w, const tra_pivot_key *key, c
         v[nkeys + i].name = columns[i].name;
         v[nkeys + i].nullable = true;
     }
-    *s = (tra_schema){nkeys + w->op.naggs, v};
     *rows = *w->in;
     rows->type.columns = s;
     tra_node *partial = group_pass(w, w->in, rows, columns, TRA_GROUP_PARTIAL, key);

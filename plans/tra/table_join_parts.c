@@ -88,15 +88,14 @@ static tra_node *merge_join(tra_table_builder *w, tra_node *left, tra_node *righ
     if (!left || !right) return NULL;
     const tra_schema *l = left->type.columns, *r = right->type.columns;
     tra_merging *m = tra_new(a, tra_merging);
-    tra_column *v = tra_news(a, tra_column, nwanted + 1);
-    tra_schema *out = tra_new(a, tra_schema);
+    const tra_schema *out;
+    tra_column *v = tra_schema_beside(a, NULL, nwanted + 1, &out);
     *m = (tra_merging){.left = l, .right = r, .out = out, .n = s->nkeys, .one = one, .where = where};
     m->from = tra_lookup_compared(s) + 1;
     m->asof = s->asof;
     v[0] = l->v[l->n - 1];
     for (int c = 0; c < nwanted; c++) v[1 + c] = r->v[m->from + c];
     v[0].name = tra_table_free_name(a, r, "row");
-    *out = (tra_schema){1 + nwanted, v};
     tra_rows_kernel op = tra_rows_op(&tra_merge_join_ops, m, out);
     op.rows = one ? TRA_ROWS_SAME : TRA_ROWS_PRODUCT;
     op.each = one || size->partners_most == INT64_MAX ? 0 : size->partners_most, op.all = one ? 0 : size->rows_most;

@@ -62,9 +62,8 @@ tra_node *tra_table_append(tra_table_builder *w, tra_node *const *in, int n, con
     if (tra_union_columns(a, n, names, x, y, &e) != TRA_OK)
         return tra_diag_error(w->b->d, w->call->span, "project(T, name = ..., *) makes a column of another type", "%s",
                               e.msg);
-    tra_column *v = tra_news(a, tra_column, n);
-    tra_schema *out = tra_new(a, tra_schema);
-    *out = (tra_schema){n, v};
+    const tra_schema *out;
+    tra_column *v = tra_schema_beside(a, NULL, n, &out);
     for (int i = 0; i < n; i++) {
         tra_column one = tra_colexpr_result(x[i], names[i]), other = tra_colexpr_result(y[i], names[i]);
         v[i] = one;
