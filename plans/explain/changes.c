@@ -133,9 +133,9 @@ static const char *reads_text(const changes *c, const picture *best) {
         all = tra_min64(all, after); /* of a table only some columns are read */
         if (all == 0 || !is_less(after, x->read)) continue;
         if ((double)(x->read - after) < 0.05 * (double)(c->now.read - best->read)) continue;
-        text =
-            tra_arena_printf(c->a, "%s%s%s %s instead of %s", text, *text ? ", " : "", x->name,
-                             tra_text_times(c->a, (double)after / (double)all), tra_text_times(c->a, (double)x->read / (double)all));
+        text = tra_arena_printf(c->a, "%s%s%s %s instead of %s", text, *text ? ", " : "", x->name,
+                                tra_text_times(c->a, (double)after / (double)all),
+                                tra_text_times(c->a, (double)x->read / (double)all));
     }
     return text;
 }
