@@ -76,18 +76,15 @@ static bool uses_all_tuples(const tra_plan *p, const tra_op *op) {
 static bool all_read(const tra_plan *p, int i) {
     bool copies = tra_place_copies(&p->ops[i].place) > 1;
     if (copies && tra_op_is_stage(&p->ops[i])) return false;
-    for (int j = i + 1; j < p->nops; j++) {
-        const tra_op *op = &p->ops[j];
+    for (tra_read r = {-1, 0}; tra_next_read(p, i, NULL, &r);) {
+        const tra_op *op = &p->ops[r.op];
         bool sent = !copies && tra_op_is(op->op, TRA_FORWARDS) && tra_place_copies(&op->place) > 1;
         bool whole = op->in[0] < 0 || uses_all_tuples(p, op);
         bool moves = tra_op_is(op->op, TRA_EXCHANGES), made = !moves && !tra_op_is_view(op);
         if (copies && (moves || (made && tra_place_copies(&op->place) > 1)))
             continue; /* of copies one site may read for all */
-        for (int side = 0; side < 2; side++) {
-            if (op->in[side] != i) continue;
-            bool meet = op->what.join && (copies ? copies_meet(p, op, side) : all_meet(p, op, side));
-            if (op->what.join ? meet : sent || (whole && (!tra_op_shares_blocks(op) || all_read(p, j)))) return true;
-        }
+        bool meet = op->what.join && (copies ? copies_meet(p, op, r.side) : all_meet(p, op, r.side));
+        if (op->what.join ? meet : sent || (whole && (!tra_op_shares_blocks(op) || all_read(p, r.op)))) return true;
     }
     return false;
 }
@@ -127,6 +124,15 @@ static bool reads_file(const tra_edges *e, const tra_op *op, int side, int file)
     return tra_op_is_stage(op) && op->in[side] >= 0 && e->file[op->in[side]] == file;
 }
 
+/* The next stage that reads the file of input i, once for each such stage. */
+static bool next_reader(const tra_plan *p, const tra_edges *e, int i, tra_read *r) {
+    while (tra_next_read(p, i, tra_op_shares_blocks, r)) {
+        const tra_op *op = &p->ops[r->op];
+        if (reads_file(e, op, r->side, i) && (r->side == 0 || !reads_file(e, op, 0, i))) return true;
+    }
+    return false;
+}
+
 /* Bytes of blocks in memory that have no rows, as their blocks in the file are not read. */
 static int64_t unread_bytes(const tra_type *t) {
     return t->columns ? tra_mul_most(tra_type_skipped(t), tra_columns_room(t->columns, 0)) : 0;
@@ -150,18 +156,16 @@ tra_size tra_file_bytes(const tra_type *t, bool levels, int64_t tuples) {
 static void predict_input(tra_plan *p, const tra_edges *e, int i) {
     const tra_type *t = &p->ops[i].type;
     tra_size bytes = tra_file_bytes(t, t->layout, tuples_of(p, &p->ops[i]));
-    int readers = 0;
+    int readers = 0, first = i;
     if (!all_read(p, i)) bytes.exact = false;
     add_read_of_plan(p, i, bytes);
-    for (int j = i + 1; j < p->nops; j++) readers += reads_file(e, &p->ops[j], 0, i) || reads_file(e, &p->ops[j], 1, i);
-    if (readers == 0) add_read(p, i, i, bytes);
-    if (readers > 1 && !tra_scan_is_whole(p, i)) bytes.exact = false;
-    for (int j = i + 1; j < p->nops; j++) {
-        if (!reads_file(e, &p->ops[j], 0, i) && !reads_file(e, &p->ops[j], 1, i)) continue;
-        add_read(p, tra_op_is_outside(p, i, j) ? i : j, i, bytes); /* not in each turn of a loop */
-        if (tra_scan_is_whole(p, i)) break;
-        bytes.expected = 0; /* the other readers find it in memory */
-    }
+    for (tra_read r = {-1, 0}; next_reader(p, e, i, &r);) readers++, first = first == i || r.op < first ? r.op : first;
+    bool whole = tra_scan_is_whole(p, i);
+    if (readers > 1 && !whole) bytes.exact = false;
+    add_read(p, tra_op_is_outside(p, i, first) ? i : first, i, bytes); /* not in each turn of a loop */
+    bytes.expected = 0;                                                  /* the other readers find it in memory */
+    for (tra_read r = {-1, 0}; !whole && next_reader(p, e, i, &r);)
+        if (r.op != first) add_read(p, tra_op_is_outside(p, i, r.op) ? i : r.op, i, bytes);
 }
 
 /* The operator at which bytes are counted that operator i reads of a file. The first value of a state is read in the

@@ -168,15 +168,13 @@ static int64_t terms_room(const tra_op *op, const site_bytes *of, int64_t budget
  * block that the last stage reads to the block of the first stage's last queued step. */
 static int64_t held_of_scan(const tra_plan *p, int i, int64_t here, int threads, int64_t budget) {
     int64_t n = 0;
-    for (int j = i + 1; j < p->nops; j++) {
-        const tra_op *op = &p->ops[j];
-        if (op->orders.scan.input != i) continue;
+    for (tra_read r = {-1, 0}; tra_next_read(p, i, tra_op_is_view, &r);) {
+        const tra_op *op = &p->ops[r.op];
+        if (op->orders.scan.input != i || !tra_scan_reads(p, op, r.side)) continue;
         tra_block_loop loop = tra_op_loop(p, op, threads, budget);
         int64_t steps = steps_queued(p, op, loop, threads) + tra_scan_lead(threads);
-        for (int side = 0; side < 2; side++) {
-            int64_t arrays = steps * (side == 0 ? loop.ci : loop.cj);
-            if (tra_scan_reads(p, op, side)) n = tra_max64(n, arrays * tra_op_stored_room(p, &p->ops[op->in[side]]));
-        }
+        int64_t arrays = steps * (r.side == 0 ? loop.ci : loop.cj);
+        n = tra_max64(n, arrays * tra_op_stored_room(p, &p->ops[op->in[r.side]]));
     }
     return tra_min64(here, n);
 }
@@ -185,13 +183,9 @@ static int64_t held_of_scan(const tra_plan *p, int i, int64_t here, int threads,
  * then the blocks of that stage's units in flight. */
 static int64_t held_of_input(const tra_plan *p, int i, int64_t here, int threads, int64_t budget) {
     int readers = 0, at = i, side = 0;
-    bool many = false;
     if (tra_scan_is_whole(p, i)) return held_of_scan(p, i, here, threads, budget);
-    for (int j = i + 1; j < p->nops; j++) {
-        for (int k = 0; k < 2 && p->ops[j].in[k] >= 0 && !tra_op_is_view(&p->ops[j]); k++) {
-            if (tra_op_holder(p, p->ops[j].in[k], &many) == i) readers++, at = j, side = k;
-        }
-    }
+    for (tra_read r = {-1, 0}; readers < 2 && tra_next_read(p, i, tra_op_shares_blocks, &r);)
+        if (!tra_op_is_view(&p->ops[r.op])) readers++, at = r.op, side = r.side;
     const tra_op *op = &p->ops[at];
     if (readers != 1 || !p->ops[i].type.cat->grid || !tra_op_is_only_block_reader(p, op, side)) return here;
     int64_t unit = tra_op_stored_room(p, &p->ops[op->in[side]]), units = queued(unit, threads);
@@ -278,11 +272,8 @@ static void predict_spills(tra_plan *p, const held_bytes *during, int threads, i
 
 /* Does a turn of a loop, or several, read what operator i, outside of the loop, has? */
 static bool is_read_each_turn(const tra_plan *p, int i) {
-    bool many = false;
-    for (int j = i + 1; p->nloops > 0 && j < p->nops; j++)
-        for (int side = 0; side < 2 && p->ops[j].in[side] >= 0; side++)
-            if (tra_op_is_outside(p, p->ops[j].in[side], j) && tra_op_holder(p, p->ops[j].in[side], &many) == i)
-                return true;
+    for (tra_read r = {-1, 0}; p->nloops > 0 && tra_next_read(p, i, tra_op_shares_blocks, &r);)
+        if (tra_op_is_outside(p, p->ops[r.op].in[r.side], r.op)) return true;
     return false;
 }
 
@@ -314,9 +305,10 @@ static held_bytes held_of(const tra_plan *p, const walk *w, int i, int64_t here,
 
 /* If i is the first stage of a scan, the results of the other stages of the scan are held from now on, too. */
 static void add_scan(const tra_plan *p, walk *w, int i) {
-    for (int j = i + 1; p->ops[i].orders.scan.first == i && j < p->nops; j++) {
+    const tra_op_scan *scan = &p->ops[i].orders.scan;
+    for (int j = scan->first == i ? scan->next : -1; j >= 0; j = p->ops[j].orders.scan.next) {
         tra_size takes;
-        if (p->ops[j].orders.scan.first != i || streams_out(p, &w->e, j)) continue;
+        if (streams_out(p, &w->e, j)) continue;
         int64_t here = result_here(p, &p->ops[j], w->of, &takes);
         held_add(&w->now, &(held_bytes){here, here, takes.bound, takes.expected, 0, takes.expected}, 1);
     }
@@ -440,6 +432,7 @@ static int64_t plan_memory(tra_plan *p, int threads, bool judged) {
     int64_t need[WAYS], least = INT64_MAX;
     int best = 0, last = 0;
     site_bytes *of = tra_calloc((size_t)p->nops + 1, sizeof *of);
+    tra_plan_list_reads(p);
     for (int i = 0; i < p->nops; i++) of[i] = site_bytes_of(p, &p->ops[i]);
     p->unfused = p->panels = false;
     find_ways(p, &fused, &panels);

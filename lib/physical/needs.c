@@ -283,7 +283,7 @@ int tra_op_sums(const tra_plan *p, const tra_op *op, int threads, int64_t budget
     if (!tra_op_adds(p, op)) return 0;
     need n = join_need(p, op, threads);
     int64_t each = n.left + n.output, room = budget - op->orders.reserved - op->orders.scan.reserved - n.fixed - each;
-    int64_t stages = tra_max64(1, tra_scan_stages(p, op)); /* which share it */
+    int64_t stages = tra_max64(1, op->orders.scan.stages); /* which share it */
     return 1 + (int)tra_max64(0, tra_min64(threads - 1, room / stages / each));
 }
 

@@ -27,7 +27,7 @@ static int may_end(const tra_plan *p, int i) {
     while (to < p->nops && (!tra_op_is_stage(&p->ops[to]) || tra_op_is(p->ops[to].op, TRA_EXCHANGES))) to++;
     bool alike = to < p->nops && (p->nloops == 0 || p->ops[to].loop == p->ops[i].loop) &&
                  tra_op_is(p->ops[to].op, TRA_MAKES | TRA_FILE);
-    return alike && !sent_on(p, i, to) && tra_scan_stages(p, &p->ops[to]) < 2 ? to : i;
+    return alike && !sent_on(p, i, to) && p->ops[to].orders.scan.stages < 2 ? to : i;
 }
 
 /* Bytes that an exchange which overlaps needs: two windows in flight (out and in), one tuple that is being read, and

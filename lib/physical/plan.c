@@ -200,6 +200,28 @@ int tra_op_until(const tra_plan *p, int i, int j) {
     return until;
 }
 
+void tra_plan_list_reads(tra_plan *p) {
+    for (int i = 0; i < p->nops; i++) {
+        tra_op *op = &p->ops[i];
+        op->reads = 0;
+        for (int side = 0; side < 2 && op->in[side] >= 0; side++) { /* an edge is 2 op + side + 1; 0: none */
+            tra_op *in = &p->ops[op->in[side]];
+            op->next_read[side] = in->reads;
+            in->reads = 2 * i + side + 1;
+        }
+    }
+}
+
+bool tra_next_read(const tra_plan *p, int i, bool (*through)(const tra_op *), tra_read *r) {
+    int at = r->op, edge = at < 0 ? p->ops[i].reads : through && through(&p->ops[at]) ? p->ops[at].reads : 0;
+    for (int side = r->side; edge == 0 && at >= 0 && at != i; side = 0) { /* up again, until there is another edge */
+        edge = p->ops[at].next_read[side];
+        at = p->ops[at].in[side];
+    }
+    *r = edge ? (tra_read){(edge - 1) / 2, (edge - 1) % 2} : (tra_read){-1, 0};
+    return edge;
+}
+
 /* Is the result of operator i, or the blocks of it, read in other turns too? Values of states are parts that others
  * hold. */
 static bool lasts(const tra_plan *p, int i, const tra_op *reader) {
@@ -215,28 +237,19 @@ static bool has_ended(const tra_plan *p, const tra_op *op, int j) {
 bool tra_op_is_only_reader(const tra_plan *p, const tra_op *op, int side) {
     bool many = tra_op_is(op->op, TRA_SPLITS);
     int mine = tra_op_viewed(p, op->in[side], &many), readers = 0;
-    if (lasts(p, mine, op)) return false;
-    for (int j = mine + 1; j < p->nops && !many; j++) {
-        const tra_op *reader = &p->ops[j];
-        bool reads = !tra_op_is_view(reader) && !has_ended(p, op, j);
-        for (int k = 0; reads && k < 2 && reader->in[k] >= 0; k++)
-            readers += tra_op_viewed(p, reader->in[k], &many) == mine;
-    }
-    return readers == 1 && !many;
+    if (many || lasts(p, mine, op)) return false;
+    for (tra_read r = {-1, 0}; readers < 2 && tra_next_read(p, mine, tra_op_is_view, &r);)
+        readers += !tra_op_is_view(&p->ops[r.op]) && !has_ended(p, op, r.op);
+    return readers == 1;
 }
 
 bool tra_op_is_only_block_reader(const tra_plan *p, const tra_op *op, int side) {
-    bool many = tra_op_is(op->op, TRA_SPLITS), other = false;
+    bool many = tra_op_is(op->op, TRA_SPLITS);
     int mine = tra_op_holder(p, op->in[side], &many);
-    if (lasts(p, mine, op) || lasts(p, tra_op_viewed(p, op->in[side], &many), op)) return false;
-    for (int j = 0; j < p->nops && !many; j++) {
-        if (has_ended(p, op, j)) continue;
-        for (int k = 0; k < 2; k++) {
-            if (p->ops[j].in[k] < 0 || (j == op->id && k == side)) continue;
-            if (tra_op_holder(p, p->ops[j].in[k], &other) == mine) return false;
-        }
-    }
-    return !many;
+    if (many || lasts(p, mine, op) || lasts(p, tra_op_viewed(p, op->in[side], &many), op)) return false;
+    for (tra_read r = {-1, 0}; tra_next_read(p, mine, tra_op_shares_blocks, &r);)
+        if (!has_ended(p, op, r.op) && (r.op != op->id || r.side != side)) return false;
+    return true;
 }
 
 bool tra_plan_valid(const tra_plan *p, const char **why) {

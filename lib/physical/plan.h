@@ -169,6 +169,8 @@ typedef struct tra_op_predicted {
 /* The scan that a stage belongs to: stages that read an input together, in one pass (scan.h). */
 typedef struct tra_op_scan {
     int first;        /* the first stage of the scan, with which all others run; -1: the stage is in no scan */
+    int next;         /* the next stage of the scan; -1: none */
+    int stages;       /* how many the scan has; 0: the stage is in no scan */
     int input;        /* the INPUT that they read; -1: none */
     int64_t reserved; /* bytes that its block loop leaves to the other stages of the scan */
 } tra_op_scan;
@@ -193,6 +195,7 @@ typedef struct tra_op {
     int loop; /* in a plan with loops, the innermost one in whose turns it runs; -1: none */
     tra_plan_op op;
     int in[2];     /* ids of the inputs, smaller than id; -1 */
+    int reads, next_read[2]; /* who reads its result, and who else reads its inputs: see tra_next_read */
     tra_type type; /* of the result */
     tra_op_what what;
     tra_placement place;  /* where the result is */
@@ -304,6 +307,15 @@ void tra_op_label(const tra_plan *p, const tra_op *op, int side, int d, bool *jo
 int tra_op_viewed(const tra_plan *p, int i, bool *many);
 /* The same below exchanges of whole tuples too: the operator whose blocks reading i's result reads. */
 int tra_op_holder(const tra_plan *p, int i, bool *many);
+/* An edge of the plan: input `side` of operator `op`. */
+typedef struct tra_read {
+    int op, side;
+} tra_read;
+/* Lists the edges of the plan anew, for tra_next_read: whoever changes inputs of operators calls it. */
+void tra_plan_list_reads(tra_plan *p);
+/* The next edge that reads the result of operator i: directly, the last operator first; and, behind readers for which
+ * `through` is true (NULL: none), what reads theirs. r->op = -1 begins; false: there is none. */
+bool tra_next_read(const tra_plan *p, int i, bool (*through)(const tra_op *), tra_read *r);
 /* Is the operator the only reader, from now on, of the blocks of its input `side`, and does it read each for one tuple?
  * Then they can leave memory after use. Operators before it in the plan have ended, except exchanges that overlap. */
 bool tra_op_is_only_block_reader(const tra_plan *p, const tra_op *op, int side);

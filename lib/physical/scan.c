@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { MOST = 16 }; /* stages of a scan */
+static const tra_op_scan NO_SCAN = {.first = -1, .next = -1, .input = -1};
 
 /* Is the operator a file, or what was computed before the loop of the reader? */
 static bool is_there(const tra_plan *p, int i, const tra_op *reader) {
@@ -129,23 +130,32 @@ static void take(tra_plan *p, scan *x, int threads, int64_t budget) {
     for (int k = 0; k < x->n; k++) x->room[k] += (int64_t)(more * (double)x->room[k]);
     for (int k = 0; k < x->n; k++) {
         tra_op *op = &p->ops[x->at[k]];
-        op->orders.scan.first = x->at[0];
-        op->orders.scan.input = x->input;
+        op->orders.scan = (tra_op_scan){x->at[0], k + 1 < x->n ? x->at[k + 1] : -1, x->n, x->input, 0};
         for (int j = 0; j < x->n; j++) op->orders.scan.reserved += j != k ? x->room[j] : 0;
         bool sides[2] = {input_of(p, op, 0) == x->input, op->in[1] >= 0 && input_of(p, op, 1) == x->input};
         once &= reads_once(p, op, sides, threads, budget);
     }
-    for (int k = 0; k < x->n && !once; k++) p->ops[x->at[k]].orders.scan = (tra_op_scan){-1, -1, 0};
+    for (int k = 0; k < x->n && !once; k++) p->ops[x->at[k]].orders.scan = NO_SCAN;
+}
+
+static int last_reader(const tra_plan *p, int i) {
+    int last = -1;
+    for (tra_read r = {-1, 0}; tra_next_read(p, i, tra_op_is_view, &r);) last = r.op > last ? r.op : last;
+    return last;
 }
 
 void tra_scan_choose(tra_plan *p, int threads, int64_t budget) {
-    for (int i = 0; i < p->nops; i++) p->ops[i].orders.scan = (tra_op_scan){-1, -1, 0};
+    for (int i = 0; i < p->nops; i++) p->ops[i].orders.scan = NO_SCAN;
     for (int i = 0; i < p->nops; i++) {
         for (int side = 0; side < 2 && p->ops[i].in[side] >= 0 && p->ops[i].orders.scan.first < 0; side++) {
             scan x = {.input = input_of(p, &p->ops[i], side)};
             if (x.input < 0) continue;
             try_stage(p, &x, i, threads, budget);
-            for (int j = i + 1; x.n > 0 && j < p->nops; j++) try_stage(p, &x, j, threads, budget);
+            int last = x.n > 0 ? last_reader(p, x.input) : -1;
+            for (int j = i + 1, n = 0; j <= last; j++) {
+                for (; n < x.n; n++) last = (int)tra_max64(last, last_reader(p, x.at[n]));
+                try_stage(p, &x, j, threads, budget);
+            }
             if (x.n > 1 || (x.n == 1 && reads_twice(p, &p->ops[i], x.input))) take(p, &x, threads, budget);
         }
     }
@@ -155,24 +165,14 @@ bool tra_scan_reads(const tra_plan *p, const tra_op *op, int side) {
     return op->orders.scan.first >= 0 && op->in[side] >= 0 && input_of(p, op, side) == op->orders.scan.input;
 }
 
-int tra_scan_stages(const tra_plan *p, const tra_op *op) {
-    int n = 0;
-    for (int i = 0; op->orders.scan.first >= 0 && i < p->nops; i++)
-        n += p->ops[i].orders.scan.first == op->orders.scan.first;
-    return n;
-}
-
 bool tra_scan_is_whole(const tra_plan *p, int input) {
     int first = -1;
-    bool many = false;
-    for (int i = input + 1; i < p->nops; i++) {
-        const tra_op *op = &p->ops[i];
-        for (int side = 0; side < 2 && op->in[side] >= 0 && !tra_op_is_view(op); side++) {
-            if (tra_op_holder(p, op->in[side], &many) != input) continue;
-            if (!tra_scan_reads(p, op, side)) return false;
-            if (first >= 0 && op->orders.scan.first != first) return false;
-            first = op->orders.scan.first;
-        }
+    for (tra_read r = {-1, 0}; tra_next_read(p, input, tra_op_shares_blocks, &r);) {
+        const tra_op *op = &p->ops[r.op];
+        if (tra_op_is_view(op)) continue;
+        if (!tra_scan_reads(p, op, r.side)) return false;
+        if (first >= 0 && op->orders.scan.first != first) return false;
+        first = op->orders.scan.first;
     }
     return first >= 0;
 }

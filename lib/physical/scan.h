@@ -20,8 +20,6 @@ void tra_scan_choose(tra_plan *p, int threads, int64_t budget);
 bool tra_scan_reads(const tra_plan *p, const tra_op *op, int side);
 /* How many blocks of the input one stage of a scan may be ahead of another. */
 static inline int tra_scan_lead(int threads) { return 2 * threads + 2; }
-/* How many stages the scan of the operator has; 0: it is in none. */
-int tra_scan_stages(const tra_plan *p, const tra_op *op);
 /* Is everything that reads the input in one scan, so that its blocks need not stay? */
 bool tra_scan_is_whole(const tra_plan *p, int input);
 

@@ -57,13 +57,12 @@ static tra_status read_early(tra_execution *x, int i, tra_err *e) {
 /* Runs the stage, together with all later stages of its scan. */
 static tra_status run_loops(tra_execution *x, int i, tra_err *e) {
     const tra_op_scan *scan = &x->plan->ops[i].orders.scan;
-    tra_loop_stage *v = tra_calloc((size_t)x->plan->nops, sizeof *v);
+    tra_loop_stage *v = tra_calloc((size_t)tra_max64(1, scan->stages), sizeof *v);
     tra_status s = TRA_OK;
     int n = 0;
-    for (int j = i; j < x->plan->nops && s == TRA_OK; j++) {
+    for (int j = i; j >= 0 && s == TRA_OK; j = scan->stages ? x->plan->ops[j].orders.scan.next : -1) {
         const tra_op *op = &x->plan->ops[j];
-        if (j != i && (scan->first < 0 || op->orders.scan.first != scan->first || !x->needed[j] || x->complete[j]))
-            continue;
+        if (j != i && (!x->needed[j] || x->complete[j])) continue;
         for (int side = 0; side < 2 && s == TRA_OK; side++) s = read_early(x, op->in[side], e);
         if (s != TRA_OK) break;
         x->ran[j] = j != i;

@@ -102,14 +102,6 @@ TEST(moved_floats_are_exact) {
     }
 }
 
-TEST(stages_of_a_scan_are_counted) {
-    tra_op ops[6] = {{0}};
-    const int first[6] = {-1, 1, 1, 3, -1, 1}, stages[6] = {0, 3, 3, 1, 0, 3};
-    for (int i = 0; i < 6; i++) ops[i].orders.scan.first = first[i];
-    const tra_plan p = {.nops = 6, .ops = ops};
-    for (int i = 0; i < 6; i++) CHECK_INT(tra_scan_stages(&p, &ops[i]), stages[i]);
-}
-
 TEST(every_summand_reaches_every_holder) {
     tra_catalog c;
     tra_err e = {0};
