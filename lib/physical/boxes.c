@@ -4,14 +4,55 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool tra_boxes_fit(const tra_placement *p, const tra_catalog *c) {
-    int boxes = 1;
-    if (!c->grid || p->owner || c->n == 0) return false;
-    for (int i = 0; i < p->naxes; i++) {
-        const tra_axis *x = &p->axis[i];
-        if (x->kind == TRA_AXIS_PART && x->sites > 1) boxes *= x->n > 1 ? 2 * x->n - 1 : 1;
+/* The digits of an axis, of which the last has `below` sites in each of its parts. False: it is uneven. */
+static bool digits_of(const tra_axis *x, int64_t below, tra_parts *out) {
+    int n = out->n;
+    int64_t sites = x->sites, rest = sites * below;
+    for (int i = 0; i < x->n; i++) {
+        int64_t ext = tra_max64(1, x->ext[i]), inner = 1;
+        for (int j = i + 1; j < x->n; j++) inner *= tra_max64(1, x->ext[j]);
+        if (inner > 1 && sites % ext != 0 && ext % sites != 0) return out->n = n, false;
+        int64_t own = sites % ext == 0 && sites > ext ? ext : sites; /* what is left divides the inner dimensions */
+        rest /= own, sites /= own;
+        out->v[out->n++] = (tra_part){x->dim[i], ext, own, rest};
     }
+    if (sites > 1) out->v[out->n++] = (tra_part){-1, 1, sites, below};
+    return true;
+}
+
+bool tra_parts_of(const tra_placement *p, const tra_catalog *c, tra_parts *out) {
+    int boxes = 1;
+    int64_t below = 1;
+    uint32_t divided = 0;
+    out->p = p, out->c = c, out->independent = true, out->n = out->nuneven = 0;
+    if (!c->grid || p->owner || c->n == 0) return false;
+    for (int i = p->naxes - 1; i >= 0; below *= p->axis[i--].sites) {
+        const tra_axis *x = &p->axis[i];
+        if (x->kind != TRA_AXIS_PART || x->sites == 1) continue;
+        for (int j = 0; j < x->n; j++) {
+            out->independent &= !(divided >> x->dim[j] & 1);
+            divided |= 1u << x->dim[j];
+        }
+        if (digits_of(x, below, out)) continue;
+        out->uneven[out->nuneven++] = i;
+        boxes *= 2 * x->n - 1;
+    }
+    for (int d = 0; d < c->frontier.n; d++)
+        if (!(divided >> d & 1)) out->v[out->n++] = (tra_part){d, c->frontier.v[d], 1, 1};
     return boxes <= TRA_MAXBOXES;
+}
+
+/* The first of n positions that one of `sites` sites has: that t with floor(t * sites / n) = g. */
+static int64_t first_of(int64_t g, int64_t n, int64_t sites) {
+    if (n <= INT32_MAX) return (g * n + sites - 1) / sites;
+    return (int64_t)(((__int128)g * n + sites - 1) / sites);
+}
+
+void tra_part_range(const tra_part *x, const tra_catalog *c, int64_t digit, int64_t *lo, int64_t *hi) {
+    int64_t all = x->dim < 0 ? 1 : c->frontier.v[x->dim];
+    *lo = first_of(digit, x->ext, x->sites), *hi = first_of(digit + 1, x->ext, x->sites);
+    if (*lo < *hi && *hi == x->ext) *hi = tra_max64(*hi, all); /* values beyond count as the last */
+    *hi = tra_max64(*lo, tra_min64(*hi, all));
 }
 
 /* Adds what box has in common with the positions lo <= t < hi, row-major over the dimensions of the axis from i on; a
@@ -41,42 +82,33 @@ static void cut(const tra_axis *x, int i, int64_t lo, int64_t hi, const tra_cata
     }
 }
 
-void tra_boxes_of(const tra_placement *p, const tra_catalog *c, int site, tra_boxes *out) {
-    out->n = 1;
-    for (int d = 0; d < c->frontier.n; d++) out->v[0].lo[d] = 0, out->v[0].hi[d] = c->frontier.v[d];
-    for (int i = p->naxes - 1; i >= 0; i--) {
-        const tra_axis *x = &p->axis[i];
-        int g = site % x->sites;
-        int64_t n = 1;
-        site /= x->sites;
-        if (x->kind != TRA_AXIS_PART || x->sites == 1) continue;
-        for (int j = 0; j < x->n; j++) n *= tra_max64(1, x->ext[j]);
-        /* coordinate floor(t * sites / n) */
+void tra_boxes_of(const tra_parts *p, int site, tra_boxes *out) {
+    tra_box *box = &out->v[0];
+    out->n = 0;
+    for (int d = 0; d < p->c->frontier.n; d++) box->lo[d] = 0, box->hi[d] = p->c->frontier.v[d];
+    for (int i = 0; i < p->n; i++) {
+        const tra_part *x = &p->v[i];
         int64_t lo, hi;
-        if (n <= INT32_MAX) {
-            lo = (g * n + x->sites - 1) / x->sites, hi = (g * n + n + x->sites - 1) / x->sites;
-        } else {
-            lo = (int64_t)(((__int128)g * n + x->sites - 1) / x->sites);
-            hi = (int64_t)(((__int128)(g + 1) * n + x->sites - 1) / x->sites);
+        tra_part_range(x, p->c, site / x->below % x->sites, &lo, &hi);
+        if (x->dim >= 0) {
+            lo = box->lo[x->dim] = tra_max64(box->lo[x->dim], lo);
+            hi = box->hi[x->dim] = tra_min64(box->hi[x->dim], hi);
         }
-        hi = tra_min64(hi, n);
-        if (x->n == 1) { /* of each box a part */
-            int d = x->dim[0], m = 0;
-            if (hi == n) hi = tra_max64(hi, c->frontier.v[d]);
-            for (int j = 0; j < out->n && lo < n; j++) {
-                if (m < j) out->v[m] = out->v[j];
-                out->v[m].lo[d] = tra_max64(out->v[m].lo[d], lo);
-                out->v[m].hi[d] = tra_min64(out->v[m].hi[d], hi);
-                m += out->v[m].lo[d] < out->v[m].hi[d];
-            }
-            out->n = m;
-            continue;
-        }
+        if (lo >= hi) return;
+    }
+    out->n = 1;
+    for (int i = 0; i < p->nuneven; i++) {
+        const tra_axis *x = &p->p->axis[p->uneven[i]];
+        int64_t n = 1, below = 1;
+        for (int j = 0; j < x->n; j++) n *= tra_max64(1, x->ext[j]);
+        for (int j = p->uneven[i] + 1; j < p->p->naxes; j++) below *= p->p->axis[j].sites;
+        int64_t g = site / below % x->sites;
         tra_boxes old; /* its first n */
         old.n = out->n;
         memcpy(old.v, out->v, (size_t)old.n * sizeof *old.v);
         out->n = 0;
-        for (int j = 0; j < old.n; j++) cut(x, 0, lo, hi, c, old.v[j], out);
+        for (int j = 0; j < old.n; j++)
+            cut(x, 0, first_of(g, n, x->sites), tra_min64(n, first_of(g + 1, n, x->sites)), p->c, old.v[j], out);
     }
 }
 
@@ -86,22 +118,27 @@ static int64_t tuples_of(const tra_catalog *c, const tra_box *b) {
     return n;
 }
 
-static int64_t floats_of(const tra_catalog *c, const tra_box *b) {
-    int64_t floats = 1;
-    uint32_t changed = 0; /* array dimensions whose extent changes at the last value of a key dimension */
-    for (int d = 0; d < c->frontier.n; d++) {
-        int64_t each = 1, last = 1;
-        if (b->hi[d] <= b->lo[d]) return 0;
-        for (int a = 0; a < c->bound.n; a++) {
-            if (c->by[a] != d) continue;
-            changed |= 1u << a;
-            each *= c->bound.v[a];
-            last *= c->last[a];
-        }
-        bool ends = b->hi[d] == c->frontier.v[d];
-        floats *= (b->hi[d] - b->lo[d] - ends) * each + (ends ? last : 0);
+int64_t tra_boxes_floats_along(const tra_catalog *c, int dim, int64_t lo, int64_t hi) {
+    int64_t each = 1, last = 1; /* extents change at the last value of a key dimension */
+    if (dim < 0 || hi <= lo) return tra_max64(0, hi - lo);
+    for (int a = 0; a < c->bound.n; a++) {
+        if (c->by[a] != dim) continue;
+        each *= c->bound.v[a];
+        last *= c->last[a];
     }
-    for (int a = 0; a < c->bound.n; a++) floats *= changed >> a & 1 ? 1 : c->bound.v[a];
+    bool ends = hi == c->frontier.v[dim];
+    return (hi - lo - ends) * each + (ends ? last : 0);
+}
+
+int64_t tra_boxes_floats_besides(const tra_catalog *c) {
+    int64_t floats = 1;
+    for (int a = 0; a < c->bound.n; a++) floats *= c->by[a] >= 0 && c->by[a] < c->frontier.n ? 1 : c->bound.v[a];
+    return floats;
+}
+
+static int64_t floats_of(const tra_catalog *c, const tra_box *b) {
+    int64_t floats = tra_boxes_floats_besides(c);
+    for (int d = 0; d < c->frontier.n && floats > 0; d++) floats *= tra_boxes_floats_along(c, d, b->lo[d], b->hi[d]);
     return floats;
 }
 
@@ -133,13 +170,14 @@ int64_t tra_boxes_common(const tra_catalog *c, const tra_boxes *a, const tra_box
 }
 
 const tra_site_sample *tra_boxes_sample(const tra_placement *p, const tra_catalog *c, tra_arena *a) {
-    if (p->sites <= TRA_SAMPLED || !tra_boxes_fit(p, c)) return NULL;
+    tra_parts parts;
+    if (p->sites <= TRA_SAMPLED || !tra_parts_of(p, c, &parts)) return NULL;
     tra_site_sample *x = tra_new(a, tra_site_sample);
     int k = c->frontier.n, cap = 0;
     int64_t *v = NULL;
     for (int i = 0; i < TRA_SAMPLED; i++) {
         tra_boxes b;
-        tra_boxes_of(p, c, (int)((int64_t)i * (p->sites - 1) / (TRA_SAMPLED - 1)), &b);
+        tra_boxes_of(&parts, (int)((int64_t)i * (p->sites - 1) / (TRA_SAMPLED - 1)), &b);
         x->floats[i] = tra_boxes_floats(c, &b);
         x->first[i + 1] = x->first[i] + b.n;
         if (x->first[i + 1] * 2 * k > cap) v = tra_realloc(v, (size_t)(cap = x->first[i + 1] * 4 * k), sizeof *v);

@@ -90,12 +90,8 @@ static bool all_read(const tra_plan *p, int i) {
 }
 
 /* Tuples of op's result on all sites. */
-static int64_t tuples_of(const tra_plan *p, const tra_op *op) {
-    int64_t *floats = tra_calloc((size_t)p->sites * 2, sizeof *floats), *tuples = floats + p->sites, n = 0;
-    tra_place_floats(&op->place, op->type.cat, floats, tuples);
-    for (int s = 0; s < p->sites; s++) n = tra_add_most(n, tuples[s]);
-    free(floats);
-    return n;
+static int64_t tuples_of(const tra_op *op) {
+    return tra_mul_most(op->type.cat->n, tra_place_copies(&op->place) * tra_place_summands(&op->place));
 }
 
 static bool is_made(const tra_plan *p, int file) {
@@ -155,7 +151,7 @@ tra_size tra_file_bytes(const tra_type *t, bool levels, int64_t tuples) {
  * that reads the input; where there are several, a guess. */
 static void predict_input(tra_plan *p, const tra_edges *e, int i) {
     const tra_type *t = &p->ops[i].type;
-    tra_size bytes = tra_file_bytes(t, t->layout, tuples_of(p, &p->ops[i]));
+    tra_size bytes = tra_file_bytes(t, t->layout, tuples_of(&p->ops[i]));
     int readers = 0, first = i;
     if (!all_read(p, i)) bytes.exact = false;
     add_read_of_plan(p, i, bytes);
@@ -188,7 +184,7 @@ static void predict_rereads(tra_plan *p, const tra_edges *e, int i, int threads,
             src = &p->ops[src->in[0]]; /* an array is read once for all of its tiles */
         int64_t n = op->op == TRA_PLAN_REPART
                         ? tra_repart_reads(p, op, budget)
-                        : tra_mul_most(tuples_of(p, src), tra_op_passes(p, op, side, threads, budget));
+                        : tra_mul_most(tuples_of(src), tra_op_passes(p, op, side, threads, budget));
         tra_size bytes = tra_file_bytes(&p->ops[f].type, p->ops[f].type.layout, n);
         bytes =
             p->ops[f].type.layout ? tra_size_about((double)bytes.expected, bytes.bound) : tra_size_upto(bytes.bound);

@@ -95,24 +95,23 @@ typedef struct site_bytes {
     tra_size takes; /* the expected bytes and their bound */
 } site_bytes;
 
-static site_bytes site_bytes_of(const tra_plan *p, const tra_op *op) {
-    int64_t *floats = tra_malloc(2 * (size_t)p->sites * sizeof *floats), *tuples = floats + p->sites;
+static site_bytes site_bytes_of(const tra_op *op) {
+    tra_site_kind *v;
     int64_t more =
         tra_type_room(&op->type) - tra_type_bytes_largest(&op->type).bound; /* what a block adds to its array */
     site_bytes x = {.takes = tra_size_exactly(0)};
-    tra_place_floats(&op->place, op->type.cat, floats, tuples);
-    for (int s = 0; s < p->sites; s++) {
-        if (s > 0 && floats[s] == floats[s - 1] && tuples[s] == tuples[s - 1]) continue; /* as the site before */
-        tra_size all = tra_type_bytes_of(&op->type, floats[s]); /* all entries may be this site's */
-        int64_t bytes = tra_min64(all.bound, tra_type_bytes_pieces(&op->type, floats[s], tuples[s]).bound);
-        int64_t besides = tra_mul_most(tuples[s], tra_max64(0, more));
-        x.arrays = tra_max64(x.arrays, tra_add_most(bytes, tra_mul_most(tuples[s], more)));
+    for (int i = tra_place_kinds(&op->place, op->type.cat, &v) - 1; i >= 0; i--) {
+        int64_t floats = v[i].floats, tuples = v[i].tuples;
+        tra_size all = tra_type_bytes_of(&op->type, floats); /* all entries may be this site's */
+        int64_t bytes = tra_min64(all.bound, tra_type_bytes_pieces(&op->type, floats, tuples).bound);
+        int64_t besides = tra_mul_most(tuples, tra_max64(0, more));
+        x.arrays = tra_max64(x.arrays, tra_add_most(bytes, tra_mul_most(tuples, more)));
         x.takes.bound = tra_max64(x.takes.bound, tra_add_most(bytes, besides));
         x.takes.exact = x.takes.exact && all.expected >= bytes;
         x.takes.expected = tra_max64(x.takes.expected, tra_add_most(tra_min64(all.expected, bytes), besides));
-        x.most = tra_max64(x.most, tuples[s]);
+        x.most = tra_max64(x.most, tuples);
     }
-    free(floats);
+    free(v);
     return x;
 }
 
@@ -433,7 +432,7 @@ static int64_t plan_memory(tra_plan *p, int threads, bool judged) {
     int best = 0, last = 0;
     site_bytes *of = tra_calloc((size_t)p->nops + 1, sizeof *of);
     tra_plan_list_reads(p);
-    for (int i = 0; i < p->nops; i++) of[i] = site_bytes_of(p, &p->ops[i]);
+    for (int i = 0; i < p->nops; i++) of[i] = site_bytes_of(&p->ops[i]);
     p->unfused = p->panels = false;
     find_ways(p, &fused, &panels);
     for (int w = 0; w < WAYS && !(judged && w > 0 && p->memory > 0 && least <= p->memory); w++) {

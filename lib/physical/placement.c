@@ -234,20 +234,19 @@ void tra_classes_end(tra_classes *x) {
 /* Elements that a site receives, where sites have boxes of keys: all summands of what it is to have, except those that
  * it has already. *out: elements that it sends, if each summand is on one site: to all that are to have it but itself.
  */
-static int64_t moved_at(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int site, int64_t *out) {
+static int64_t moved_at(const tra_parts *p, const tra_parts *q, int site, int64_t *out) {
     tra_boxes a, b;
-    tra_boxes_of(p, c, site, &a);
-    tra_boxes_of(q, c, site, &b);
-    int64_t already = tra_boxes_common(c, &a, &b);
-    *out = tra_place_copies(p) == 1 ? tra_place_copies(q) * tra_boxes_floats(c, &a) - already : 0;
-    return tra_place_summands(p) * tra_boxes_floats(c, &b) - already;
+    tra_boxes_of(p, site, &a);
+    tra_boxes_of(q, site, &b);
+    int64_t already = tra_boxes_common(p->c, &a, &b);
+    *out = tra_place_copies(p->p) == 1 ? tra_place_copies(q->p) * tra_boxes_floats(p->c, &a) - already : 0;
+    return tra_place_summands(p->p) * tra_boxes_floats(p->c, &b) - already;
 }
 
-static int64_t moved_boxes(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t *max_in,
-                           int64_t *max_out) {
+static int64_t moved_boxes(const tra_parts *p, const tra_parts *q, int64_t *max_in, int64_t *max_out) {
     int64_t total = 0, most_in = 0, most_out = 0, out;
-    for (int s = 0; s < q->sites; s++) {
-        int64_t in = moved_at(p, q, c, s, &out);
+    for (int s = 0; s < q->p->sites; s++) {
+        int64_t in = moved_at(p, q, s, &out);
         total += in;
         most_in = tra_max64(most_in, in);
         most_out = tra_max64(most_out, out);
@@ -292,8 +291,9 @@ int64_t tra_place_moved_about(const tra_placement *p, const tra_placement *q, co
 int64_t tra_place_moved_floats(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t *max_in,
                                int64_t *max_out) {
     int64_t total = 0, most_in = 0, most_out = 0, t, weight;
-    if ((!max_out || tra_place_copies(p) == 1) && tra_boxes_fit(p, c) && tra_boxes_fit(q, c))
-        return moved_boxes(p, q, c, max_in, max_out);
+    tra_parts a, b;
+    if ((!max_out || tra_place_copies(p) == 1) && tra_parts_of(p, c, &a) && tra_parts_of(q, c, &b))
+        return moved_boxes(&a, &b, max_in, max_out);
     int64_t *in = tra_calloc(2 * (size_t)q->sites, sizeof *in), *out = in + q->sites;
     tra_move *v = tra_malloc((size_t)p->sites * (size_t)q->sites * sizeof *v);
     int *work = tra_malloc((size_t)(3 * p->sites + q->sites) * sizeof *work);
@@ -320,29 +320,82 @@ int64_t tra_place_moved_floats(const tra_placement *p, const tra_placement *q, c
     return total;
 }
 
-void tra_place_floats(const tra_placement *p, const tra_catalog *c, int64_t *floats, int64_t *tuples) {
-    int64_t t, weight;
-    tra_dims key;
-    tra_classes x;
-    if (tra_boxes_fit(p, c)) {
-        for (int s = 0; s < p->sites; s++) {
-            tra_boxes b;
-            tra_boxes_of(p, c, s, &b);
-            floats[s] = tra_boxes_floats(c, &b);
-            tuples[s] = tra_boxes_tuples(c, &b);
-        }
+/* Adds sites that are alike to the kinds, of which *v has room for a power of two. */
+static void add_kind(tra_site_kind **v, int *n, tra_site_kind x) {
+    enum { LOOKED_AT = 64 }; /* more need not be told apart */
+    for (int i = *n - 1; i >= 0 && i >= *n - LOOKED_AT; i--) {
+        tra_site_kind *y = &(*v)[i];
+        if (y->tuples != x.tuples || y->floats != x.floats) continue;
+        y->sites += x.sites;
         return;
     }
+    if ((*n & (*n - 1)) == 0) *v = tra_realloc(*v, *n ? 2 * (size_t)*n : 1, sizeof **v);
+    (*v)[(*n)++] = x;
+}
+
+/* Of parts that are independent of each other every choice is a kind. */
+static int kinds_of_parts(const tra_parts *parts, const tra_placement *p, const tra_catalog *c, tra_site_kind **v) {
+    int n = 0;
+    add_kind(v, &n, (tra_site_kind){p->sites, 1, tra_boxes_floats_besides(c)});
+    for (int i = 0; i < parts->n; i++) {
+        const tra_part *x = &parts->v[i];
+        tra_site_kind *of = NULL, *next = NULL;
+        int m = 0, nnext = 0;
+        for (int64_t g = 0; g < x->sites; g++) {
+            int64_t lo, hi;
+            tra_part_range(x, c, g, &lo, &hi);
+            add_kind(&of, &m, (tra_site_kind){1, hi - lo, tra_boxes_floats_along(c, x->dim, lo, hi)});
+        }
+        for (int j = 0; j < n; j++)
+            for (int k = 0; k < m; k++)
+                add_kind(&next, &nnext,
+                         (tra_site_kind){(*v)[j].sites / x->sites * of[k].sites, (*v)[j].tuples * of[k].tuples,
+                                         (*v)[j].floats * of[k].floats});
+        free(of);
+        free(*v);
+        *v = next, n = nnext;
+    }
+    return n;
+}
+
+int tra_place_kinds(const tra_placement *p, const tra_catalog *c, tra_site_kind **v) {
+    int64_t t, weight;
+    int n = 0;
+    tra_dims key;
+    tra_classes x;
+    tra_parts parts;
+    *v = NULL;
+    bool boxes = tra_parts_of(p, c, &parts);
+    if (boxes && parts.independent && parts.nuneven == 0) return kinds_of_parts(&parts, p, c, v);
+    if (boxes) {
+        for (int s = 0; s < p->sites; s++) {
+            tra_boxes b;
+            tra_boxes_of(&parts, s, &b);
+            add_kind(v, &n, (tra_site_kind){1, tra_boxes_tuples(c, &b), tra_boxes_floats(c, &b)});
+        }
+        return n;
+    }
     int *sites = tra_malloc((size_t)p->sites * sizeof *sites);
-    for (int s = 0; s < p->sites; s++) floats[s] = tuples[s] = 0;
+    tra_site_kind *each = tra_calloc((size_t)p->sites, sizeof *each);
     tra_classes_begin(&x, c, p, NULL);
     while (tra_classes_next(&x, &t, &key, &weight)) {
-        int n = tra_place_holders(p, c, t, &key, sites);
+        int holders = tra_place_holders(p, c, t, &key, sites);
         int64_t f = weight * tra_catalog_elements_of(c, t);
-        for (int i = 0; i < n; i++) floats[sites[i]] += f, tuples[sites[i]] += weight;
+        for (int i = 0; i < holders; i++) each[sites[i]].floats += f, each[sites[i]].tuples += weight;
     }
     tra_classes_end(&x);
+    for (int s = 0; s < p->sites; s++) each[s].sites = 1, add_kind(v, &n, each[s]);
     free(sites);
+    free(each);
+    return n;
+}
+
+int64_t tra_place_most_floats(const tra_placement *p, const tra_catalog *c) {
+    tra_site_kind *v;
+    int64_t most = 0;
+    for (int i = tra_place_kinds(p, c, &v) - 1; i >= 0; i--) most = tra_max64(most, v[i].floats);
+    free(v);
+    return most;
 }
 
 char *tra_place_text(const tra_placement *p, char *buf, size_t n) {

@@ -90,8 +90,14 @@ int64_t tra_place_moved_floats(const tra_placement *p, const tra_placement *q, c
  * NULL. */
 int64_t tra_place_moved_about(const tra_placement *p, const tra_placement *q, const tra_catalog *c,
                               const struct tra_site_sample *at_p, const struct tra_site_sample *at_q, int64_t *most);
-/* Elements and tuples that each site holds under p: arrays of p->sites. */
-void tra_place_floats(const tra_placement *p, const tra_catalog *c, int64_t *floats, int64_t *tuples);
+/* Sites that hold as many tuples each, of as many elements. */
+typedef struct tra_site_kind {
+    int64_t sites, tuples, floats;
+} tra_site_kind;
+/* The kinds of sites under p. Allocates *v; returns how many. */
+int tra_place_kinds(const tra_placement *p, const tra_catalog *c, tra_site_kind **v);
+/* The most elements that a site holds. */
+int64_t tra_place_most_floats(const tra_placement *p, const tra_catalog *c);
 
 /* "all", "part(0,2)", "partial", "grid(0:2,*:5)", "owned"; partial axes print as +:g. Into buf, returned. */
 char *tra_place_text(const tra_placement *p, char *buf, size_t n);

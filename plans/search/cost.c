@@ -338,38 +338,41 @@ static double most_work(const kinds *k, int n, const profiles *p, const double *
     return most;
 }
 
+/* The profiles of a part of the grid, or of an axis that is uneven. False: there are too many. */
+static bool find_profiles(const count *c, const kinds *k, const tra_part *part, const tra_axis *x, profiles *p) {
+    uint32_t dims = part && part->dim >= 0 ? 1u << part->dim : 0;
+    tra_placement one = x ? (tra_placement){.sites = x->sites, .naxes = 1, .axis = {*x}} : tra_place_all(1);
+    tra_parts parts;
+    bool fits = true;
+    if (x) tra_parts_of(&one, c->out, &parts);
+    for (int j = 0; x && j < x->n; j++) dims |= 1u << x->dim[j];
+    for (int j = 0; j < k->n; j++) p->of |= (dims >> k->dim[j] & 1) << j;
+    for (int64_t site = 0; site < (x ? x->sites : part->sites) && fits; site++) {
+        tra_boxes b = {.n = 1};
+        int64_t lo, hi;
+        if (x)
+            tra_boxes_of(&parts, (int)site, &b);
+        else
+            tra_part_range(part, c->out, site, &lo, &hi);
+        if (!x && part->dim >= 0) b.v[0].lo[part->dim] = lo, b.v[0].hi[part->dim] = hi;
+        b.n = x ? b.n : lo < hi;
+        fits = add_profile(c, k, &b, dims, p);
+    }
+    return fits;
+}
+
 /* Counts a grid that is placed by axes of which no two divide one dimension; false: it is not so. */
 static bool count_grid(count *c, tra_work *w) {
     kinds k;
     const tra_placement *p = c->p;
-    uint32_t divided = 0;
+    tra_parts parts;
     int n = 0, holders = tra_place_copies(p) * tra_place_summands(p);
-    if (!find_kinds(c, &k)) return false;
-    for (int i = 0; i < p->naxes; i++)
-        for (int j = 0; j < p->axis[i].n && p->axis[i].kind == TRA_AXIS_PART && p->axis[i].sites > 1; j++) {
-            if (divided >> p->axis[i].dim[j] & 1) return false;
-            divided |= 1u << p->axis[i].dim[j];
-        }
-    profiles *v = tra_calloc(TRA_MAXAXES + 1, sizeof *v);
+    if (!find_kinds(c, &k) || !tra_parts_of(p, c->out, &parts) || !parts.independent) return false;
+    profiles *v = tra_calloc((size_t)(parts.n + parts.nuneven), sizeof *v);
     bool fits = true;
-    for (int i = 0; i <= p->naxes && fits; i++) { /* after the axes, what none divides */
-        tra_placement one = tra_place_all(1);
-        uint32_t dims = i < p->naxes ? 0 : ~divided;
-        if (i < p->naxes) {
-            const tra_axis *x = &p->axis[i];
-            if (x->kind != TRA_AXIS_PART || x->sites == 1) continue;
-            for (int j = 0; j < x->n; j++) dims |= 1u << x->dim[j];
-            one = (tra_placement){.sites = x->sites, .naxes = 1, .axis = {*x}};
-        }
-        for (int j = 0; j < k.n; j++) v[n].of |= (dims >> k.dim[j] & 1) << j;
-        fits = tra_boxes_fit(&one, c->out);
-        for (int site = 0; site < one.sites && fits; site++) {
-            tra_boxes b;
-            tra_boxes_of(&one, c->out, site, &b);
-            fits = add_profile(c, &k, &b, dims, &v[n]);
-        }
-        n++;
-    }
+    for (int i = 0; i < parts.n && fits; i++) fits = find_profiles(c, &k, &parts.v[i], NULL, &v[n++]);
+    for (int i = 0; i < parts.nuneven && fits; i++)
+        fits = find_profiles(c, &k, NULL, &p->axis[parts.uneven[i]], &v[n++]);
     bool bounded = tra_kernel_is_fused(c->s.k);
     double total = 0, dense = 0, each[KINDS];
     for (uint32_t kind = 0; kind < 1u << k.n && fits; kind++) {

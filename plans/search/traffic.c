@@ -7,11 +7,7 @@
  * the same in the other direction: from every site a summand of each tuple to its one holder. A closed form, without a
  * look at each pair of sites. */
 static tra_traffic broadcast_or_reduction(const tra_placement *one, const tra_catalog *c) {
-    int64_t all = tra_catalog_elements(c), most = 0, others = one->sites - 1;
-    int64_t *held = tra_calloc(2 * (size_t)one->sites, sizeof *held);
-    tra_place_floats(one, c, held, held + one->sites);
-    for (int s = 0; s < one->sites; s++) most = tra_max64(most, held[s]);
-    free(held);
+    int64_t all = tra_catalog_elements(c), most = tra_place_most_floats(one, c), others = one->sites - 1;
     return (tra_traffic){.moved = all * others, .most = most * others, .both = tra_min64(most * others, all - most)};
 }
 

@@ -49,7 +49,7 @@ TEST(holders_and_holds_agree) {
         int s = 1 + (int)check_draw(12), holders[16];
         random_catalog(&c);
         tra_placement p = random_place(s, &c, round % 2);
-        int64_t floats[16] = {0}, tuples[16] = {0}, want_floats[16] = {0}, want[16] = {0};
+        int64_t want_floats[16] = {0}, want[16] = {0};
         for (int64_t t = 0; t < c.n; t++) {
             tra_dims key;
             tra_catalog_key(&c, t, &key);
@@ -64,11 +64,16 @@ TEST(holders_and_holds_agree) {
             }
             CHECK_INT(at, n);
         }
-        tra_place_floats(&p, &c, floats, tuples);
-        for (int site = 0; site < s; site++) {
-            CHECK_INT(tuples[site], want[site]);
-            CHECK_INT(floats[site], want_floats[site]);
+        tra_site_kind *v;
+        int n = tra_place_kinds(&p, &c, &v), listed = 0;
+        for (int i = 0; i < n; i++) {
+            int64_t alike = 0;
+            for (int site = 0; site < s; site++) alike += want[site] == v[i].tuples && want_floats[site] == v[i].floats;
+            CHECK_INT(v[i].sites, alike);
+            listed += (int)v[i].sites;
         }
+        CHECK_INT(listed, s);
+        free(v);
     }
 }
 
