@@ -55,13 +55,18 @@ void tra_part_range(const tra_part *x, const tra_catalog *c, int64_t digit, int6
     *hi = tra_max64(*lo, tra_min64(*hi, all));
 }
 
+static void copy_box(tra_box *to, const tra_box *from, int n) {
+    memcpy(to->lo, from->lo, (size_t)n * sizeof *to->lo);
+    memcpy(to->hi, from->hi, (size_t)n * sizeof *to->hi);
+}
+
 /* Adds what box has in common with the positions lo <= t < hi, row-major over the dimensions of the axis from i on; a
  * value beyond the box of the axis counts as its last. */
-static void cut(const tra_axis *x, int i, int64_t lo, int64_t hi, const tra_catalog *c, tra_box box, tra_boxes *out) {
+static void cut(const tra_axis *x, int i, int64_t lo, int64_t hi, const tra_catalog *c, tra_box *box, tra_boxes *out) {
     int64_t below = 1;
     if (lo >= hi) return;
     if (i == x->n) {
-        out->v[out->n++] = box;
+        copy_box(&out->v[out->n++], box, c->frontier.n);
         return;
     }
     for (int j = i + 1; j < x->n; j++) below *= tra_max64(1, x->ext[j]);
@@ -71,14 +76,13 @@ static void cut(const tra_axis *x, int i, int64_t lo, int64_t hi, const tra_cata
         int64_t from = part == 0 ? first : part == 1 ? whole : tra_max64(ends, whole);
         int64_t to = part == 0 ? tra_min64(whole, end) : part == 1 ? ends : end;
         if (from >= to) continue;
-        tra_box sub = box;
-        int d = x->dim[i];
-        sub.lo[d] = tra_max64(box.lo[d], from);
-        sub.hi[d] = tra_min64(box.hi[d], to == ext ? c->frontier.v[d] : to);
-        if (sub.lo[d] >= sub.hi[d]) continue;
+        int64_t *low = &box->lo[x->dim[i]], *high = &box->hi[x->dim[i]], whole_low = *low, whole_high = *high;
+        *low = tra_max64(*low, from);
+        *high = tra_min64(*high, to == ext ? c->frontier.v[x->dim[i]] : to);
         int64_t a = part == 0 ? lo - first * below : 0;
         int64_t b = part == 1 ? below : tra_min64(below, hi - from * below);
-        cut(x, i + 1, a, b, c, sub, out);
+        if (*low < *high) cut(x, i + 1, a, b, c, box, out);
+        *low = whole_low, *high = whole_high;
     }
 }
 
@@ -103,12 +107,12 @@ void tra_boxes_of(const tra_parts *p, int site, tra_boxes *out) {
         for (int j = 0; j < x->n; j++) n *= tra_max64(1, x->ext[j]);
         for (int j = p->uneven[i] + 1; j < p->p->naxes; j++) below *= p->p->axis[j].sites;
         int64_t g = site / below % x->sites;
-        tra_boxes old; /* its first n */
+        tra_boxes old;
         old.n = out->n;
-        memcpy(old.v, out->v, (size_t)old.n * sizeof *old.v);
+        for (int j = 0; j < old.n; j++) copy_box(&old.v[j], &out->v[j], p->c->frontier.n);
         out->n = 0;
         for (int j = 0; j < old.n; j++)
-            cut(x, 0, first_of(g, n, x->sites), tra_min64(n, first_of(g + 1, n, x->sites)), p->c, old.v[j], out);
+            cut(x, 0, first_of(g, n, x->sites), tra_min64(n, first_of(g + 1, n, x->sites)), p->c, &old.v[j], out);
     }
 }
 
@@ -118,22 +122,28 @@ static int64_t tuples_of(const tra_catalog *c, const tra_box *b) {
     return n;
 }
 
-int64_t tra_boxes_floats_along(const tra_catalog *c, int dim, int64_t lo, int64_t hi) {
-    int64_t each = 1, last = 1; /* extents change at the last value of a key dimension */
-    if (dim < 0 || hi <= lo) return tra_max64(0, hi - lo);
+/* Elements for a value of key dimension `dim`, and for its last value, where extents change; -1: that no key divides. */
+static void floats_at(const tra_catalog *c, int dim, int64_t *each, int64_t *last) {
+    *each = *last = 1;
     for (int a = 0; a < c->bound.n; a++) {
         if (c->by[a] != dim) continue;
-        each *= c->bound.v[a];
-        last *= c->last[a];
+        *each *= c->bound.v[a];
+        *last *= c->last[a];
     }
+}
+
+int64_t tra_boxes_floats_along(const tra_catalog *c, int dim, int64_t lo, int64_t hi) {
+    int64_t each, last;
+    if (dim < 0 || hi <= lo) return tra_max64(0, hi - lo);
+    floats_at(c, dim, &each, &last);
     bool ends = hi == c->frontier.v[dim];
     return (hi - lo - ends) * each + (ends ? last : 0);
 }
 
 int64_t tra_boxes_floats_besides(const tra_catalog *c) {
-    int64_t floats = 1;
-    for (int a = 0; a < c->bound.n; a++) floats *= c->by[a] >= 0 && c->by[a] < c->frontier.n ? 1 : c->bound.v[a];
-    return floats;
+    int64_t besides, last;
+    floats_at(c, -1, &besides, &last);
+    return besides;
 }
 
 static int64_t floats_of(const tra_catalog *c, const tra_box *b) {
@@ -193,19 +203,23 @@ const tra_site_sample *tra_boxes_sample(const tra_placement *p, const tra_catalo
     return x;
 }
 
-int64_t tra_sample_common(const tra_catalog *c, const tra_site_sample *a, const tra_site_sample *b, int site) {
-    int64_t n = 0;
+void tra_sample_common(const tra_catalog *c, const tra_site_sample *a, const tra_site_sample *b, int64_t *common) {
     int k = c->frontier.n;
-    for (int i = a->first[site]; i < a->first[site + 1]; i++) {
-        for (int j = b->first[site]; j < b->first[site + 1]; j++) {
-            const int64_t *x = a->v + 2 * i * k, *y = b->v + 2 * j * k;
-            tra_box both;
-            for (int d = 0; d < k; d++) {
-                both.lo[d] = tra_max64(x[2 * d], y[2 * d]);
-                both.hi[d] = tra_min64(x[2 * d + 1], y[2 * d + 1]);
+    int64_t besides = tra_boxes_floats_besides(c), each[TRA_MAXDIM], last[TRA_MAXDIM];
+    for (int d = 0; d < k; d++) floats_at(c, d, &each[d], &last[d]);
+    for (int site = 0; site < TRA_SAMPLED; site++) {
+        common[site] = 0;
+        for (int i = a->first[site]; i < a->first[site + 1]; i++) {
+            for (int j = b->first[site]; j < b->first[site + 1]; j++) {
+                const int64_t *x = a->v + 2 * i * k, *y = b->v + 2 * j * k;
+                int64_t n = besides;
+                for (int d = 0; d < k && n > 0; d++) {
+                    int64_t lo = tra_max64(x[2 * d], y[2 * d]), hi = tra_min64(x[2 * d + 1], y[2 * d + 1]);
+                    bool ends = hi == c->frontier.v[d];
+                    n *= hi > lo ? (hi - lo - ends) * each[d] + (ends ? last[d] : 0) : 0;
+                }
+                common[site] += n;
             }
-            n += floats_of(c, &both);
         }
     }
-    return n;
 }

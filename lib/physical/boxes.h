@@ -57,7 +57,7 @@ typedef struct tra_site_sample {
 } tra_site_sample;
 /* NULL: the placement has not more sites than that, or they do not hold boxes. */
 const tra_site_sample *tra_boxes_sample(const tra_placement *p, const tra_catalog *c, tra_arena *a);
-/* Elements that are on the i-th site of both samples. */
-int64_t tra_sample_common(const tra_catalog *c, const tra_site_sample *a, const tra_site_sample *b, int i);
+/* Elements that are on each site of both samples. */
+void tra_sample_common(const tra_catalog *c, const tra_site_sample *a, const tra_site_sample *b, int64_t *common);
 
 #endif

@@ -264,10 +264,12 @@ int64_t tra_place_moved_about(const tra_placement *p, const tra_placement *q, co
     *most = 0;
     if (at_p && at_q) {
         int from = tra_place_copies(p), to = tra_place_copies(q), summands = tra_place_summands(p);
+        int64_t already[TRA_SAMPLED];
+        tra_sample_common(c, at_p, at_q, already);
         for (int i = 0; i < TRA_SAMPLED; i++) {
-            int64_t already = tra_sample_common(c, at_p, at_q, i), in = summands * at_q->floats[i] - already;
+            int64_t in = summands * at_q->floats[i] - already[i];
             total += in;
-            *most = tra_max64(*most, tra_max64(in, from == 1 ? to * at_p->floats[i] - already : 0));
+            *most = tra_max64(*most, tra_max64(in, from == 1 ? to * at_p->floats[i] - already[i] : 0));
         }
         total = (int64_t)((double)total * q->sites / TRA_SAMPLED);
     } else if (c->n > SOME_TUPLES && (!c->grid || p->owner || q->owner)) {

@@ -115,7 +115,7 @@ static void keep_most(search *s, candidates *x, int most) {
 
 void tra_search_prune(search *s, candidates *x, int most) {
     chains c = new_chains(x->n), other = new_chains(x->n);
-    int *rank = tra_calloc(2 * (size_t)s->places.n + 4, sizeof *rank), n = 0, m = x->n;
+    int n = 0, m = x->n;
     if (x->n > 0) qsort_r(x->v, (size_t)x->n, sizeof *x->v, by_score, s);
     for (int i = 0; i < x->n; i++) x->v[i].tier = 2;
     for (int i = 0; i < x->n; i++) {
@@ -126,10 +126,11 @@ void tra_search_prune(search *s, candidates *x, int most) {
         else if (!alike)
             y->tier = 1;
     }
+    chains ranks = new_chains(x->n);
     for (int i = 0; i < x->n; i++) {
         candidate *y = &x->v[i];
         if (y->tier == 2) continue;
-        y->rank = rank[2 * (y->place + 1) + y->tier]++;
+        y->rank = (*chain(&ranks, 2 * (uint64_t)(y->place + 2) + (uint64_t)y->tier))++;
         x->v[n++] = *y;
     }
     x->n = n;
@@ -139,6 +140,6 @@ void tra_search_prune(search *s, candidates *x, int most) {
     s->bytes.most = tra_max64(s->bytes.most, tra_search_bytes(s) + s->bytes.pending + mine);
     free_chains(&c);
     free_chains(&other);
-    free(rank);
+    free_chains(&ranks);
     if (n > most) keep_most(s, x, most);
 }
