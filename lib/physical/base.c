@@ -152,8 +152,8 @@ static int64_t packers(const tra_plan *p, int threads) {
         for (int side = 0; side < 2; side++)
             entries |= p->ops[i].in[side] >= 0 && p->ops[p->ops[i].in[side]].type.layout == &tra_rows;
         for (int j = 0; j < 3; j++)
-            n = tra_add_most(
-                n, k[j] ? tra_mul_most(p->ops[i].type.cat->n, tra_kernel_packers(k[j], entries && j != 1)) : 0);
+            n = tra_add_most(n, k[j] ? tra_mul_most(p->ops[i].type.cat->n, tra_kernel_packers(k[j], entries && j != 1))
+                                     : 0);
     }
     return tra_min64(n, threads);
 }
@@ -165,8 +165,7 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
         const tra_op *op = &p->ops[i];
         library = tra_max64(library, op->what.hdf5_bytes); /* one read at a time */
         bool packed = op->what.levels || op->what.mapping || op->type.columns;
-        if (op->op == TRA_PLAN_OUTPUT && !packed)
-            chunk = tra_max64(chunk, tra_store_chunk_bytes(&op->type));
+        if (op->op == TRA_PLAN_OUTPUT && !packed) chunk = tra_max64(chunk, tra_store_chunk_bytes(&op->type));
         if (op->op == TRA_PLAN_OUTPUT && packed && p->compress)
             codec = tra_max64(codec, tra_pack_bytes(&op->type, p->compress, threads));
     }

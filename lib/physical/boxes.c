@@ -122,7 +122,8 @@ static int64_t tuples_of(const tra_catalog *c, const tra_box *b) {
     return n;
 }
 
-/* Elements for a value of key dimension `dim`, and for its last value, where extents change; -1: that no key divides. */
+/* Elements for a value of key dimension `dim`, and for its last value, where extents change; -1: that no key divides.
+ */
 static void floats_at(const tra_catalog *c, int dim, int64_t *each, int64_t *last) {
     *each = *last = 1;
     for (int a = 0; a < c->bound.n; a++) {

@@ -159,7 +159,7 @@ static void predict_input(tra_plan *p, const tra_edges *e, int i) {
     bool whole = tra_scan_is_whole(p, i);
     if (readers > 1 && !whole) bytes.exact = false;
     add_read(p, tra_op_is_outside(p, i, first) ? i : first, i, bytes); /* not in each turn of a loop */
-    bytes.expected = 0;                                                  /* the other readers find it in memory */
+    bytes.expected = 0;                                                /* the other readers find it in memory */
     for (tra_read r = {-1, 0}; !whole && next_reader(p, e, i, &r);)
         if (r.op != first) add_read(p, tra_op_is_outside(p, i, r.op) ? i : r.op, i, bytes);
 }

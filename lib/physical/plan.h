@@ -140,8 +140,8 @@ typedef struct tra_op_what {
      * loops around it that matter; NULL: always the same */
     const int64_t *origins;
     int64_t norigins;
-    int64_t size;     /* TILE: extent of a tile along `dim` */
-    const char *path; /* INPUT, READALL, OUTPUT: file[:name] */
+    int64_t size;       /* TILE: extent of a tile along `dim` */
+    const char *path;   /* INPUT, READALL, OUTPUT: file[:name] */
     const char *target; /* OUTPUT: what it is exported to; NULL: nothing, or the plan was read from a file */
     /* OUTPUT: the storage format of the arrays in the file. levels: by levels (stored.h); mapping: by a mapping that is
      * not one of levels (mapped.h); both NULL: dense arrays, or a table. */
@@ -194,9 +194,9 @@ typedef struct tra_op {
     int id;
     int loop; /* in a plan with loops, the innermost one in whose turns it runs; -1: none */
     tra_plan_op op;
-    int in[2];     /* ids of the inputs, smaller than id; -1 */
+    int in[2];               /* ids of the inputs, smaller than id; -1 */
     int reads, next_read[2]; /* who reads its result, and who else reads its inputs: see tra_next_read */
-    tra_type type; /* of the result */
+    tra_type type;           /* of the result */
     tra_op_what what;
     tra_placement place;  /* where the result is */
     const char *strategy; /* JOIN, JOINAGG: the name of how its inputs are placed, for explain */

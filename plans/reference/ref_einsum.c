@@ -67,7 +67,11 @@ tra_status ref_einsum(const tra_einsum *s, const tra_ref_rel *const *v, tra_aren
     ref_num *size = tra_news(a, ref_num, n); /* of what any order of products and sums may make */
     for (int64_t i = 0; i < n; i++) sum[i] = ref_sum_begin(s->fold, one, first.sparse);
     int64_t at[TRA_MAXLABELS] = {0}, total = 1;
-    for (int l = 0; l < s->nlabels; l++) total *= extent[l];
+    for (int l = 0; l < s->nlabels; l++) total = tra_mul_most(total, extent[l]);
+    if (total > (int64_t)1 << 50)
+        return tra_fail(e, TRA_RESOURCE,
+                        "the reference engine would compute a statement for more than 2^50 "
+                        "combinations of its labels: give parts of it names of their own");
     for (int64_t i = 0; i < total; i++) {
         if (i % 65536 == 0) TRA_TRY(tra_stop_check(e));
         for (int r = 0; r < s->nrefs; r++) {

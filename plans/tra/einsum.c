@@ -71,8 +71,7 @@ static bool all_known(const tra_build *b, const tra_ast *x) {
     return true;
 }
 
-/* Finds extent and block of a label by the first reference X[.., label, ..] in x. */
-static bool find_extent(const tra_build *b, const tra_ast *x, const char *label, int64_t *extent, int64_t *block) {
+bool tra_find_extent(const tra_build *b, const tra_ast *x, const char *label, int64_t *extent, int64_t *block) {
     int at = x->kind == TRA_AST_INDEX ? tra_names_find(&b->symbols, x->text) : -1;
     const tra_symbol *symbol = at >= 0 ? b->symbols.value[at] : NULL;
     tra_dims shape;
@@ -86,7 +85,7 @@ static bool find_extent(const tra_build *b, const tra_ast *x, const char *label,
         }
     }
     for (int i = 0; i < x->nkids && x->kind != TRA_AST_INDEX; i++)
-        if (find_extent(b, x->kids[i], label, extent, block)) return true;
+        if (tra_find_extent(b, x->kids[i], label, extent, block)) return true;
     return false;
 }
 
@@ -99,7 +98,7 @@ static int read_index(reading *r, const tra_ast *x) {
         tra_diag_error(r->b->d, x->span, "write index(i)", "index takes one label");
         return -1;
     }
-    if (!find_extent(r->b, r->right_side, x->kids[0]->text, &extent, &block)) {
+    if (!tra_find_extent(r->b, r->right_side, x->kids[0]->text, &extent, &block)) {
         if (!all_known(r->b, r->right_side)) return -1; /* the unknown one has a diagnostic */
         tra_diag_error(r->b->d, x->kids[0]->span,
                        tra_arena_printf(r->b->arena,
@@ -253,7 +252,7 @@ static bool check_aggregation(reading *r, const tra_stmt *st) {
             return tra_diag_error(r->b->d, r->bound_at[l], NULL, "label '%s' is aggregated, but has the extent 0",
                                   s->name[l]);
     }
-    if (st->agg && !aggregated)
+    if (st->agg && !aggregated && r->right_side == st->value)
         tra_diag_warn(r->b->d, st->agg_span, NULL, "%s aggregates nothing: all labels are on the left", st->agg);
     return true;
 }
@@ -325,9 +324,10 @@ static void warn_of_parenthesis(const reading *r, const tra_stmt *st) {
 }
 
 tra_node *tra_build_einsum(tra_build *b, const tra_stmt *st) {
-    reading r = {.b = b, .s = tra_new(b->arena, tra_einsum), .right_side = st->value, .ok = true};
+    const tra_ast *value = tra_split_factors(b, st);
+    reading r = {.b = b, .s = tra_new(b->arena, tra_einsum), .right_side = value, .ok = true};
     tra_einsum *s = r.s;
-    const tra_scalar *e = tra_build_indexed(b, st->value, read_ref, &r);
+    const tra_scalar *e = tra_build_indexed(b, value, read_ref, &r);
     bool left = check_left(&r, st, e != NULL);
     if (!e || !left || !check_aggregation(&r, st)) return NULL;
     if (!has_reference(s))

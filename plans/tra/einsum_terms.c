@@ -4,26 +4,26 @@
 
 #include <string.h>
 
-/* The names of labels in a tree. */
+/* The labels in a tree, each where it stands first. */
 typedef struct labels {
     int n;
-    const char *v[TRA_MAXLABELS];
+    const tra_ast *v[TRA_MAXLABELS];
 } labels;
 
 static bool has(const labels *l, const char *name) {
     for (int i = 0; i < l->n; i++)
-        if (strcmp(l->v[i], name) == 0) return true;
+        if (strcmp(l->v[i]->text, name) == 0) return true;
     return false;
 }
 
-static void add(labels *l, const char *name) {
-    if (l->n < TRA_MAXLABELS && !has(l, name)) l->v[l->n++] = name;
+static void add(labels *l, const tra_ast *x) {
+    if (l->n < TRA_MAXLABELS && !has(l, x->text)) l->v[l->n++] = x;
 }
 
 /* Adds the labels of x, but those that aggregations inside of it take away. index: x is in the brackets of a reference.
  */
 static void add_labels(const tra_ast *x, bool index, labels *l) {
-    if (x->kind == TRA_AST_NAME && index) add(l, x->text);
+    if (x->kind == TRA_AST_NAME && index) add(l, x);
     bool all = x->kind == TRA_AST_INDEX || (x->kind == TRA_AST_CALL && (index || strcmp(x->text, "index") == 0));
     if (x->kind != TRA_AST_AGGREGATE) {
         for (int i = 0; i < x->nkids; i++) add_labels(x->kids[i], all, l);
@@ -33,9 +33,16 @@ static void add_labels(const tra_ast *x, bool index, labels *l) {
     add_labels(x->kids[x->nkids - 1], false, &body);
     for (int i = 0; i < body.n; i++) {
         bool taken = false;
-        for (int k = 0; k + 1 < x->nkids; k++) taken = taken || strcmp(x->kids[k]->text, body.v[i]) == 0;
+        for (int k = 0; k + 1 < x->nkids; k++) taken = taken || strcmp(x->kids[k]->text, body.v[i]->text) == 0;
         if (!taken) add(l, body.v[i]);
     }
+}
+
+int tra_labels_of(const tra_ast *x, const tra_ast **v) {
+    labels l = {0};
+    add_labels(x, false, &l);
+    memcpy(v, l.v, (size_t)l.n * sizeof *v);
+    return l.n;
 }
 
 /* A term with its sign, and its labels that are aggregated: a set of places in the list of all labels. */
@@ -89,7 +96,7 @@ static void print_apart(const tra_build *b, const char *agg, const labels *all, 
         }
         tra_str_printf(out, "%s[", agg);
         for (int l = 0, any = 0; l < all->n; l++)
-            if (v[i].labels >> l & 1) tra_str_printf(out, "%s%s", any++ ? "," : "", all->v[l]);
+            if (v[i].labels >> l & 1) tra_str_printf(out, "%s%s", any++ ? "," : "", all->v[l]->text);
         tra_str_add(out, "](");
         int last = i;
         while (!v[i].minus && last + 1 < t->n && v[i].labels == v[last + 1].labels) last++;
@@ -107,7 +114,7 @@ static uint64_t aggregated(const tra_stmt *st, const labels *all) {
     uint64_t set = 0;
     for (int l = 0; l < all->n; l++) {
         bool left = false;
-        for (int d = 0; d < st->nlabels; d++) left = left || strcmp(st->labels[d]->text, all->v[l]) == 0;
+        for (int d = 0; d < st->nlabels; d++) left = left || strcmp(st->labels[d]->text, all->v[l]->text) == 0;
         if (!left) set |= (uint64_t)1 << l;
     }
     return set;
@@ -127,11 +134,11 @@ bool tra_check_terms(tra_build *b, const tra_stmt *st) {
         labels own = {0};
         add_labels(t.v[i].x, false, &own);
         for (int l = 0; l < all.n; l++)
-            if ((gone >> l & 1) && has(&own, all.v[l])) t.v[i].labels |= (uint64_t)1 << l;
+            if ((gone >> l & 1) && has(&own, all.v[l]->text)) t.v[i].labels |= (uint64_t)1 << l;
         if (!lacking && t.v[i].labels != gone) lacking = &t.v[i];
     }
     if (!lacking) return true;
-    const char *lacks = all.v[__builtin_ctzll(gone & ~lacking->labels)];
+    const char *lacks = all.v[__builtin_ctzll(gone & ~lacking->labels)]->text;
     tra_str apart = {0}, left = {0};
     tra_span s = whole_span(st->value);
     int n = (int)strcspn(lacks, "'"); /* without what a macro's own label has */

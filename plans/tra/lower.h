@@ -52,6 +52,14 @@ const tra_scalar *tra_lower_masked(tra_lowering *w, const tra_einsum *s);
 /* Refuses a sum or product without labels over terms on the top level of its right side, one of which lacks a label
  * that is aggregated (einsum_terms.c). */
 bool tra_check_terms(tra_build *b, const tra_stmt *st);
+/* The labels in x that no aggregation inside of it takes away, each where it stands first: at most TRA_MAXLABELS into
+ * v. Returns how many. */
+int tra_labels_of(const tra_ast *x, const tra_ast **v);
+/* Extent and block of a label by the first reference X[.., label, ..] in x; false: there is none. */
+bool tra_find_extent(const tra_build *b, const tra_ast *x, const char *label, int64_t *extent, int64_t *block);
+/* The right side of the statement. If it is a product of factors with more labels than a statement may have, parts of
+ * it are aggregations of their own, in an order with few operations (einsum_factors.c). */
+const tra_ast *tra_split_factors(tra_build *b, const tra_stmt *st);
 
 /* Chooses the blocks of each label of a statement such that reblocking costs least: the set of references that agree,
  * and would cost most, keep theirs. A label that none of these has is cut as the largest of the others has it. */

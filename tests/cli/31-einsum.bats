@@ -428,3 +428,34 @@ END
 a, b, q = (h5py.File(f)["data"][()] for f in ("a.h5", "b.h5", "q.h5"))
 assert np.allclose(q, a.sum(0) @ b.sum(1)), q'
 }
+
+@test "a product of a hundred factors has more labels than a statement: parts of it are computed first" {
+    py '
+r = np.random.default_rng(1)
+A, v = r.standard_normal((12, 12)) / 3.5, r.standard_normal(12)
+np.save("A.npy", A), np.save("v.npy", v), np.save("S.npy", A * (r.random((12, 12)) < 0.5))
+factors = lambda X, n, order: "*".join(f"{X}[i{k},i{k + 1}]" for k in order)
+open("p.tra", "w").write(f"""input A from "A.h5"
+input S from "S.h5"
+input v from "v.h5"
+C[i0,i100] = sum {factors("A", 100, range(100))}
+M[i0,i100] = sum {factors("A", 100, r.permutation(100))}
+P[i0,i70] = sum {factors("S", 70, range(70))}
+W[] = sum 2 * {factors("A", 80, range(80))} * (v[i80] + 1) * v[i0] * exp(v[i40])
+O[i0] = sum v[i0] * {"*".join(f"A[a{k},b{k}]" for k in range(40))}
+""" + "".join(f"output {x} to \"out.h5:{x}\"\n" for x in "CMPWO"))'
+    tra import -q A.npy --block 5x5 -o A.h5
+    tra import -q S.npy --block 5x5 --storage csr -o S.h5
+    tra import -q v.npy --block 5 -o v.h5
+    for sites in 1 3; do
+        tra run -q --sites $sites p.tra
+        py '
+A, S, v, f = np.load("A.npy"), np.load("S.npy"), np.load("v.npy"), h5py.File("out.h5")
+p = np.linalg.matrix_power
+near = lambda n, want: np.testing.assert_allclose(f[n][()], want, rtol=1e-8)
+near("C", p(A, 100)), near("M", p(A, 100)), near("P", p(S, 70))
+near("W", 2 * (v @ p(A, 40) * np.exp(v)) @ p(A, 40) @ (v + 1)), near("O", v * A.sum() ** 40)'
+    done
+    status 4 tra run -q --engine reference p.tra
+    has '2^50 combinations of its labels'
+}
