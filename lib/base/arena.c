@@ -99,16 +99,3 @@ char *tra_arena_strndup(tra_arena *a, const char *s, size_t n) {
     n = strnlen(s, n);
     return memcpy(tra_arena_alloc(a, n + 1), s, n);
 }
-
-char *tra_arena_printf(tra_arena *a, const char *fmt, ...) {
-    va_list ap, again;
-    va_start(ap, fmt);
-    va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
-    va_end(ap);
-    size_t size = n < 0 ? 1 : (size_t)n + 1;
-    char *s = tra_arena_alloc(a, size);
-    vsnprintf(s, size, fmt, again);
-    va_end(again);
-    return s;
-}

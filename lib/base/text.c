@@ -22,21 +22,65 @@ void tra_str_addn(tra_str *b, const char *s, size_t n) {
 
 void tra_str_add(tra_str *b, const char *s) { tra_str_addn(b, s, strlen(s)); }
 
-void tra_str_printf(tra_str *b, const char *fmt, ...) {
-    va_list ap, again;
-    va_start(ap, fmt);
-    va_copy(again, ap);
-    reserve(b, 0);
-    int n = vsnprintf(b->s + b->n, b->cap - b->n, fmt, ap);
-    va_end(ap);
-    if (n > 0) {
-        if ((size_t)n >= b->cap - b->n) {
-            reserve(b, (size_t)n);
-            vsnprintf(b->s + b->n, b->cap - b->n, fmt, again);
+static void add_whole(tra_str *b, int64_t v) {
+    char digits[24], *at = digits + sizeof digits;
+    uint64_t rest = v < 0 ? -(uint64_t)v : (uint64_t)v;
+    do *--at = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (v < 0) *--at = '-';
+    tra_str_addn(b, at, (size_t)(digits + sizeof digits - at));
+}
+
+/* What most formats have is written here: planning prints much, and in a process that has libquadmath, as OpenBLAS may
+ * bring it, printf parses every format twice. */
+static void print(tra_str *b, const char *fmt, va_list ap) {
+    va_list again;
+    for (;;) {
+        size_t plain = strcspn(fmt, "%");
+        tra_str_addn(b, fmt, plain);
+        fmt += plain;
+        if (fmt[0] && fmt[1] == 's') {
+            const char *s = va_arg(ap, const char *);
+            tra_str_add(b, s ? s : "(null)");
+            fmt += 2;
+        } else if (fmt[0] && fmt[1] == 'd') {
+            add_whole(b, va_arg(ap, int));
+            fmt += 2;
+        } else if (fmt[0] && fmt[1] == 'l' && fmt[2] == 'd') {
+            add_whole(b, va_arg(ap, long));
+            fmt += 3;
+        } else {
+            break;
         }
-        b->n += (size_t)n;
     }
+    if (!fmt[0]) return;
+    va_copy(again, ap);
+    int n = vsnprintf(b->s + b->n, b->cap - b->n, fmt, ap);
+    if (n > 0 && (size_t)n >= b->cap - b->n) {
+        reserve(b, (size_t)n);
+        vsnprintf(b->s + b->n, b->cap - b->n, fmt, again);
+    }
+    if (n > 0) b->n += (size_t)n;
     va_end(again);
+}
+
+void tra_str_printf(tra_str *b, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    print(b, fmt, ap);
+    va_end(ap);
+}
+
+char *tra_arena_printf(tra_arena *a, const char *fmt, ...) {
+    tra_str b = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    print(&b, fmt, ap);
+    va_end(ap);
+    char *s = tra_arena_alloc(a, b.n + 1);
+    memcpy(s, b.s, b.n + 1);
+    tra_str_free(&b);
+    return s;
 }
 
 const char *tra_str_get(const tra_str *b) { return b->s ? b->s : ""; }
