@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The digits of an axis, of which the last has `below` sites in each of its parts. False: it is uneven. */
-static bool digits_of(const tra_axis *x, int64_t below, tra_parts *out) {
+static bool axis_digits(const tra_axis *x, int64_t below, tra_digits *out) {
     int n = out->n;
     int64_t sites = x->sites, rest = sites * below;
     for (int i = 0; i < x->n; i++) {
@@ -14,13 +14,13 @@ static bool digits_of(const tra_axis *x, int64_t below, tra_parts *out) {
         if (inner > 1 && sites % ext != 0 && ext % sites != 0) return out->n = n, false;
         int64_t own = sites % ext == 0 && sites > ext ? ext : sites; /* what is left divides the inner dimensions */
         rest /= own, sites /= own;
-        out->v[out->n++] = (tra_part){x->dim[i], ext, own, rest};
+        out->v[out->n++] = (tra_digit){x->dim[i], ext, own, rest};
     }
-    if (sites > 1) out->v[out->n++] = (tra_part){-1, 1, sites, below};
+    if (sites > 1) out->v[out->n++] = (tra_digit){-1, 1, sites, below};
     return true;
 }
 
-bool tra_parts_of(const tra_placement *p, const tra_catalog *c, tra_parts *out) {
+bool tra_digits_of(const tra_placement *p, const tra_catalog *c, tra_digits *out) {
     int boxes = 1;
     int64_t below = 1;
     uint32_t divided = 0;
@@ -33,12 +33,12 @@ bool tra_parts_of(const tra_placement *p, const tra_catalog *c, tra_parts *out) 
             out->independent &= !(divided >> x->dim[j] & 1);
             divided |= 1u << x->dim[j];
         }
-        if (digits_of(x, below, out)) continue;
+        if (axis_digits(x, below, out)) continue;
         out->uneven[out->nuneven++] = i;
         boxes *= 2 * x->n - 1;
     }
     for (int d = 0; d < c->frontier.n; d++)
-        if (!(divided >> d & 1)) out->v[out->n++] = (tra_part){d, c->frontier.v[d], 1, 1};
+        if (!(divided >> d & 1)) out->v[out->n++] = (tra_digit){d, c->frontier.v[d], 1, 1};
     return boxes <= TRA_MAXBOXES;
 }
 
@@ -48,7 +48,7 @@ static int64_t first_of(int64_t g, int64_t n, int64_t sites) {
     return (int64_t)(((__int128)g * n + sites - 1) / sites);
 }
 
-void tra_part_range(const tra_part *x, const tra_catalog *c, int64_t digit, int64_t *lo, int64_t *hi) {
+void tra_digit_range(const tra_digit *x, const tra_catalog *c, int64_t digit, int64_t *lo, int64_t *hi) {
     int64_t all = x->dim < 0 ? 1 : c->frontier.v[x->dim];
     *lo = first_of(digit, x->ext, x->sites), *hi = first_of(digit + 1, x->ext, x->sites);
     if (*lo < *hi && *hi == x->ext) *hi = tra_max64(*hi, all); /* values beyond count as the last */
@@ -86,14 +86,14 @@ static void cut(const tra_axis *x, int i, int64_t lo, int64_t hi, const tra_cata
     }
 }
 
-void tra_boxes_of(const tra_parts *p, int site, tra_boxes *out) {
+void tra_boxes_of(const tra_digits *p, int site, tra_boxes *out) {
     tra_box *box = &out->v[0];
     out->n = 0;
     for (int d = 0; d < p->c->frontier.n; d++) box->lo[d] = 0, box->hi[d] = p->c->frontier.v[d];
     for (int i = 0; i < p->n; i++) {
-        const tra_part *x = &p->v[i];
+        const tra_digit *x = &p->v[i];
         int64_t lo, hi;
-        tra_part_range(x, p->c, site / x->below % x->sites, &lo, &hi);
+        tra_digit_range(x, p->c, site / x->below % x->sites, &lo, &hi);
         if (x->dim >= 0) {
             lo = box->lo[x->dim] = tra_max64(box->lo[x->dim], lo);
             hi = box->hi[x->dim] = tra_min64(box->hi[x->dim], hi);
@@ -181,8 +181,8 @@ int64_t tra_boxes_common(const tra_catalog *c, const tra_boxes *a, const tra_box
 }
 
 const tra_site_sample *tra_boxes_sample(const tra_placement *p, const tra_catalog *c, tra_arena *a) {
-    tra_parts parts;
-    if (p->sites <= TRA_SAMPLED || !tra_parts_of(p, c, &parts)) return NULL;
+    tra_digits parts;
+    if (p->sites <= TRA_SAMPLED || !tra_digits_of(p, c, &parts)) return NULL;
     tra_site_sample *x = tra_new(a, tra_site_sample);
     int k = c->frontier.n, cap = 0;
     int64_t *v = NULL;

@@ -16,29 +16,29 @@ typedef struct tra_boxes {
 } tra_boxes;
 
 /* What a digit of a site's number says: which of `sites` parts of a dimension's values the site has. */
-typedef struct tra_part {
+typedef struct tra_digit {
     int dim; /* -1: of one value, so that only the first of these sites have anything */
     int64_t ext, sites;
     int64_t below; /* the digit is site / below % sites */
-} tra_part;
+} tra_digit;
 
 /* A placement of a grid, by digits of the sites' numbers. An axis over several dimensions is a part of each, unless
  * values of an outer one are divided in the middle of an inner one: then it is `uneven`, and a site's share of it may
  * take several boxes. A dimension that no axis divides is a part for one site. */
-typedef struct tra_parts {
+typedef struct tra_digits {
     const tra_placement *p;
     const tra_catalog *c;
     bool independent; /* no dimension is divided twice */
     int n;
-    tra_part v[TRA_MAXAXES * (TRA_MAXAXISDIMS + 1) + TRA_MAXDIM];
+    tra_digit v[TRA_MAXAXES * (TRA_MAXAXISDIMS + 1) + TRA_MAXDIM];
     int nuneven, uneven[TRA_MAXAXES];
-} tra_parts;
+} tra_digits;
 /* False: what each site holds cannot be said by at most TRA_MAXBOXES boxes. */
-bool tra_parts_of(const tra_placement *p, const tra_catalog *c, tra_parts *out);
+bool tra_digits_of(const tra_placement *p, const tra_catalog *c, tra_digits *out);
 /* The values lo <= v < hi of the part's dimension that sites with this digit have. */
-void tra_part_range(const tra_part *x, const tra_catalog *c, int64_t digit, int64_t *lo, int64_t *hi);
+void tra_digit_range(const tra_digit *x, const tra_catalog *c, int64_t digit, int64_t *lo, int64_t *hi);
 /* The boxes of keys of which a site has tuples, copies or summands. */
-void tra_boxes_of(const tra_parts *p, int site, tra_boxes *out);
+void tra_boxes_of(const tra_digits *p, int site, tra_boxes *out);
 /* The elements of a box's arrays are the product of these over the key dimensions (-1: hi - lo), and of those besides,
  * along dimensions that no key divides. */
 int64_t tra_boxes_floats_along(const tra_catalog *c, int dim, int64_t lo, int64_t hi);

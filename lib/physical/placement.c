@@ -234,7 +234,7 @@ void tra_classes_end(tra_classes *x) {
 /* Elements that a site receives, where sites have boxes of keys: all summands of what it is to have, except those that
  * it has already. *out: elements that it sends, if each summand is on one site: to all that are to have it but itself.
  */
-static int64_t moved_at(const tra_parts *p, const tra_parts *q, int site, int64_t *out) {
+static int64_t moved_at(const tra_digits *p, const tra_digits *q, int site, int64_t *out) {
     tra_boxes a, b;
     tra_boxes_of(p, site, &a);
     tra_boxes_of(q, site, &b);
@@ -243,7 +243,7 @@ static int64_t moved_at(const tra_parts *p, const tra_parts *q, int site, int64_
     return tra_place_summands(p->p) * tra_boxes_floats(p->c, &b) - already;
 }
 
-static int64_t moved_boxes(const tra_parts *p, const tra_parts *q, int64_t *max_in, int64_t *max_out) {
+static int64_t moved_boxes(const tra_digits *p, const tra_digits *q, int64_t *max_in, int64_t *max_out) {
     int64_t total = 0, most_in = 0, most_out = 0, out;
     for (int s = 0; s < q->p->sites; s++) {
         int64_t in = moved_at(p, q, s, &out);
@@ -293,8 +293,8 @@ int64_t tra_place_moved_about(const tra_placement *p, const tra_placement *q, co
 int64_t tra_place_moved_floats(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t *max_in,
                                int64_t *max_out) {
     int64_t total = 0, most_in = 0, most_out = 0, t, weight;
-    tra_parts a, b;
-    if ((!max_out || tra_place_copies(p) == 1) && tra_parts_of(p, c, &a) && tra_parts_of(q, c, &b))
+    tra_digits a, b;
+    if ((!max_out || tra_place_copies(p) == 1) && tra_digits_of(p, c, &a) && tra_digits_of(q, c, &b))
         return moved_boxes(&a, &b, max_in, max_out);
     int64_t *in = tra_calloc(2 * (size_t)q->sites, sizeof *in), *out = in + q->sites;
     tra_move *v = tra_malloc((size_t)p->sites * (size_t)q->sites * sizeof *v);
@@ -336,16 +336,16 @@ static void add_kind(tra_site_kind **v, int *n, tra_site_kind x) {
 }
 
 /* Of parts that are independent of each other every choice is a kind. */
-static int kinds_of_parts(const tra_parts *parts, const tra_placement *p, const tra_catalog *c, tra_site_kind **v) {
+static int kinds_of_parts(const tra_digits *parts, const tra_placement *p, const tra_catalog *c, tra_site_kind **v) {
     int n = 0;
     add_kind(v, &n, (tra_site_kind){p->sites, 1, tra_boxes_floats_besides(c)});
     for (int i = 0; i < parts->n; i++) {
-        const tra_part *x = &parts->v[i];
+        const tra_digit *x = &parts->v[i];
         tra_site_kind *of = NULL, *next = NULL;
         int m = 0, nnext = 0;
         for (int64_t g = 0; g < x->sites; g++) {
             int64_t lo, hi;
-            tra_part_range(x, c, g, &lo, &hi);
+            tra_digit_range(x, c, g, &lo, &hi);
             add_kind(&of, &m, (tra_site_kind){1, hi - lo, tra_boxes_floats_along(c, x->dim, lo, hi)});
         }
         for (int j = 0; j < n; j++)
@@ -365,9 +365,9 @@ int tra_place_kinds(const tra_placement *p, const tra_catalog *c, tra_site_kind 
     int n = 0;
     tra_dims key;
     tra_classes x;
-    tra_parts parts;
+    tra_digits parts;
     *v = NULL;
-    bool boxes = tra_parts_of(p, c, &parts);
+    bool boxes = tra_digits_of(p, c, &parts);
     if (boxes && parts.independent && parts.nuneven == 0) return kinds_of_parts(&parts, p, c, v);
     if (boxes) {
         for (int s = 0; s < p->sites; s++) {

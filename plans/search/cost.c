@@ -339,12 +339,12 @@ static double most_work(const kinds *k, int n, const profiles *p, const double *
 }
 
 /* The profiles of a part of the grid, or of an axis that is uneven. False: there are too many. */
-static bool find_profiles(const count *c, const kinds *k, const tra_part *part, const tra_axis *x, profiles *p) {
+static bool find_profiles(const count *c, const kinds *k, const tra_digit *part, const tra_axis *x, profiles *p) {
     uint32_t dims = part && part->dim >= 0 ? 1u << part->dim : 0;
     tra_placement one = x ? (tra_placement){.sites = x->sites, .naxes = 1, .axis = {*x}} : tra_place_all(1);
-    tra_parts parts;
+    tra_digits parts;
     bool fits = true;
-    if (x) tra_parts_of(&one, c->out, &parts);
+    if (x) tra_digits_of(&one, c->out, &parts);
     for (int j = 0; x && j < x->n; j++) dims |= 1u << x->dim[j];
     for (int j = 0; j < k->n; j++) p->of |= (dims >> k->dim[j] & 1) << j;
     for (int64_t site = 0; site < (x ? x->sites : part->sites) && fits; site++) {
@@ -353,7 +353,7 @@ static bool find_profiles(const count *c, const kinds *k, const tra_part *part, 
         if (x)
             tra_boxes_of(&parts, (int)site, &b);
         else
-            tra_part_range(part, c->out, site, &lo, &hi);
+            tra_digit_range(part, c->out, site, &lo, &hi);
         if (!x && part->dim >= 0) b.v[0].lo[part->dim] = lo, b.v[0].hi[part->dim] = hi;
         b.n = x ? b.n : lo < hi;
         fits = add_profile(c, k, &b, dims, p);
@@ -365,9 +365,9 @@ static bool find_profiles(const count *c, const kinds *k, const tra_part *part, 
 static bool count_grid(count *c, tra_work *w) {
     kinds k;
     const tra_placement *p = c->p;
-    tra_parts parts;
+    tra_digits parts;
     int n = 0, holders = tra_place_copies(p) * tra_place_summands(p);
-    if (!find_kinds(c, &k) || !tra_parts_of(p, c->out, &parts) || !parts.independent) return false;
+    if (!find_kinds(c, &k) || !tra_digits_of(p, c->out, &parts) || !parts.independent) return false;
     profiles *v = tra_calloc((size_t)(parts.n + parts.nuneven), sizeof *v);
     bool fits = true;
     for (int i = 0; i < parts.n && fits; i++) fits = find_profiles(c, &k, &parts.v[i], NULL, &v[n++]);
