@@ -486,3 +486,41 @@ END2
         for o in A B C D E N; do tra diff ref/$o.h5 $o.h5; done
     done
 }
+
+@test "first rows of few different keys in large blocks: NULLs, both zeros, NaN, strings; what a group leaves is narrow" {
+    py '
+r = np.random.RandomState(5)
+a, b, s = r.randint(0, 9, 60000), r.randint(0, 4, 60000), r.randint(0, 5, 60000)
+with open("t.csv", "w") as f:
+    f.write("a,b,s,n\n")
+    for i in range(60000):
+        f.write("%s,%s,%s,%d\n" % (a[i] or "", ["-0.0", "0.0", "1.5", "nan"][b[i]], ["", "x", "y", "z", "zz"][s[i]], i))'
+    tra import -q --table --block 6000 t.csv -o t.h5
+    cat >p.tra <<'END2'
+input t from "t.h5"
+D = distinct(t, [s, b, a])
+S = join(t, select(t, n % 2 == 0), a == a && s == s, how = semi)
+N = project(join(t, group(t, [a], m = mean(n)), a == a), n, m)
+output D
+output S
+output N
+END2
+    status 0 tra explain --operators p.tra
+    grep -q "at most 9 rows" <<<"$output"
+    for options in "--without J-1" "--sites 3"; do
+        tra run -q $options p.tra
+        for o in D S; do tra export -q --to csv $o.h5 -o $o.csv; done
+        py '
+import csv
+rows = [x for x in csv.reader(open("t.csv"))][1:]
+same = lambda x: str(float(x) + 0.0) if x else ""
+seen, want = set(), []
+for x in rows:
+    key = x[0], same(x[1]), x[2]
+    if key not in seen: want.append(x[3])
+    seen.add(key)
+assert [x[3] for x in csv.reader(open("D.csv"))][1:] == want, len(want)
+want = [x[3] for x in rows if x[0] and x[2]]
+assert [x[3] for x in csv.reader(open("S.csv"))][1:] == want, len(want)'
+    done
+}
