@@ -1,6 +1,6 @@
 /* aligned.c - scalar expressions over elements that labels align, reduced over the labels that the result lacks, strip
- * by strip: what EinSum statements are lowered to where they are no contraction. Reductions are in f64, of integers in
- * i64. */
+ * by strip: what EinSum statements are lowered to where they are no contraction; and reductions of one array as it is.
+ * Reductions are in f64, of integers in i64. */
 #include "kernel_int.h"
 
 #include <assert.h>
@@ -48,7 +48,9 @@ static tra_loop take(tra_nest *nest) {
 }
 
 typedef struct runner {
-    const tra_kernel *k;
+    const tra_code *code_of; /* NULL: the elements of one operand as they are */
+    tra_scalar_op fold;
+    int nin;
     const tra_array *arg[2];
     tra_typed code;
     tra_dtype t; /* in which it is reduced; its elements take 8 bytes */
@@ -59,19 +61,20 @@ typedef struct runner {
 
 /* The values at n <= TRA_STRIP steps of l from offsets off on, in type t. */
 static const double *value_strip(const runner *r, const int64_t *off, const tra_loop *l, int64_t from, int64_t n) {
-    const tra_code *code = r->k->code;
-    double *value = r->regs[code->nregs + 2];
+    int nregs = r->code_of ? r->code_of->nregs : 0;
     const void *in[2] = {NULL, NULL};
-    for (int o = 0; o < r->k->nin; o++)
+    for (int o = 0; o < r->nin; o++)
         in[o] = tra_load(r->arg[o]->data, r->arg[o]->dtype, off[o] + from * l->s[o], l->s[o], n, r->code.load[o],
-                         r->regs[code->nregs + o]);
+                         r->regs[nregs + o]);
+    if (!r->code_of) return in[0];
+    double *value = r->regs[nregs + 2];
     tra_typed_strip(&r->code, r->regs, in, n, value, r->t);
     return value;
 }
 
 /* acc[i] = fold(acc[i], value at step i of l) for n <= TRA_STRIP steps from offsets off on. */
 static void fold_strip(const runner *r, double *acc, const int64_t *off, const tra_loop *l, int64_t from, int64_t n) {
-    r->strip(r->k->fold, acc, acc, value_strip(r, off, l, from, n), 0, n);
+    r->strip(r->fold, acc, acc, value_strip(r, off, l, from, n), 0, n);
 }
 
 /* Are strips taken along the sum, rather than along results? */
@@ -89,15 +92,16 @@ static void reduce_along(const runner *r, double *to, const int64_t *off, const 
         for (int64_t i = 0; i < run->n; i += TRA_STRIP)
             fold_strip(r, acc, at, run, i, tra_min64(TRA_STRIP, run->n - i));
     } while (!tra_cancelled() && tra_nest_next(others, at));
-    for (; width > 1; width -= width / 2) r->strip(r->k->fold, acc, acc, acc + width - width / 2, 0, width / 2);
+    for (; width > 1; width -= width / 2) r->strip(r->fold, acc, acc, acc + width - width / 2, 0, width / 2);
     memcpy(to, acc, sizeof *to);
 }
 
 static void reduce(const runner *r, tra_nest *kept, tra_nest *reduced, const tra_array *out) {
+    bool none = tra_nest_empty(reduced);
     tra_nest_coalesce(kept);
     tra_nest_coalesce(reduced);
     tra_loop row = take(kept), run = take(reduced);
-    bool along = goes_along(&row, &run);
+    bool along = !none && goes_along(&row, &run);
     if (!along) reduced->v[reduced->n++] = run;
     double acc[TRA_STRIP];
     int64_t off[3] = {0};
@@ -111,13 +115,29 @@ static void reduce(const runner *r, tra_nest *kept, tra_nest *reduced, const tra
                 }
             } else {
                 r->strip(TRA_S_CONST, acc, NULL, NULL, r->identity, n);
-                do {
+                for (bool more = !none; more; more = !tra_cancelled() && tra_nest_next(reduced, at))
                     fold_strip(r, acc, at, &row, i, n);
-                } while (!tra_cancelled() && tra_nest_next(reduced, at));
             }
             tra_store(out->data, out->dtype, off[C] + i * row.s[C], row.s[C], acc, r->t, n);
         }
     } while (!tra_cancelled() && tra_nest_next(kept, off));
+}
+
+void tra_strided_reduce(tra_scalar_op fold, double identity, void *dst, tra_dtype dt, const void *src, tra_dtype st,
+                        const tra_nest *kept, const tra_nest *reduced, bool sparse) {
+    const tra_array in = {.dtype = st, .data = (void *)(uintptr_t)src}, out = {.dtype = dt, .data = dst};
+    double regs[1][TRA_STRIP];
+    runner r = {.fold = fold, .nin = 1, .arg = {&in}, .identity = tra_identity(identity, dt), .regs = regs};
+    tra_nest nest[2];
+    if (tra_nest_empty(kept)) return;
+    r.t = r.code.load[0] = tra_dtype_rows[st].sum;
+    r.strip = tra_strip_fold(r.t, fold, sparse);
+    for (int i = 0; i < 2; i++) {
+        const tra_nest *from = i ? reduced : kept;
+        nest[i].n = 0;
+        for (int d = 0; d < from->n; d++) tra_nest_add(&nest[i], from->v[d].n, from->v[d].s[0], 0, from->v[d].s[1]);
+    }
+    reduce(&r, &nest[0], &nest[1], &out);
 }
 
 /* ---- positions of the first extreme ------------------------------------------------------------------------------ */
@@ -145,7 +165,7 @@ static int64_t first_along(const runner *r, const int64_t *off, const tra_loop *
 }
 
 static void reduce_places(const runner *r, tra_nest *kept, tra_loop run, const tra_array *out) {
-    bool least = r->k->fold == TRA_S_ARGMIN;
+    bool least = r->fold == TRA_S_ARGMIN;
     tra_nest_coalesce(kept);
     tra_loop row = take(kept);
     bool along = goes_along(&row, &run);
@@ -195,10 +215,10 @@ static int longest_in(const tra_nest *kept, int o) {
  * the columns are gathered for all steps before the rows are gone through. */
 static void add_steps(const runner *r, const plane *p, const int64_t *off, int64_t (*at)[2], int64_t steps,
                       int64_t rows, int64_t n, double (*acc)[TRA_STRIP]) {
-    double panel[STEPS][TRA_STRIP], wide[TRA_STRIP], *value = r->regs[r->k->code->nregs + 2];
+    double panel[STEPS][TRA_STRIP], wide[TRA_STRIP], *value = r->regs[r->code_of->nregs + 2];
     const void *columns[STEPS], *in[2] = {wide, wide};
     int o = p->o, other = 1 - o;
-    bool narrow = r->t == TRA_F32 || (r->code.type == TRA_F32 && r->k->fold == TRA_S_ADD);
+    bool narrow = r->t == TRA_F32 || (r->code.type == TRA_F32 && r->fold == TRA_S_ADD);
     for (int64_t l = 0; l < steps; l++)
         columns[l] = tra_load(r->arg[o]->data, r->arg[o]->dtype, off[o] + at[l][o], p->column.s[o], n, r->code.load[o],
                               panel[l]);
@@ -214,7 +234,7 @@ static void add_steps(const runner *r, const plane *p, const int64_t *off, int64
             if (narrow && r->t == TRA_F64)
                 tra_add_f32(acc[i], (const float *)value, n);
             else
-                r->strip(r->k->fold, acc[i], acc[i], value, 0, n);
+                r->strip(r->fold, acc[i], acc[i], value, 0, n);
         }
     }
 }
@@ -254,9 +274,9 @@ static void reduce_planes(const runner *r, const tra_nest *kept, const tra_nest 
     plane p = {.sum = *reduced};
     int loop[2];
     if (!plane_of(kept, reduced, &p, loop)) return;
-    if (r->code.type == TRA_F32 && (r->k->fold == TRA_S_MAX || r->k->fold == TRA_S_MIN)) { /* exact in these as well */
+    if (r->code.type == TRA_F32 && (r->fold == TRA_S_MAX || r->fold == TRA_S_MIN)) { /* exact in these as well */
         own.t = TRA_F32;
-        own.strip = tra_strip_fold(TRA_F32, r->k->fold, false);
+        own.strip = tra_strip_fold(TRA_F32, r->fold, false);
     }
     tra_nest outer = {.n = 0};
     for (int i = 0; i < kept->n; i++)
@@ -286,11 +306,9 @@ tra_impl tra_aligned_way(const tra_kernel *k, const tra_array *a, const tra_arra
                         const bool *sparse) {
     const tra_array *arg[2] = {a, b};
     tra_nest kept, reduced;
-    bool kills = false;
-    uint8_t *kill = tra_malloc((size_t)k->code->n);
+    bool kills;
     make_loops(k, arg, out, &kept, &reduced);
-    tra_code_sparse(k->code, sparse, kill, &kills);
-    free(kill);
+    tra_code_sparse(k->code, sparse, NULL, &kills);
     return way_of(k, arg, &kept, &reduced, kills);
 }
 
@@ -339,21 +357,17 @@ void tra_aligned_run(const tra_kernel *k, const tra_array *a, const tra_array *b
         }
     assert(k->code->nregs <= TRA_MAXREGS);
     double regs[k->code->nregs + 3][TRA_STRIP] __attribute__((aligned(64)));
-    tra_typed_insn *v = tra_malloc(((size_t)k->code->n + 1) * sizeof *v);
-    uint8_t *kill = tra_malloc((size_t)k->code->n);
     tra_dtype types[2] = {a->dtype, arg[k->nin - 1]->dtype};
-    runner r = {.k = k, .arg = {a, b}, .identity = tra_identity(k->identity, out->dtype), .regs = regs};
-    tra_code_type(k->code, k->nin, types, tra_aligned_sums(k), v, &r.code);
+    tra_typed *typed = tra_code_ready(k->code, k->nin, types, tra_aligned_sums(k), sparse);
+    runner r = {.code_of = k->code, .fold = k->fold, .nin = k->nin, .arg = {a, b}, .regs = regs, .code = *typed};
+    r.identity = tra_identity(k->identity, out->dtype);
     r.t = tra_dtype_rows[r.code.type].sum;
-    bool kills = false, folds = tra_code_sparse(k->code, sparse, kill, &kills);
-    if (kills) r.code.kill = kill;
-    if (!tra_fold_places(k->fold)) r.strip = tra_strip_fold(r.t, k->fold, folds);
-    switch ((int)way_of(k, arg, &kept, &reduced, kills)) {
+    if (!tra_fold_places(k->fold)) r.strip = tra_strip_fold(r.t, k->fold, tra_code_sparse(k->code, sparse, NULL, NULL));
+    switch ((int)way_of(k, arg, &kept, &reduced, typed->kill)) {
     case TRA_IMPL_PLACES: reduce_places(&r, &kept, reduced.v[0], out); break;
     case TRA_IMPL_TILES: tra_tiles_run(k->code, k->fold, arg, out, &kept, &reduced); break;
     case TRA_IMPL_PLANES: reduce_planes(&r, &kept, &reduced, out); break;
     default: reduce(&r, &kept, &reduced, out);
     }
-    free(kill);
-    free(v);
+    free(typed);
 }

@@ -54,13 +54,12 @@ static tra_known known_of(const tra_code *code, const bool *sparse, uint8_t *kil
         r = c->op == TRA_S_CONST ? (tra_known){.all = true, .zero = c->value}
             : c->op == TRA_S_ARG ? x[0]
                                  : tra_known_result(c->op, x);
-        if (kill) {
-            kill[i] = 0;
-            if ((c->op == TRA_S_MUL || c->op == TRA_S_DIV) && x[0].sparse && (c->op == TRA_S_DIV || may_meet(&x[1])))
-                kill[i] |= 1;
-            if (c->op == TRA_S_MUL && x[1].sparse && may_meet(&x[0])) kill[i] |= 2;
-            if (any) *any = *any || kill[i];
-        }
+        uint8_t kills = 0;
+        if ((c->op == TRA_S_MUL || c->op == TRA_S_DIV) && x[0].sparse && (c->op == TRA_S_DIV || may_meet(&x[1])))
+            kills |= 1;
+        if (c->op == TRA_S_MUL && x[1].sparse && may_meet(&x[0])) kills |= 2;
+        if (kill) kill[i] = kills;
+        if (any) *any = *any || kills;
         regs[c->d] = r;
     }
     return r;
@@ -175,24 +174,18 @@ bool tra_product_careful(const tra_array *a, const tra_array *b, const bool *spa
            (sparse[1] && !tra_finite(a->data, a->dtype, tra_elements_of(&a->ext)));
 }
 
-static bool empty(const tra_nest *nest) {
-    for (int i = 0; i < nest->n; i++)
-        if (nest->v[i].n == 0) return true;
-    return false;
-}
-
 void tra_product_slow(const tra_nest *kept, const tra_nest *summed, const tra_array *a, const tra_array *b,
                       const bool *sparse, const tra_array *out, const int64_t *at, bool add) {
     tra_nest outer, inner;
     int64_t off[3], in[3] = {0};
-    if (empty(kept)) return;
+    if (tra_nest_empty(kept)) return;
     outer.n = inner.n = 0;
     tra_nest_append(&outer, kept);
     tra_nest_append(&inner, summed);
     memcpy(off, at, sizeof off);
     do {
         double sum = add ? tra_get(out->data, out->dtype, off[2]) : 0;
-        bool none = empty(&inner);
+        bool none = tra_nest_empty(&inner);
         while (!none) {
             double x = tra_get(a->data, a->dtype, off[0] + in[0]), y = tra_get(b->data, b->dtype, off[1] + in[1]);
             bool zero = (sparse[0] && x == 0) || (sparse[1] && y == 0);

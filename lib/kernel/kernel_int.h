@@ -279,6 +279,9 @@ typedef struct tra_typed {
  * room for code->n + 1 instructions, NULL where only the type is wanted. */
 void tra_code_type(const tra_code *code, int nargs, const tra_dtype *arg, bool wide, tra_typed_insn *v, tra_typed *out);
 bool tra_code_is_wide(const tra_code *code);
+/* Typed code that is ready to run, with what annihilates where arguments are of sparse type; from malloc, in one block.
+ */
+tra_typed *tra_code_ready(const tra_code *code, int nargs, const tra_dtype *arg, bool wide, const bool *sparse);
 /* Runs typed code on n <= TRA_STRIP elements. Argument i is in[i], of type load[i]; the result goes to d, converted to
  * type `to`. regs: code->nregs strips. */
 void tra_typed_strip(const tra_typed *code, double (*regs)[TRA_STRIP], const void *const *in, int64_t n, void *d,
@@ -308,6 +311,7 @@ void tra_nest_coalesce(tra_nest *nest);
 /* Takes one step of the loops and changes the offsets off[3] with it; false after the last step, when all are back at
  * the start. */
 bool tra_nest_next(tra_nest *nest, int64_t *off);
+bool tra_nest_empty(const tra_nest *nest); /* is there a loop of no steps? */
 
 /* Computes an aligned kernel of two operands by tiles that stay in registers (tiles.c): out = fold of code over
  * `reduced`, for each step of `kept`. tra_tiles_take: are there such tiles for this code, fold, types and loops? */
@@ -378,7 +382,7 @@ typedef struct tra_known {
 tra_known tra_known_argument(bool sparse);
 tra_known tra_known_result(tra_scalar_op op, const tra_known *x);
 /* Is the result of the code of sparse type, where sparse[i] says whether argument i is? kill (NULL, or a number for
- * each instruction; all are 0 where *any is false) has bit 0 where the result of an instruction must be 0 wherever its
+ * each instruction; all are 0 where *any, which may be NULL, is false) has bit 0 where the result of an instruction must be 0 wherever its
  * first operand is 0, and bit 1 for the second operand. */
 bool tra_code_sparse(const tra_code *code, const bool *sparse, uint8_t *kill, bool *any);
 /* Is the result one number wherever the arguments of sparse type are 0, whatever the others are? */

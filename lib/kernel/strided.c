@@ -1,4 +1,4 @@
-/* strided.c - loops over strided arrays: copies in any order of dimensions, and reductions of one array. */
+/* strided.c - loops over strided arrays, and copies in any order of dimensions. */
 #include "kernel_int.h"
 
 #include <assert.h>
@@ -39,7 +39,7 @@ bool tra_nest_next(tra_nest *nest, int64_t *off) {
     return false;
 }
 
-static bool empty(const tra_nest *nest) {
+bool tra_nest_empty(const tra_nest *nest) {
     for (int i = 0; i < nest->n; i++)
         if (nest->v[i].n == 0) return true;
     return false;
@@ -96,7 +96,7 @@ static void copy_plane(void *dst, tra_dtype dt, int64_t d0, const void *src, tra
 
 void tra_strided_copy(void *dst, tra_dtype dt, const void *src, tra_dtype st, const tra_nest *loops) {
     tra_nest nest;
-    if (empty(loops)) return;
+    if (tra_nest_empty(loops)) return;
     nest.n = 0;
     tra_nest_append(&nest, loops);
     tra_nest_coalesce(&nest);
@@ -140,75 +140,4 @@ void tra_fill(const tra_array *a, double v) {
     tra_store(a->data, a->dtype, 0, 1, &number, TRA_I64, 1);
     for (int64_t done = 1; done < n; done *= 2) /* each time as much again */
         tra_store(a->data, a->dtype, done, 1, a->data, a->dtype, tra_min64(done, n - done));
-}
-
-/* ---- reductions --------------------------------------------------------------------------------------------- */
-
-/* A reduction: folded in type t, whose elements take 8 bytes. */
-typedef struct reduction {
-    tra_scalar_op fold;
-    double identity;
-    tra_dtype t;
-    tra_strip_fn *strip;
-    const void *src;
-    tra_dtype st;
-} reduction;
-
-/* acc[i] = fold of all steps of `reduced`, for n <= TRA_STRIP elements of src from `at` on at stride s: strip by strip.
- */
-static void reduce_across(const reduction *r, double *acc, int64_t at, int64_t s, int64_t n, tra_nest *reduced) {
-    double buf[TRA_STRIP];
-    int64_t off[3] = {0};
-    do {
-        r->strip(r->fold, acc, acc, tra_load(r->src, r->st, at + off[0], s, n, r->t, buf), 0, n);
-    } while (tra_nest_next(reduced, off));
-}
-
-/* The fold of one element's steps, along `run` first: a strip of partial results, then those pairwise. */
-static void reduce_along(const reduction *r, double *to, int64_t at, tra_loop run, tra_nest *others) {
-    double acc[TRA_STRIP], buf[TRA_STRIP];
-    int64_t off[3] = {0}, width = tra_min64(run.n, TRA_STRIP);
-    r->strip(TRA_S_CONST, acc, NULL, NULL, r->identity, width);
-    do {
-        for (int64_t i = 0; i < run.n; i += TRA_STRIP) {
-            int64_t n = tra_min64(TRA_STRIP, run.n - i);
-            const void *x = tra_load(r->src, r->st, at + off[0] + i * run.s[0], run.s[0], n, r->t, buf);
-            r->strip(r->fold, acc, acc, x, 0, n);
-        }
-    } while (tra_nest_next(others, off));
-    for (; width > 1; width -= width / 2) r->strip(r->fold, acc, acc, acc + width - width / 2, 0, width / 2);
-    memcpy(to, acc, sizeof *to);
-}
-
-void tra_strided_reduce(tra_scalar_op fold, double identity, void *dst, tra_dtype dt, const void *src, tra_dtype st,
-                        const tra_nest *kept, const tra_nest *reduced, bool sparse) {
-    if (empty(kept)) return;
-    bool none = empty(reduced);
-    tra_nest outer, inner;
-    outer.n = inner.n = 0;
-    tra_nest_append(&outer, kept);
-    tra_nest_append(&inner, reduced);
-    tra_nest_coalesce(&outer);
-    tra_nest_coalesce(&inner);
-
-    /* the loop that reads src most densely comes last: a run to reduce, or a strip of results */
-    tra_loop row = take(&outer, 0), run = take(&inner, 0);
-    bool along = !none && (row.n == 1 || (run.s[0] < row.s[0] && run.n >= TRA_SHORT));
-    if (!along) inner.v[inner.n++] = run;
-    reduction r = {fold, tra_identity(identity, dt), tra_dtype_rows[st].sum, NULL, src, st};
-    r.strip = tra_strip_fold(r.t, fold, sparse);
-    double acc[TRA_STRIP];
-    int64_t off[3] = {0};
-    do {
-        for (int64_t i = 0; i < row.n; i += TRA_STRIP) {
-            int64_t n = tra_min64(TRA_STRIP, row.n - i), at = off[0] + i * row.s[0];
-            if (along) {
-                for (int64_t j = 0; j < n; j++) reduce_along(&r, &acc[j], at + j * row.s[0], run, &inner);
-            } else {
-                r.strip(TRA_S_CONST, acc, NULL, NULL, r.identity, n);
-                if (!none) reduce_across(&r, acc, at, row.s[0], n, &inner);
-            }
-            tra_store(dst, dt, off[1] + i * row.s[1], row.s[1], acc, r.t, n);
-        }
-    } while (tra_nest_next(&outer, off));
 }

@@ -442,27 +442,20 @@ void tra_code_nests(const tra_code *code, int nargs, const tra_array *const *arg
                     const bool *sparse) {
     assert(code->nregs <= TRA_MAXREGS && nargs <= 2);
     double regs[code->nregs + 2][TRA_STRIP] __attribute__((aligned(64)));
-    tra_typed typed;
     tra_dtype types[2] = {arg[0]->dtype, arg[nargs - 1]->dtype};
     int64_t n = tra_elements_of(&out->ext);
     if (n == 0) return;
-    tra_typed_insn *v = tra_malloc(((size_t)code->n + 1) * sizeof *v);
-    uint8_t *kill = tra_malloc((size_t)code->n);
-    tra_code_type(code, nargs, types, false, v, &typed);
-    bool kills = false;
-    tra_code_sparse(code, sparse, kill, &kills);
-    if (kills) typed.kill = kill;
+    tra_typed *typed = tra_code_ready(code, nargs, types, false, sparse);
     for (int i = 0; i < nargs; i++) tra_nest_coalesce(&nest[i]);
     for (int64_t pos = 0; pos < n; pos += TRA_STRIP) {
         int64_t len = tra_min64(TRA_STRIP, n - pos);
         const void *in[2] = {NULL, NULL};
         for (int i = 0; i < nargs; i++)
-            in[i] = operand_load(arg[i], &nest[i], pos, len, typed.load[i], regs[code->nregs + i]);
-        tra_typed_strip(&typed, regs, in, len, (char *)out->data + (size_t)pos * tra_dtype_size(out->dtype),
+            in[i] = operand_load(arg[i], &nest[i], pos, len, typed->load[i], regs[code->nregs + i]);
+        tra_typed_strip(typed, regs, in, len, (char *)out->data + (size_t)pos * tra_dtype_size(out->dtype),
                         out->dtype);
     }
-    free(kill);
-    free(v);
+    free(typed);
 }
 
 void tra_code_run(const tra_code *code, const tra_array *a, const tra_array *b, const tra_array *out,

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 
 /* An operand of an instruction: elements of a type, or a number that the program writes, which takes the type of the
  * other operand. */
@@ -147,6 +148,18 @@ void tra_code_type(const tra_code *code, int nargs, const tra_dtype *arg, bool w
                                      number,      code->n - 1};
     }
     out->n++;
+}
+
+tra_typed *tra_code_ready(const tra_code *code, int nargs, const tra_dtype *arg, bool wide, const bool *sparse) {
+    size_t insns = ((size_t)code->n + 1) * sizeof(tra_typed_insn);
+    tra_typed *t = tra_malloc(sizeof *t + insns + (size_t)code->n);
+    tra_typed_insn *v = (tra_typed_insn *)(t + 1);
+    uint8_t *kill = (uint8_t *)v + insns;
+    bool kills;
+    tra_code_type(code, nargs, arg, wide, v, t);
+    tra_code_sparse(code, sparse, kill, &kills);
+    if (kills) t->kill = kill;
+    return t;
 }
 
 /* ---- steps -------------------------------------------------------------------------------------------------- */

@@ -24,18 +24,11 @@ void tra_unary_strip(const tra_unary *f, const void *in, tra_dtype from, int64_t
         tra_convert(result, to, narrow, f->arg, n);
     } else {
         double regs[f->code->nregs + 1][TRA_STRIP] __attribute__((aligned(64)));
-        tra_typed_insn *v = tra_malloc(((size_t)f->code->n + 1) * sizeof *v);
-        uint8_t *kill = tra_malloc((size_t)f->code->n);
-        tra_typed typed;
-        bool kills = false;
-        tra_code_type(f->code, 1, &f->arg, f->wide, v, &typed);
-        tra_code_sparse(f->code, (const bool[1]){!f->dense}, kill, &kills);
-        if (kills) typed.kill = kill;
-        tra_convert(own, typed.load[0], narrow, f->arg, n);
+        tra_typed *typed = tra_code_ready(f->code, 1, &f->arg, f->wide, (const bool[1]){!f->dense});
+        tra_convert(own, typed->load[0], narrow, f->arg, n);
         const void *arg[2] = {own, NULL};
-        tra_typed_strip(&typed, regs, arg, n, result, to);
-        free(kill);
-        free(v);
+        tra_typed_strip(typed, regs, arg, n, result, to);
+        free(typed);
     }
     memcpy(out, result, (size_t)n * tra_dtype_size(to));
 }
@@ -251,11 +244,6 @@ static void run_piece(void *ctx, int piece, void *scratch) {
 
 /* ---- the interface ------------------------------------------------------------------------------------------- */
 
-int64_t tra_rows_elementwise(const tra_code *code, const tra_dtype *types, int nargs, const tra_cell *const *in,
-                             tra_cell *out, bool count) {
-    return tra_rows_compute(code, types, nargs, false, in, out, count);
-}
-
 /* What tra_rows_compute does, when the operands and the code of the job are typed. */
 static int64_t compute_rows(job *j, bool count) {
     tra_cell *out = j->out;
@@ -283,10 +271,7 @@ static int64_t compute_rows(job *j, bool count) {
 /* Types the operands and the code of the job, and runs it. */
 static int64_t run_job(job *j, const tra_dtype *types, bool wide, const tra_cell *const *in, bool count,
                        unsigned where) {
-    size_t room = j->code ? (size_t)j->code->n + 1 : 1;
-    tra_typed_insn *v = tra_malloc(room * sizeof *v);
-    uint8_t *kill = tra_malloc(room);
-    bool kills = false;
+    tra_typed *typed = NULL;
     int64_t r = 0;
     j->rows = tra_rows_box(&j->ext);
     j->columns = tra_last_extent(&j->ext);
@@ -295,11 +280,7 @@ static int64_t run_job(job *j, const tra_dtype *types, bool wide, const tra_cell
         operand_of(&j->arg[i], in[i], &j->ext);
     }
     j->typed.load[0] = tra_strip_type(types[0]);
-    if (j->code) {
-        tra_code_type(j->code, j->nargs, types, wide, v, &j->typed);
-        tra_code_sparse(j->code, j->sparse, kill, &kills);
-        if (kills) j->typed.kill = kill;
-    }
+    if (j->code) j->typed = *(typed = tra_code_ready(j->code, j->nargs, types, wide, j->sparse));
     if (j->columns == 0) j->rows = 0;
     if (j->sink) {
         pieces x;
@@ -312,8 +293,7 @@ static int64_t run_job(job *j, const tra_dtype *types, bool wide, const tra_cell
     } else {
         r = compute_rows(j, count);
     }
-    free(kill);
-    free(v);
+    free(typed);
     return r;
 }
 

@@ -196,7 +196,7 @@ static int64_t run_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, b
     tra_dtype t = in->array.dtype;
     plan p = plan_of(k, TRA_USE_MAP, t, t, &in->array.ext, NULL, in->layout ? LEFT : 0, out->layout);
     switch (p.way) {
-    case ELEMENTS: return tra_rows_elementwise(p.step->code, &t, 1, &in, out, count);
+    case ELEMENTS: return tra_rows_compute(p.step->code, &t, 1, false, &in, out, count);
     case REDUCE: return tra_rows_reduce(p.step, &p.before, &p.after, in, out, count, scratch);
     case TOTAL: tra_rows_total(&p.total, &in, &p.as, &out->array, scratch); return 0;
     case PRODUCT:
@@ -240,14 +240,13 @@ static int64_t merge(const plan *p, const tra_cell *const *in, tra_cell *out, bo
     const tra_dtype types[2] = {in[0]->array.dtype, in[1]->array.dtype};
     bool wide = tra_aligned_sums(p->step);
     tra_kernel one = *p->step;
-    tra_typed_insn v[one.code->n + 1];
     tra_typed typed;
     tra_unary as_is;
     tra_cell own[2] = {*in[0], *in[1]}; /* what tra_rows_compute broadcasts */
     const tra_cell *operand[2] = {&own[0], &own[1]};
     tra_cell both = {.layout = &tra_rows, .sparse = true, .array.ext = in[p->total.of]->array.ext, .head = scratch};
     own[1 - p->total.of].array.ext = p->as;
-    tra_code_type(one.code, 2, types, wide, v, &typed);
+    tra_code_type(one.code, 2, types, wide, NULL, &typed);
     both.array.dtype = typed.type;
     tra_rows_compute(one.code, types, 2, wide, operand, &both, true);
     int64_t room = merged_room(both.counted[1], &both.array.ext);
@@ -265,7 +264,7 @@ static int64_t run_join(const tra_kernel *k, const tra_cell *a, const tra_cell *
     const tra_dtype t[2] = {a->array.dtype, b->array.dtype};
     plan p = plan_of(k, TRA_USE_JOIN, t[0], t[1], &a->array.ext, &b->array.ext, held_of(a, b), out->layout);
     switch (p.way) {
-    case ELEMENTS: return tra_rows_elementwise(p.step->code, t, 2, in, out, count);
+    case ELEMENTS: return tra_rows_compute(p.step->code, t, 2, false, in, out, count);
     case PRODUCT:
         if (out->layout) return tra_rows_product(p.step, &p.after, a, b, out, count, scratch);
         contract(&p, a, b, &out->array, scratch);
@@ -320,7 +319,7 @@ static int64_t run_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *s
     /* a dense state may be the memory of the result, of which no element is read after it is written */
     tra_dtype type = tra_step_dtype(tra_kernel_first(agg), TRA_USE_AGG, in, in);
     if (rest) tra_steps(rest, &step, &rest);
-    return tra_rows_elementwise(rest ? step[0]->code : NULL, &type, 1, &state, out, count);
+    return tra_rows_compute(rest ? step[0]->code : NULL, &type, 1, false, &state, out, count);
 }
 
 static int64_t finish_bytes(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch) {

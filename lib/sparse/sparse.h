@@ -173,12 +173,9 @@ int64_t tra_rows_sum(const tra_kernel *step, const tra_cell *a, const tra_cell *
 /* ---- element by element (elementwise.c) ----------------------------------------------------------------------- */
 
 /* Computes a function of one or two operands at each element; operands are broadcast. types: the type that each
- * operand is to have (a state is converted first). code is NULL for the values of one operand as they are. count: as
- * in tra_rows_product; for a dense result nothing else is returned. It needs no scratch. */
-int64_t tra_rows_elementwise(const tra_code *code, const tra_dtype *types, int nargs, const tra_cell *const *in,
-                             tra_cell *out, bool count);
-
-/* The same; wide: integers are computed as i64. */
+ * operand is to have (a state is converted first). code is NULL for the values of one operand as they are. wide:
+ * integers are computed as i64. count: as in tra_rows_product; for a dense result nothing else is returned. It needs no
+ * scratch. */
 int64_t tra_rows_compute(const tra_code *code, const tra_dtype *types, int nargs, bool wide, const tra_cell *const *in,
                          tra_cell *out, bool count);
 

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -231,15 +232,10 @@ static void run_code(const total *x, const void *const *arg, int64_t n, void *ou
     double regs[TRA_MAXREGS + 3][TRA_STRIP] __attribute__((aligned(64)));
     const void *value = arg[0];
     if (t->code) {
-        tra_typed typed;
-        tra_typed_insn v[t->code->n + 1];
-        uint8_t kill[t->code->n + 1];
-        bool kills = false;
-        tra_code_type(t->code, t->nargs, x->types, t->wide, v, &typed);
-        tra_code_sparse(t->code, x->sparse, kill, &kills);
-        if (kills) typed.kill = kill;
-        tra_typed_strip(&typed, regs, arg, n, out, t->nmore ? x->value : x->type);
+        tra_typed *typed = tra_code_ready(t->code, t->nargs, x->types, t->wide, x->sparse);
+        tra_typed_strip(typed, regs, arg, n, out, t->nmore ? x->value : x->type);
         value = out;
+        free(typed);
     }
     if (t->nmore) run_more(x, value, n, out);
 }
