@@ -364,30 +364,14 @@ void tra_kernel_tile_add(const tra_kernel *join, tra_array *acc, const tra_array
     tra_nest nest;
     int64_t at, off[3] = {0};
     tra_contract_tile(join, &acc->ext, tile, &nest, &at);
-    for (int i = 0; i < nest.n; i++) {
-        if (nest.v[i].n == 0) return;
-    }
+    if (tra_nest_empty(&nest)) return;
     tra_nest_coalesce(&nest);
     tra_loop row = {1, {0, 1, 0}, 0};
     if (nest.n && nest.v[nest.n - 1].s[1] == 1) row = nest.v[--nest.n];
+    int64_t size = (int64_t)tra_dtype_size(acc->dtype);
     do {
-        int64_t from = at + off[1];
-        switch (acc->dtype) {
-#define X(name, text, ctype, ...)                                                                                      \
-    case TRA_##name: {                                                                                                 \
-        ctype *x = (ctype *)acc->data + from;                                                                          \
-        const ctype *y = (const ctype *)other->data + from;                                                            \
-        for (int64_t i = 0; i < row.n; i++) x[i] += y[i];                                                              \
-        break;                                                                                                         \
-    }
-            TRA_FLOAT_DTYPES(X)
-#undef X
-        case TRA_WHOLES: {
-            int64_t *x = (int64_t *)acc->data + from;
-            assert(acc->dtype == TRA_I64); /* the type of a product of whole numbers */
-            tra_strip(TRA_I64)(TRA_S_ADD, x, x, (const int64_t *)other->data + from, 0, row.n);
-        }
-        }
+        char *x = (char *)acc->data + (at + off[1]) * size;
+        tra_strip(acc->dtype)(TRA_S_ADD, x, x, (const char *)other->data + (at + off[1]) * size, 0, row.n);
     } while (tra_nest_next(&nest, off));
 }
 

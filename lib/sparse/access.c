@@ -141,3 +141,18 @@ int64_t tra_rows_put_strip(tra_rows_maker *to, tra_dtype t, int64_t row, const u
     if (to) to->v.n += count;
     return count;
 }
+
+/* ---- results element by element -------------------------------------------------------------------------------- */
+
+void tra_writer_begin(tra_rows_writer *w, tra_rows_maker *to, const tra_unary *after, tra_dtype t, tra_dtype type) {
+    w->to = to, w->after = after, w->t = t, w->type = type;
+    w->row = -1, w->n = w->nrows = w->entries = 0;
+}
+
+void tra_writer_flush(tra_rows_writer *w) {
+    double own[TRA_STRIP];
+    if (w->n == 0) return;
+    tra_unary_strip(w->after, w->value, w->t, w->n, own, w->type);
+    tra_rows_put_strip(w->to, w->type, w->row, w->column, own, w->n);
+    w->n = 0;
+}

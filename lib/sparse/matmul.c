@@ -28,14 +28,9 @@ typedef struct adder {
     bool clean;                   /* sum and terms are all 0 */
     uint64_t *bits, *touched;
     uint32_t *key;
-    bool direct; /* elements are put as they are */
-    tra_rows_view *to;
-    int64_t nrows, n;
-    /* otherwise: elements of one row of the result that are not put yet */
-    int64_t row, held;
-    tra_dtype type;
-    double value[TRA_STRIP];
-    uint32_t column[TRA_STRIP];
+    bool direct; /* elements are put as they are, else by w */
+    tra_rows_maker to;
+    tra_rows_writer w;
 } adder;
 
 typedef struct work {
@@ -95,10 +90,10 @@ static void begin_adder(adder *s, const work *w, char *scratch) {
     s->clean = false;
     memset(s->key, 255, SLOTS * sizeof *s->key);
     memset(s->bits, 0, (size_t)words * sizeof *s->bits);
-    s->row = -1;
-    s->held = s->nrows = s->n = 0;
-    s->type = w->out->array.dtype;
-    s->direct = w->m->rows_each == 1 && !w->m->after->code && s->type == w->m->t && w->m->after->arg == s->type;
+    tra_dtype type = w->out->array.dtype;
+    s->to.v.nrows = s->to.v.n = 0;
+    tra_writer_begin(&s->w, &s->to, w->m->after, w->m->t, type);
+    s->direct = w->m->rows_each == 1 && !w->m->after->code && type == w->m->t && w->m->after->arg == type;
 }
 
 /* ---- what rows meet ------------------------------------------------------------------------------------------- */
@@ -137,38 +132,15 @@ static inline int64_t state_place(const work *w, const line *l, int64_t k) {
 
 /* ---- putting elements ------------------------------------------------------------------------------------------ */
 
-static void open_row(adder *s, int64_t row) {
-    if (s->nrows > 0 && s->to->row[s->nrows - 1] == row) return;
-    s->to->row[s->nrows] = row;
-    s->to->begin[s->nrows++] = s->n;
-}
-
-static void flush(const work *w, adder *s) {
-    double own[TRA_STRIP];
-    size_t size = tra_dtype_size(s->type);
-    if (s->held > 0) tra_unary_strip(w->m->after, s->value, w->m->t, s->held, own, s->type);
-    for (int64_t i = 0; i < s->held; i++) {
-        if (!tra_not_zero(own, s->type, i)) continue;
-        open_row(s, s->row);
-        s->to->column[s->n] = s->column[i];
-        memcpy(s->to->value + (size_t)s->n++ * size, (const char *)own + (size_t)i * size, size);
-    }
-    s->held = 0;
-}
-
 #define PUT(name, T)                                                                                                   \
     static inline void name(const work *w, adder *s, int64_t row, uint64_t place, T value) {                           \
         if (s->direct) {                                                                                               \
-            s->to->column[s->n] = (uint32_t)place;                                                                     \
-            ((T *)(void *)s->to->value)[s->n++] = value;                                                               \
+            s->to.v.column[s->to.v.n] = (uint32_t)place;                                                               \
+            ((T *)(void *)s->to.v.value)[s->to.v.n++] = value;                                                         \
             return;                                                                                                    \
         }                                                                                                              \
         int64_t in = (int64_t)place / w->m->columns;                                                                   \
-        row = row * w->m->rows_each + in;                                                                              \
-        if (row != s->row || s->held == TRA_STRIP) flush(w, s);                                                        \
-        s->row = row;                                                                                                  \
-        s->column[s->held] = (uint32_t)((int64_t)place - in * w->m->columns);                                          \
-        ((T *)(void *)s->value)[s->held++] = value;                                                                    \
+        tra_writer_put(&s->w, row * w->m->rows_each + in, (int64_t)place - in * w->m->columns, &value);                \
     }
 PUT(put_f64, double)
 PUT(put_f32, float)
@@ -303,16 +275,16 @@ static void run_piece(void *ctx, int piece, void *scratch) {
     tra_rows_view *to = &w->rows.piece[piece];
     line l;
     begin_adder(&s, w, scratch);
-    s.to = to;
+    s.to.v = *to, s.to.v.nrows = s.to.v.n = 0;
     while (next_line(w, piece, &a, &r, &l) && !tra_cancelled()) {
-        int64_t before = s.n;
+        int64_t before = s.to.v.n;
         one_row(w, &s, &l, false);
-        if (s.direct && s.n > before) to->row[s.nrows] = l.row, to->begin[s.nrows++] = before;
+        if (s.direct && s.to.v.n > before) s.to.v.row[s.to.v.nrows] = l.row, s.to.v.begin[s.to.v.nrows++] = before;
     }
-    if (!s.direct) flush(w, &s);
-    to->begin[s.nrows] = s.n;
-    to->nrows = s.nrows;
-    to->n = s.n;
+    if (!s.direct) tra_writer_flush(&s.w);
+    s.to.v.begin[s.to.v.nrows] = s.to.v.n;
+    to->nrows = s.to.v.nrows;
+    to->n = s.to.v.n;
 }
 
 /* Do rows here and there have nearly as many entries as there are products? Then these need not be counted. */

@@ -89,56 +89,37 @@ int64_t tra_fold_step(const tra_route *route, const tra_dims *ext, int64_t width
     return route->row[ext->n - 1] * width + route->column[ext->n - 1];
 }
 
-/* Results as they come, stored a strip at a time. */
+/* Where results go: a dense array, or rows. */
 typedef struct writer {
-    tra_cell *out;
-    tra_rows_maker *to; /* rows; NULL and a layout: are counted */
-    const tra_unary *after;
-    tra_dtype t;
-    int64_t row, n, last, nrows, entries;
-    double value[TRA_STRIP];
-    uint32_t column[TRA_STRIP];
+    tra_array *dense; /* or NULL */
+    int64_t last;     /* columns */
+    tra_rows_writer rows;
 } writer;
 
-static void flush(writer *w) {
-    double own[TRA_STRIP];
-    tra_dtype type = w->out->array.dtype;
-    if (w->n > 0) tra_unary_strip(w->after, w->value, w->t, w->n, own, type);
-    if (w->to) tra_rows_put_strip(w->to, type, w->row, w->column, own, w->n);
-    w->n = 0;
-}
-
 static void write_one(writer *w, int64_t row, int64_t column, const void *value) {
-    tra_array *a = &w->out->array;
-    if (!w->out->layout) {
-        double own[1];
-        tra_unary_strip(w->after, value, w->t, 1, own, a->dtype);
-        tra_store(a->data, a->dtype, row * w->last + column, 1, own, a->dtype, 1);
+    double own[1];
+    if (!w->dense) {
+        tra_writer_put(&w->rows, row, column, value);
         return;
     }
-    if (w->n == TRA_STRIP || (row != w->row && w->n > 0)) flush(w);
-    w->nrows += row != w->row;
-    w->entries++;
-    w->row = row;
-    w->column[w->n] = (uint32_t)column;
-    memcpy(&w->value[w->n], value, sizeof *w->value);
-    w->n += w->to != NULL;
+    tra_unary_strip(w->rows.after, value, w->rows.t, 1, own, w->rows.type);
+    tra_store(w->dense->data, w->rows.type, row * w->last + column, 1, own, w->rows.type, 1);
 }
 
 /* Nothing is folded: every element is the identity, which is not 0. */
-static void all_identity(const tra_kernel *step, writer *w) {
-    tra_dims ext = w->out->array.ext;
-    int64_t rows = w->last ? tra_rows_box(&ext) : 0, value[1];
-    tra_strip(w->t)(TRA_S_CONST, value, NULL, NULL, tra_identity(step->identity, w->after->arg), 1);
+static void all_identity(const tra_kernel *step, int64_t rows, writer *w) {
+    int64_t value[1];
+    tra_strip(w->rows.t)(TRA_S_CONST, value, NULL, NULL, tra_identity(step->identity, w->rows.after->arg), 1);
     for (int64_t row = 0; row < rows; row++)
         for (int64_t c = 0; c < w->last; c++) write_one(w, row, c, value);
 }
 
-static void fold_all(const tra_kernel *step, const tra_entry *e, int64_t n, int64_t each, bool moves, writer *w) {
-    tra_strip_fn *strip = tra_strip_fold(w->t, step->fold, true);
+static void fold_all(const tra_kernel *step, const tra_entry *e, int64_t n, int64_t each, bool moves, int64_t box,
+                     writer *w) {
+    tra_strip_fn *strip = tra_strip_fold(w->rows.t, step->fold, true);
     static const int64_t zero; /* of either type */
     if (each == 0 && step->fold != TRA_S_ADD && !moves) {
-        all_identity(step, w);
+        all_identity(step, w->last ? box : 0, w);
         return;
     }
     for (int64_t i = 0; i < n;) {
@@ -278,29 +259,28 @@ int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const t
     }
     tra_entry *e;
     writer w; /* not initialised as a whole: it is large */
-    w.out = out, w.to = NULL, w.after = after;
-    w.t = tra_dtype_rows[before->code ? tra_unary_type(before) : in->array.dtype].sum;
-    tra_dtype load = before->code ? tra_strip_type(in->array.dtype) : w.t;
-    w.row = -1, w.n = w.nrows = w.entries = 0;
+    w.dense = out->layout ? NULL : &out->array;
     w.last = tra_last_extent(&out->array.ext);
+    tra_dtype t = tra_dtype_rows[before->code ? tra_unary_type(before) : in->array.dtype].sum;
+    tra_dtype load = before->code ? tra_strip_type(in->array.dtype) : t;
     int64_t n = tra_project(in, &route, load, scratch, &e);
-    apply_before(before, load, w.t, e, n);
-    if (!out->layout) {
-        clear_out(after, &out->array);
-        fold_all(step, e, n, each, moves, &w);
+    apply_before(before, load, t, e, n);
+    tra_writer_begin(&w.rows, NULL, after, t, out->array.dtype);
+    if (w.dense) {
+        clear_out(after, w.dense);
+        fold_all(step, e, n, each, moves, box, &w);
         return 0;
     }
     if (count || out->counted[1] == 0) {
         bool over = tra_overflow; /* of sums that are made again */
-        fold_all(step, e, n, each, moves, &w);
+        fold_all(step, e, n, each, moves, box, &w);
         tra_overflow = over;
-        tra_rows_counted(out, w.nrows, w.entries);
+        tra_rows_counted(out, w.rows.nrows, w.rows.entries);
     }
     if (count) return tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]);
     tra_rows_maker to = tra_rows_make(out, out->counted[0], out->counted[1]);
-    w.to = &to;
-    w.row = -1;
-    fold_all(step, e, n, each, moves, &w);
-    flush(&w);
+    tra_writer_begin(&w.rows, &to, after, t, out->array.dtype);
+    fold_all(step, e, n, each, moves, box, &w);
+    tra_writer_flush(&w.rows);
     return tra_rows_made(&to);
 }

@@ -13,6 +13,8 @@
 #include "../kernel/kernel_int.h"
 #include "../model/rows.h"
 
+#include <string.h>
+
 /* ---- cells of either holding (access.c) --------------------------------------------------------------------- */
 
 static inline int64_t tra_last_extent(const tra_dims *ext) { return ext->n ? ext->v[ext->n - 1] : 1; }
@@ -150,6 +152,31 @@ tra_dtype tra_unary_type(const tra_unary *f);
 /* Computes the function for n <= TRA_STRIP numbers of type `from`, as numbers of type `to`; in and out may be the same
  * memory. */
 void tra_unary_strip(const tra_unary *f, const void *in, tra_dtype from, int64_t n, void *out, tra_dtype to);
+
+/* A result by rows, element by element: they come in ascending order, and are written a strip at a time, after that
+ * function of them. */
+typedef struct tra_rows_writer {
+    tra_rows_maker *to; /* NULL: elements are only counted */
+    const tra_unary *after;
+    tra_dtype t, type;      /* of what comes, and of the result */
+    int64_t row, n;         /* elements of a row that are not yet written */
+    int64_t nrows, entries; /* so far, those of value 0 too */
+    double value[TRA_STRIP];
+    uint32_t column[TRA_STRIP];
+} tra_rows_writer;
+/* Not as a whole: it is large. */
+void tra_writer_begin(tra_rows_writer *w, tra_rows_maker *to, const tra_unary *after, tra_dtype t, tra_dtype type);
+void tra_writer_flush(tra_rows_writer *w);
+static inline void tra_writer_put(tra_rows_writer *w, int64_t row, int64_t column, const void *value) {
+    if (row != w->row || w->n == TRA_STRIP) tra_writer_flush(w);
+    w->nrows += row != w->row;
+    w->row = row;
+    w->entries++;
+    if (!w->to) return;
+    size_t size = tra_dtype_size(w->t);
+    memcpy((char *)w->value + (size_t)w->n * size, value, size);
+    w->column[w->n++] = (uint32_t)column;
+}
 
 /* ---- products that are rows (product.c) ----------------------------------------------------------------------- */
 

@@ -138,38 +138,15 @@ void tra_sums_add_row(tra_sums *s, int64_t base, int64_t step, const uint32_t *c
 
 /* ---- reading ------------------------------------------------------------------------------------------------- */
 
-/* Sums of one row that have been read in order and are not yet appended. */
+/* The result, and where place 0 is in it. */
 typedef struct reading {
-    tra_dtype t, type;
-    tra_rows_maker *to;
-    const tra_unary *after;
-    int64_t row, columns, open, n, entries, nrows; /* open: the row they are of */
-    double value[TRA_STRIP];
-    uint32_t column[TRA_STRIP];
+    int64_t row, columns;
+    tra_rows_writer w;
 } reading;
 
-static void flush(reading *r) {
-    double own[TRA_STRIP];
-    if (r->to && r->n > 0) {
-        tra_unary_strip(r->after, r->value, r->t, r->n, own, r->type);
-        tra_rows_put_strip(r->to, r->type, r->open, r->column, own, r->n);
-    }
-    r->n = 0;
-}
-
 static void read_one(reading *r, int64_t place, const void *value) {
-    int64_t row = place < r->columns ? r->row : r->row + place / r->columns;
-    r->entries++;
-    if (row != r->open) {
-        flush(r);
-        r->nrows++;
-        r->open = row;
-    }
-    if (!r->to) return;
-    r->column[r->n] = (uint32_t)(place < r->columns ? place : place % r->columns);
-    size_t size = tra_dtype_size(r->t);
-    memcpy((char *)r->value + (size_t)r->n++ * size, value, size);
-    if (r->n == TRA_STRIP) flush(r);
+    bool first = place < r->columns;
+    tra_writer_put(&r->w, first ? r->row : r->row + place / r->columns, first ? place : place % r->columns, value);
 }
 
 /* The places of a word of bits, all of one row, straight to where they go: of results of the type of the sums. */
@@ -187,17 +164,17 @@ static void read_one(reading *r, int64_t place, const void *value) {
 
 static void read_word(tra_sums *s, reading *r, int64_t w) {
     uint64_t bits = s->bits[w];
-    tra_rows_maker *to = r->to;
+    tra_rows_maker *to = r->w.to;
     size_t size = tra_dtype_size(s->t);
     s->bits[w] = 0;
     bool one_row = (w + 1) * 64 <= r->columns;
     if (!to && one_row) {
-        r->nrows += r->open != r->row;
-        r->open = r->row;
-        r->entries += __builtin_popcountll(bits);
+        r->w.nrows += r->w.row != r->row;
+        r->w.row = r->row;
+        r->w.entries += __builtin_popcountll(bits);
         return;
     }
-    if (to && one_row && s->t == r->type && s->t != TRA_I64 && !r->after->code) {
+    if (to && one_row && s->t == r->w.type && s->t != TRA_I64 && !r->w.after->code) {
         int64_t n = to->v.n;
         bool opens = to->v.nrows == 0 || to->v.row[to->v.nrows - 1] != r->row;
         if (opens) tra_rows_open(to, r->row);
@@ -241,16 +218,15 @@ static void read_table(tra_sums *s, reading *r) {
 int64_t tra_sums_end(tra_sums *s, int64_t row, int64_t columns, const tra_unary *after, tra_dtype type,
                      tra_rows_maker *to, int64_t *nrows) {
     reading r; /* not initialised as a whole: it is large */
-    r.t = s->t, r.type = type, r.to = to, r.row = row, r.columns = tra_max64(1, columns), r.open = -1;
-    r.after = after;
-    r.n = r.entries = r.nrows = 0;
+    r.row = row, r.columns = tra_max64(1, columns);
+    tra_writer_begin(&r.w, to, after, s->t, type);
     if (s->table)
         read_table(s, &r);
     else
         read_bits(s, &r);
-    flush(&r);
-    *nrows = r.nrows;
-    return r.entries;
+    tra_writer_flush(&r.w);
+    *nrows = r.w.nrows;
+    return r.w.entries;
 }
 
 void tra_sort_keys(uint64_t *key, int64_t n, int shift) {
