@@ -61,15 +61,21 @@ void tra_kernel_fail(const char *fmt, ...) {
     va_end(args);
 }
 
-/* Those of blocks of rows, which no switch of this file is for. */
-#define TALL                                                                                                           \
-    case TRA_L_TALL_R:                                                                                                 \
-    case TRA_L_TALL_Q:                                                                                                 \
-    case TRA_L_MORE_R:                                                                                                 \
-    case TRA_L_MORE_Q:                                                                                                 \
-    case TRA_L_END_R:                                                                                                  \
-    case TRA_L_END_Q:                                                                                                  \
-    case TRA_L_END_X
+/* Of an m x n matrix, whose lesser extent is k, and so many right sides: doubles and integers of workspace besides the
+ * matrix; operations; the share of these that are matrix products, where columns are many; what computes it. */
+#define LAPACKS(X)                                                                                                     \
+    X(SOLVE, n *right + 5 * n, 2 * n, 2 * n * n * n / 3 + 2 * n * n * right, 0.75, run_solve(&w, a, b, out))           \
+    X(INVERSE, n *right + 5 * n, 2 * n, 8 * n * n * n / 3, 0.8, run_inverse(&w, a, out))                               \
+    X(DET, 0, n, 2 * n * n * n / 3, 0.8, run_det(&w, out))                                                             \
+    X(CHOLESKY, 5 * n, n, n * n * n / 3, 0.65, run_cholesky(&w, out))                                                  \
+    X(EIGH_W, n + 1 + 6 * n + 2 * n * n, 3 + 5 * n, 4 * n * n * n / 3, 0.27, run_eigh(&w, out, false))                 \
+    X(EIGH_V, n + 1 + 6 * n + 2 * n * n, 3 + 5 * n, 9 * n * n * n, 0.9, run_eigh(&w, out, true))                       \
+    X(QR_Q, k + 32 * n, 0, 4 * m * n * k, 0.6, run_qr(&w, out, true))                                                  \
+    X(QR_R, k + 32 * n, 0, 2 * m * n * k, 0.6, run_qr(&w, out, false))                                                 \
+    X(SVD_U, SVD_WORK, 8 * k, 14 * m * n * k, 0.6, run_svd(&w, out, f))                                                \
+    X(SVD_S, SVD_WORK, 8 * k, 14 * m * n * k, 0.6, run_svd(&w, out, f))                                                \
+    X(SVD_V, SVD_WORK, 8 * k, 14 * m * n * k, 0.6, run_svd(&w, out, f))
+#define SVD_WORK (m * k + k + k * n + 4 * k * k + 7 * k + 64 * (m + n))
 
 /* ---- shapes and scratch ------------------------------------------------------------------------------------- */
 
@@ -98,58 +104,31 @@ void tra_lapack_shape(tra_lapack f, double arg, const tra_dims *a, const tra_dim
         tra_tall_shape(f, arg, a, b, out);
         return;
     }
-    switch (f) {
+    switch ((int)f) {
     case TRA_L_SOLVE:
         *out = *b;
         from[1] = 32 + 1;
         break;
-    case TRA_L_INVERSE:
-    case TRA_L_CHOLESKY:
-    case TRA_L_EIGH_V: break;
     case TRA_L_DET: out->n = 0; break;
     case TRA_L_EIGH_W: out->n = 1; break;
     case TRA_L_SVD_S: *out = (tra_dims){.n = 1, .v = {least}}; break;
     case TRA_L_QR_Q:
     case TRA_L_SVD_U: out->v[1] = least; break;
     case TRA_L_QR_R: out->v[0] = least; break;
-    case TRA_L_SVD_V:
-        *out = (tra_dims){.n = 2, .v = {a->v[1], least}};
-        break;
-    TALL:
-        break;
+    case TRA_L_SVD_V: *out = (tra_dims){.n = 2, .v = {a->v[1], least}}; break;
     }
 }
 
-/* How many doubles and integers of workspace each function needs besides the matrix itself. */
 static void room(tra_lapack f, int64_t m, int64_t n, int64_t right, int64_t *work, int64_t *ints) {
     int64_t k = tra_min64(m, n);
-    *work = *ints = 0;
-    switch (f) {
-    case TRA_L_SOLVE:
-    case TRA_L_INVERSE:
-        *work = n * right + 5 * n;
-        *ints = 2 * n;
-        break;
-    case TRA_L_DET: *ints = n; break;
-    case TRA_L_CHOLESKY:
-        *work = 5 * n;
-        *ints = n;
-        break;
-    case TRA_L_EIGH_W:
-    case TRA_L_EIGH_V:
-        *work = n + 1 + 6 * n + 2 * n * n;
-        *ints = 3 + 5 * n;
-        break;
-    case TRA_L_QR_Q:
-    case TRA_L_QR_R: *work = k + 32 * n; break;
-    case TRA_L_SVD_U:
-    case TRA_L_SVD_S:
-    case TRA_L_SVD_V:
-        *work = m * k + k + k * n + 4 * k * k + 7 * k + 64 * (m + n);
-        *ints = 8 * k;
-        break;
-    TALL:
-        break;
+    switch ((int)f) {
+#define X(name, doubles, integers, ...)                                                                                \
+    case TRA_L_##name:                                                                                                 \
+        *work = doubles;                                                                                               \
+        *ints = integers;                                                                                              \
+        return;
+        LAPACKS(X)
+#undef X
     }
 }
 
@@ -431,22 +410,11 @@ void tra_lapack_run(const tra_kernel *k, const tra_array *a, const tra_array *b,
         tra_lapack_fill(out, NAN);
         return;
     }
-    switch (f) {
-    case TRA_L_SOLVE: run_solve(&w, a, b, out); return;
-    case TRA_L_INVERSE: run_inverse(&w, a, out); return;
-    case TRA_L_DET: run_det(&w, out); return;
-    case TRA_L_CHOLESKY: run_cholesky(&w, out); return;
-    case TRA_L_EIGH_W: run_eigh(&w, out, false); return;
-    case TRA_L_EIGH_V: run_eigh(&w, out, true); return;
-    case TRA_L_QR_Q: run_qr(&w, out, true); return;
-    case TRA_L_QR_R: run_qr(&w, out, false); return;
-    case TRA_L_SVD_U:
-    case TRA_L_SVD_S:
-    case TRA_L_SVD_V:
-        run_svd(&w, out, f);
-        return;
-    TALL:
-        return;
+    switch ((int)f) {
+#define X(name, doubles, integers, flops, share, run)                                                                  \
+    case TRA_L_##name: run; return;
+        LAPACKS(X)
+#undef X
     }
 }
 
@@ -454,35 +422,27 @@ double tra_lapack_flops(tra_lapack f, const tra_dims *a, const tra_dims *b) {
     if (tra_lapack_is_tall(f)) return tra_tall_flops(f, a, b);
     double m = (double)a->v[0], n = (double)a->v[1], right = b && b->n == 2 ? (double)b->v[1] : 1;
     double k = m < n ? m : n;
-    switch (f) {
-    case TRA_L_SOLVE: return 2 * n * n * n / 3 + 2 * n * n * right;
-    case TRA_L_INVERSE: return 8 * n * n * n / 3;
-    case TRA_L_DET: return 2 * n * n * n / 3;
-    case TRA_L_CHOLESKY: return n * n * n / 3;
-    case TRA_L_EIGH_W: return 4 * n * n * n / 3;
-    case TRA_L_EIGH_V: return 9 * n * n * n;
-    case TRA_L_QR_Q: return 4 * m * n * k;
-    case TRA_L_QR_R: return 2 * m * n * k;
-    case TRA_L_SVD_U:
-    case TRA_L_SVD_S:
-    case TRA_L_SVD_V:
-        return 14 * m * n * k;
-    TALL:
-        break;
+    switch ((int)f) {
+#define X(name, doubles, integers, flops, ...)                                                                         \
+    case TRA_L_##name: return flops;
+        LAPACKS(X)
+#undef X
     }
     return 0;
 }
 
 double tra_kernel_lapack_share(const tra_kernel *k, const tra_dims *a) {
-    static const double shares[] = {[TRA_L_SOLVE] = 0.75,    [TRA_L_INVERSE] = 0.8, [TRA_L_DET] = 0.8,
-                                    [TRA_L_CHOLESKY] = 0.65, [TRA_L_EIGH_W] = 0.27, [TRA_L_EIGH_V] = 0.9,
-                                    [TRA_L_SVD_U] = 0.6,     [TRA_L_SVD_S] = 0.6,   [TRA_L_SVD_V] = 0.6};
-    static const double QR = 0.6, HALF = 200; /* of few columns most is done by vectors */
+    static const double shares[] = {
+#define X(name, doubles, integers, flops, share, ...) [TRA_L_##name] = share,
+        LAPACKS(X)
+#undef X
+    };
+    static const double TALL = 0.6, HALF = 200; /* of few columns most is done by vectors */
     const tra_kernel *self = k, *const * step;
     tra_steps(k, &step, &self);
     if (step[0]->cls != TRA_K_LAPACK) return 0;
     tra_lapack f = step[0]->row->lapack;
     double n = a->n > 1 ? (double)tra_max64(1, a->v[1]) : 1;
-    double most = f < sizeof shares / sizeof *shares && shares[f] > 0 ? shares[f] : QR;
+    double most = tra_lapack_is_tall(f) ? TALL : shares[f];
     return most * n / (n + HALF);
 }
