@@ -96,6 +96,9 @@ typedef enum tra_scalar_class {
     TRA_SC_CAST
 } tra_scalar_class;
 int tra_scalar_arity(tra_scalar_op op);
+/* d[i] = op(a[i], b[i]) for elements of type t: f64, f32 or i64, of which i64 has no functions of TRA_REALS; functions
+ * within 1 ULP. d may be a or b. With arity 1 b is ignored. What does not fit i64 is noted (tra_kernel_overflowed). */
+void tra_elementary_of(tra_dtype t, tra_scalar_op op, void *d, const void *a, const void *b, int64_t n);
 tra_scalar_class tra_scalar_class_of(tra_scalar_op op);
 tra_dtype tra_scalar_cast(tra_scalar_op op); /* what a CAST gives */
 /* Is the type of the result, whatever those of the operands: of comparisons and casts? */

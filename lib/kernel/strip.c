@@ -2,7 +2,6 @@
  * programs of scalar.c run with them.
  *
  * Elementary functions come from SLEEF (within 1 ULP); everything else the compiler vectorises. */
-#include "elementary.h"
 #include "kernel_int.h"
 
 #include "../base/simd.h"

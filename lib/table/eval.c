@@ -5,7 +5,6 @@
  * States are kept only for strips in which some value is missing.
  */
 #include "eval_int.h"
-#include "../kernel/elementary.h"
 
 #include <assert.h>
 #include <math.h>
@@ -51,41 +50,31 @@ static void clear(tra_colstep *s) {
     }
 }
 
-static void whole_arithmetic(tra_colstep *s) {
-    const int64_t *a = s->kid[0]->values, *b = s->kid[1]->values;
-    int64_t *d = s->out->values;
-    bool fails = s->x->fails;
-    switch (s->x->op) {
-    case TRA_C_ADD:
-        for (int i = 0; i < s->n; i++) d[i] = (int64_t)((uint64_t)a[i] + (uint64_t)b[i]);
-        for (int i = 0; fails && i < s->n; i++) {
-            if (__builtin_add_overflow_p(a[i], b[i], (int64_t)0)) tra_colstep_fail(s, i);
-        }
-        break;
-    case TRA_C_SUB:
-        for (int i = 0; i < s->n; i++) d[i] = (int64_t)((uint64_t)a[i] - (uint64_t)b[i]);
-        for (int i = 0; fails && i < s->n; i++) {
-            if (__builtin_sub_overflow_p(a[i], b[i], (int64_t)0)) tra_colstep_fail(s, i);
-        }
-        break;
-    default:
-        for (int i = 0; i < s->n; i++) d[i] = (int64_t)((uint64_t)a[i] * (uint64_t)b[i]);
-        for (int i = 0; fails && i < s->n; i++) {
-            if (__builtin_mul_overflow_p(a[i], b[i], (int64_t)0)) tra_colstep_fail(s, i);
-        }
-    }
+/* The operator of tensors that an operator of numbers is, whose loops compute it. */
+static tra_scalar_op scalar_op(tra_colop op) {
+    static const tra_scalar_op ops[] = {
+#define OF(X, name, ...) [TRA_C_##name] = TRA_S_##name,
+        TRA_REALS(OF, ) TRA_PARTS(OF, ) OF(, ADD) OF(, SUB) OF(, MUL) OF(, DIV) OF(, IDIV) OF(, MOD) OF(, NEG) OF(, ABS)
+#undef OF
+    };
+    return ops[op];
 }
 
-TRA_ANY_TARGET static void arithmetic(tra_colstep *s) {
-    if (tra_colstep_held(s->x) == TRA_I64) {
-        whole_arithmetic(s);
-        return;
-    }
-    switch (s->x->op) {
-    case TRA_C_ADD: LOOP2(double, double, a + b); break;
-    case TRA_C_SUB: LOOP2(double, double, a - b); break;
-    default: LOOP2(double, double, a *b); break;
-    }
+/* In the type of the operands. An integer that does not fit is an error of its row. */
+static void compute(tra_colstep *s) {
+    tra_dtype t = tra_colstep_held(s->x->kids[0]);
+    tra_scalar_op op = scalar_op(s->x->op);
+    const char *a = s->kid[0]->values, *b = s->x->nkids > 1 ? s->kid[1]->values : a;
+    char *d = s->out->values;
+    size_t size = tra_dtype_size(t);
+    bool others = tra_kernel_overflowed();
+    tra_elementary_of(t, op, d, a, b, s->n);
+    if (tra_kernel_overflowed())
+        for (size_t i = 0; i < (size_t)s->n; i++) {
+            tra_elementary_of(t, op, d + i * size, a + i * size, b + i * size, 1);
+            if (tra_kernel_overflowed()) tra_colstep_fail(s, (int)i);
+        }
+    tra_overflow = others;
 }
 
 void tra_colstep_note(tra_colstep *s, int i, unsigned cause) {
@@ -101,44 +90,20 @@ static void divided_by_zero(tra_colstep *s, int i, unsigned cause) {
     if (state[i] == TRA_STATE_VALUE) state[i] = TRA_STATE_NULL, tra_colstep_note(s, i, cause);
 }
 
-static void whole_quotient(tra_colstep *s) {
-    const int64_t *a = s->kid[0]->values, *b = s->kid[1]->values;
-    int64_t *d = s->out->values;
-    bool div = s->x->op == TRA_C_IDIV;
-    for (int i = 0; i < s->n; i++) {
-        d[i] = 0;
-        if (b[i] == 0) {
-            divided_by_zero(s, i, TRA_NULL_DIVIDED);
-        } else if (b[i] == -1) {
-            if (div && a[i] == INT64_MIN)
-                tra_colstep_fail(s, i);
-            else if (div)
-                d[i] = -a[i];
-        } else {
-            int64_t q = tra_floor_div(a[i], b[i]);
-            /* q * b may be below all integers, the remainder is not */
-            d[i] = div ? q : (int64_t)((uint64_t)a[i] - (uint64_t)q * (uint64_t)b[i]);
-        }
-    }
-}
-
 static double float_mod(double a, double b) {
     double r = fmod(a, b);
     return r != 0 && (r < 0) != (b < 0) ? r + b : r == 0 ? copysign(0.0, b) : r;
 }
 
 static void quotient(tra_colstep *s) {
-    if (tra_colstep_held(s->x) == TRA_I64) {
-        whole_quotient(s);
-        return;
-    }
-    if (s->x->op == TRA_C_IDIV)
-        LOOP2(double, double, floor(a / b));
-    else
+    bool whole = tra_colstep_held(s->x) == TRA_I64;
+    if (s->x->op == TRA_C_MOD && !whole)
         LOOP2(double, double, float_mod(a, b));
-    const double *by = s->kid[1]->values;
+    else
+        compute(s);
     for (int i = 0; i < s->n; i++)
-        if (by[i] == 0) divided_by_zero(s, i, TRA_NULL_DIVIDED_FLOAT);
+        if (whole ? ((const int64_t *)s->kid[1]->values)[i] == 0 : ((const double *)s->kid[1]->values)[i] == 0)
+            divided_by_zero(s, i, whole ? TRA_NULL_DIVIDED : TRA_NULL_DIVIDED_FLOAT);
 }
 
 #define COMPARE(T)                                                                                                     \
@@ -250,49 +215,20 @@ static void extreme(tra_colstep *s) {
 #undef X
 }
 
-/* The scalar operator that a function of the common table is. */
-static tra_scalar_op scalar_op(tra_colop op) {
-    static const tra_scalar_op ops[] = {
-#define REAL(X, name, ...) [TRA_C_##name] = TRA_S_##name,
-        TRA_REALS(REAL, ) TRA_PARTS(REAL, )
-#undef REAL
-    };
-    return ops[op];
-}
-
-/* A function of TRA_PARTS: in the type of the operand, but that of NaN and infinity gives a bool. */
-static void part_of_number(tra_colstep *s) {
+static void part_of_number(tra_colstep *s) { /* in the type of the operand, but that of NaN and infinity gives a bool */
     if (s->x->op == TRA_C_ISNAN)
         LOOP1(double, uint8_t, isnan(a) != 0);
     else if (s->x->op == TRA_C_ISINF)
         LOOP1(double, uint8_t, isinf(a) != 0);
     else
-        tra_elementary_of(tra_colstep_held(s->x), scalar_op(s->x->op), s->out->values, s->kid[0]->values, NULL, s->n);
-}
-
-static void negate(tra_colstep *s) {
-    bool abs = s->x->op == TRA_C_ABS;
-#define X(name, text, T, ...)                                                                                          \
-    case TRA_##name: LOOP1(T, T, abs ? (T)fabs((double)a) : -a); return;
-    switch (tra_colstep_held(s->x)) {
-        TRA_FLOAT_DTYPES(X)
-    case TRA_WHOLES: break;
-    }
-#undef X
-    LOOP1(int64_t, int64_t, abs && a >= 0 ? (uint64_t)a : 0 - (uint64_t)a);
-    const int64_t *a = s->kid[0]->values;
-    for (int i = 0; s->x->fails && i < s->n; i++) {
-        if (a[i] == INT64_MIN) tra_colstep_fail(s, i);
-    }
+        compute(s);
 }
 
 static void real(tra_colstep *s) {
-    const void *b = s->x->nkids > 1 ? s->kid[1]->values : NULL;
-    switch ((int)s->x->op) {
-    case TRA_C_POW: LOOP2(double, double, pow(a, b)); break; /* whole powers of whole numbers are exact */
-    case TRA_C_DIV: LOOP2(double, double, a / b); break;
-    default: tra_elementary_of(TRA_F64, scalar_op(s->x->op), s->out->values, s->kid[0]->values, b, s->n);
-    }
+    if (s->x->op == TRA_C_POW)
+        LOOP2(double, double, pow(a, b)); /* whole powers of whole numbers are exact */
+    else
+        compute(s);
 }
 
 static void number_rows(tra_colstep *s) {
@@ -306,7 +242,8 @@ static void number_rows(tra_colstep *s) {
 static void run_named(tra_colstep *s) {
     switch (tra_colop_class(s->x->op)) {
     case TRA_COLCLASS_SUM:
-    case TRA_COLCLASS_PRODUCT: arithmetic(s); break;
+    case TRA_COLCLASS_SIGN:
+    case TRA_COLCLASS_PRODUCT: compute(s); break;
     case TRA_COLCLASS_QUOTIENT: quotient(s); break;
     case TRA_COLCLASS_COMPARISON: s->x->op == TRA_C_SAME ? same(s) : compare(s); break;
     case TRA_COLCLASS_LOGIC:
@@ -315,7 +252,6 @@ static void run_named(tra_colstep *s) {
         else
             logic(s);
         break;
-    case TRA_COLCLASS_SIGN: negate(s); break;
     case TRA_COLCLASS_TEST: is_null(s); break;
     case TRA_COLCLASS_CHOICE:
         s->x->op == TRA_C_IF ? if_else(s) : s->x->op == TRA_C_IFNULL ? if_null(s) : extreme(s);
