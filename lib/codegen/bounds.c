@@ -5,13 +5,7 @@
 #include <string.h>
 
 static int new_atom(gen *g, gen_atom a) {
-    if (g->natoms == g->atoms_cap) {
-        int cap = g->atoms_cap ? 2 * g->atoms_cap : 32;
-        gen_atom *more = tra_news(g->arena, gen_atom, cap);
-        if (g->natoms) memcpy(more, g->atoms, (size_t)g->natoms * sizeof *more);
-        g->atoms = more;
-        g->atoms_cap = cap;
-    }
+    GEN_ROOM(g, g->atoms, g->natoms, g->atoms_cap);
     g->atoms[g->natoms] = a;
     return g->natoms++;
 }

@@ -120,15 +120,28 @@ typedef struct gen_chain {
 } gen_chain;
 
 /* source.c */
-void gen_line(gen *g, const char *fmt, ...) TRA_PRINTF(2, 3);
-const char *gen_text(gen *g, const char *fmt, ...) TRA_PRINTF(2, 3);
+#define gen_text(g, ...) ((const char *)tra_arena_printf((g)->arena, __VA_ARGS__))
+void gen_put_line(gen *g, const char *text);
+void gen_put_open(gen *g, const char *text); /* and a block after it; gen_close ends it */
+void gen_put_refusal(gen *g, const char *text);
+#define gen_line(g, ...)   gen_put_line(g, gen_text(g, __VA_ARGS__))
+#define gen_open(g, ...)   gen_put_open(g, gen_text(g, __VA_ARGS__))
+#define gen_refuse(g, ...) gen_put_refusal(g, gen_text(g, __VA_ARGS__))
+/* Room for one more element of an array that grows in the arena. */
+#define GEN_ROOM(g, v, n, cap)                                                                                         \
+    do {                                                                                                               \
+        void *gen_old_ = (v);                                                                                          \
+        if ((n) < (cap)) break;                                                                                        \
+        (cap) = 2 * (n) + 32;                                                                                          \
+        (v) = tra_arena_array((g)->arena, (size_t)(cap), sizeof *(v));                                                 \
+        if ((n) > 0) memcpy((v), gen_old_, (size_t)(n) * sizeof *(v));                                                 \
+    } while (0)
 const char *gen_name(gen *g, const char *like);            /* a C name like this one that is not taken */
 int gen_site(gen *g, const tra_calc *x, tra_calc_wrong w); /* registers an error "W in X"; its number, from 1 */
 bool gen_is_simple(const char *text);                      /* is it just a name or a number? */
 gen_value gen_hold(gen *g, gen_value v, const char *like); /* puts a number into a C variable */
 const char *gen_element_type(tra_element t);
 const char *gen_component_name(const gen *g, int i);
-void gen_refuse(gen *g, const char *fmt, ...) TRA_PRINTF(2, 3);
 
 /* bounds.c */
 int gen_atom_of(gen *g, const tra_calc *tree, int bits);
@@ -166,7 +179,6 @@ gen_value gen_get(gen *g, const gen_value *v, gen_value key);
 gen_value gen_slice(gen *g, gen_value v, const gen_value *lo, const gen_value *hi);
 /* Opens a loop over the keys of v; gen_close_loop ends it. *key and *inner: key and value in the loop. */
 void gen_loop(gen *g, const gen_value *v, const char *key_name, gen_value *key, gen_value *inner);
-void gen_open(gen *g, const char *fmt, ...) TRA_PRINTF(2, 3);
 void gen_close(gen *g);
 void gen_close_loop(gen *g);
 void gen_bind_let(gen *g, const tra_calc *x);

@@ -9,27 +9,11 @@
 
 /* ---- lines and names ---------------------------------------------------------------------------------------- */
 
-void gen_line(gen *g, const char *fmt, ...) {
-    char *text;
-    va_list ap;
-    va_start(ap, fmt);
-    int n = vasprintf(&text, fmt, ap);
-    va_end(ap);
-    if (n < 0) return;
-    tra_str_printf(g->out, "%*s%s\n", 4 * g->indent, "", text);
-    free(text);
-}
+void gen_put_line(gen *g, const char *text) { tra_str_printf(g->out, "%*s%s\n", 4 * g->indent, "", text); }
 
-const char *gen_text(gen *g, const char *fmt, ...) {
-    char *text;
-    va_list ap;
-    va_start(ap, fmt);
-    int n = vasprintf(&text, fmt, ap);
-    va_end(ap);
-    if (n < 0) return "";
-    const char *kept = tra_arena_strndup(g->arena, text, (size_t)n);
-    free(text);
-    return kept;
+void gen_put_open(gen *g, const char *text) {
+    gen_line(g, "%s {", text);
+    g->indent++;
 }
 
 static bool taken(const gen *g, const char *name) {
@@ -67,13 +51,7 @@ const char *gen_name(gen *g, const char *like) {
     const char *found = name;
     for (int i = 2; taken(g, found); i++)
         found = gen_text(g, isdigit((unsigned char)name[strlen(name) - 1]) ? "%s_%d" : "%s%d", name, i);
-    if (g->nnames == g->names_cap) {
-        int cap = g->names_cap ? 2 * g->names_cap : 64;
-        const char **more = tra_news(g->arena, const char *, cap);
-        if (g->nnames) memcpy(more, g->names, (size_t)g->nnames * sizeof *more);
-        g->names = more;
-        g->names_cap = cap;
-    }
+    GEN_ROOM(g, g->names, g->nnames, g->names_cap);
     return g->names[g->nnames++] = found;
 }
 
@@ -84,26 +62,13 @@ int gen_site(gen *g, const tra_calc *x, tra_calc_wrong w) {
     const char *site = gen_text(g, "%s in %.*s%s", tra_calc_wrong_text(w), cut ? 120 : (int)text.n, tra_str_get(&text),
                                 cut ? " .." : "");
     tra_str_free(&text);
-    if (g->nsites == g->sites_cap) {
-        int cap = g->sites_cap ? 2 * g->sites_cap : 32;
-        struct gen_site *more = tra_news(g->arena, struct gen_site, cap);
-        if (g->nsites) memcpy(more, g->sites, (size_t)g->nsites * sizeof *more);
-        g->sites = more;
-        g->sites_cap = cap;
-    }
+    GEN_ROOM(g, g->sites, g->nsites, g->sites_cap);
     g->sites[g->nsites++] = (struct gen_site){site, w};
     return g->nsites;
 }
 
-void gen_refuse(gen *g, const char *fmt, ...) {
-    char *text;
-    va_list ap;
-    va_start(ap, fmt);
-    int n = vasprintf(&text, fmt, ap);
-    va_end(ap);
-    if (g->status == TRA_OK) g->status = tra_fail(g->e, TRA_PROGRAM, "no code for %s", n < 0 ? "this" : text);
-    if (g->status == TRA_OK) g->status = TRA_PROGRAM;
-    if (n >= 0) free(text);
+void gen_put_refusal(gen *g, const char *text) {
+    if (g->status == TRA_OK) g->status = tra_fail(g->e, TRA_PROGRAM, "no code for %s", text);
 }
 
 const char *gen_element_type(tra_element t) {

@@ -329,17 +329,6 @@ gen_value gen_eval(gen *g, const tra_calc *x) {
 
 /* ---- loops ------------------------------------------------------------------------------------------------------ */
 
-void gen_open(gen *g, const char *fmt, ...) {
-    char *text;
-    va_list ap;
-    va_start(ap, fmt);
-    if (vasprintf(&text, fmt, ap) < 0) text = NULL;
-    va_end(ap);
-    gen_line(g, "%s {", text ? text : "");
-    free(text);
-    g->indent++;
-}
-
 void gen_close(gen *g) {
     g->indent--;
     gen_line(g, "}");

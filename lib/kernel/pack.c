@@ -217,7 +217,7 @@ tra_fused_unpacked tra_fused_unpack(const tra_calc_program *p, int o, const tra_
         return u;
     }
     tra_rows_view v = tra_rows_of(a);
-    int64_t from = tra_rows_find(&v, u.first), end = tra_rows_find(&v, tra_program_row(p, o + 1)), at = v.begin[from];
+    int64_t from = tra_rows_from(&v, u.first), end = tra_rows_from(&v, tra_program_row(p, o + 1)), at = v.begin[from];
     u.value = (const int64_t *)(void *)v.value + at;
     if (!tra_fused_has_rows(p, o, TRA_FUSED_FIRST)) {
         /* all of them are there; of what was packed densely first, with those of whole blocks */

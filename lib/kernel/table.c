@@ -4,6 +4,7 @@
  * properties that do not follow from it; build.c derives the rest. */
 #include "kernel_int.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -123,4 +124,15 @@ const char *tra_kernel_nearest(const char *name, tra_kernel_use use) {
     for (int i = 0; i < NROWS; i++)
         if (rows[i].uses & use) names[n++] = rows[i].name;
     return tra_nearest(name, n, names);
+}
+
+/* What a kernel was built from, for readers that have definitions of their own. */
+tra_kernel_desc tra_kernel_describe(const tra_kernel *k) {
+    assert(k->cls != TRA_K_THEN);
+    if (k->rows) return (tra_kernel_desc){.rows = k->rows};
+    if (k->row) return (tra_kernel_desc){.name = k->row->name, .arg = k->args[0]};
+    if (k->program) return (tra_kernel_desc){.name = k->text};
+    if (k->cls == TRA_K_EINSUM || k->cls == TRA_K_ALIGNED)
+        return (tra_kernel_desc){.einsum = k->text, .fold = k->fold, .scalar = k->expr};
+    return (tra_kernel_desc){.scalar = k->expr};
 }

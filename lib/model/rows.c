@@ -42,11 +42,6 @@ tra_rows_view tra_rows_of(const tra_cell *c) {
                            .size = tra_dtype_size(c->array.dtype)};
 }
 
-int64_t tra_rows_find(const tra_rows_view *v, int64_t row) {
-    int64_t at = 0;
-    TRA_BISECT(at, v->nrows, mid, v->row[mid] < row);
-    return at;
-}
 
 tra_rows_view tra_rows_begin(tra_cell *c, int64_t nrows, int64_t n) {
     int64_t size = (int64_t)tra_dtype_size(c->array.dtype);

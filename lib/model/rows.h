@@ -40,8 +40,6 @@ typedef struct tra_rows_view {
     size_t size; /* of an element */
 } tra_rows_view;
 tra_rows_view tra_rows_of(const tra_cell *c);
-/* The index of the first stored row whose number is not below `row`; nrows: there is none. */
-int64_t tra_rows_find(const tra_rows_view *v, int64_t row);
 
 /* Lays out the block of a cell for so many rows and entries. The caller fills all parts, begin[nrows] too. */
 tra_rows_view tra_rows_begin(tra_cell *c, int64_t nrows, int64_t n);

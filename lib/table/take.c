@@ -116,10 +116,10 @@ static int64_t entries_of(const taking *w, const comes_to *to, const tra_cell *a
 /* The first stored row not below `row`; most often it comes soon after row number r. */
 static int64_t find_from(const tra_rows_view *v, int64_t r, int64_t row) {
     enum { SOON = 16 };
-    if (r > 0 && v->row[r - 1] >= row) return tra_rows_find(v, row);
+    if (r > 0 && v->row[r - 1] >= row) return tra_rows_from(v, row);
     for (int64_t end = tra_min64(v->nrows, r + SOON); r < end; r++)
         if (v->row[r] >= row) return r;
-    return r < v->nrows ? tra_rows_find(v, row) : r;
+    return r < v->nrows ? tra_rows_from(v, row) : r;
 }
 
 /* Rows are taken: of each position of the result those of the old one. Appends them, or (to NULL) counts their entries,
