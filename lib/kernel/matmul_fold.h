@@ -2,7 +2,9 @@
 #ifndef TRA_MATMUL_FOLD_H
 #define TRA_MATMUL_FOLD_H
 
-#include "kernel_int.h"
+#include "../base/share.h"
+
+#include <stdint.h>
 
 #define MATMUL_FLOAT(T, TYPE)                                                                                          \
     static inline T times_##TYPE(T x, T y) { return x * y; }                                                           \

@@ -2,6 +2,7 @@
 #include "compiled.h"
 
 #include "../kernel/program.h"
+#include "../model/rows.h"
 
 /* The program of the calculus that its join runs by a kernel of lib/codegen. */
 static const tra_kernel *program_of(const tra_op *op) {
@@ -26,8 +27,16 @@ static tra_cell cell_of(const tra_type *t) {
     return (tra_cell){.layout = t->layout, .sparse = t->sparse, .array = {t->dtype, t->cat->bound, NULL}};
 }
 
+/* How the terms of an aggregation come to its state, as tra_cell_merge and tra_cell_fold have it. */
+static tra_impl folded_by(const tra_type *term, const tra_op *op) {
+    if (tra_kernel_rows(op->what.agg)) return TRA_IMPL_TABLE;
+    if (op->type.layout == &tra_rows) return TRA_IMPL_MERGE;
+    return term->layout == &tra_rows ? TRA_IMPL_ENTRIES : TRA_IMPL_FOLDED;
+}
+
 int tra_op_choose(const tra_plan *p, const tra_op *op, tra_impl ways[TRA_MOST_IMPLS]) {
     const tra_kernel *k = op->op == TRA_PLAN_MAP ? op->what.map : op->what.join;
+    if (op->op == TRA_PLAN_AGG) return ways[0] = folded_by(&p->ops[op->in[0]].type, op), 1;
     bool joins = op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_JOINAGG;
     if (!k || (!joins && op->op != TRA_PLAN_MAP)) return 0;
     tra_cell a = cell_of(&p->ops[op->in[0]].type), b = joins ? cell_of(&p->ops[op->in[1]].type) : a;

@@ -10,7 +10,7 @@
 #ifndef TRA_SPARSE_H
 #define TRA_SPARSE_H
 
-#include "../kernel/kernel_int.h"
+#include "../kernel/strips.h"
 #include "../model/rows.h"
 
 #include <string.h>
