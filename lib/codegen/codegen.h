@@ -38,7 +38,7 @@ typedef enum tra_codegen_result {
     TRA_CODEGEN_SCALAR, /* one number */
     TRA_CODEGEN_DENSE,  /* a row-major array, to which contributions are added */
     TRA_CODEGEN_CALLS,  /* contributions one by one, as from tra_calc_run */
-    TRA_CODEGEN_ROWS    /* entries that are not 0, each once, row by row (lib/model/rows.h) */
+    TRA_CODEGEN_ROWS    /* entries that are not 0, each once, row by row (lib/model/rows.h), in order */
 } tra_codegen_result;
 
 typedef struct tra_codegen_spec {

@@ -218,7 +218,7 @@ static tra_status went_wrong(const tra_codegen_kernel *k, const struct kernel_ar
         return tra_fail(e, TRA_RESOURCE, "%s%sdictionaries that are built take more memory than is set aside for them",
                         k->spec->name ? name : "", k->spec->name ? ": " : "");
     case GEN_STOPPED: return tra_fail(e, TRA_INTERNAL, "%s: stopped", name); /* the sink has set the error */
-    case GEN_NO_ORDER:
+    case GEN_NO_ORDER: return tra_fail(e, TRA_INTERNAL, "%s: its kernel does not make rows in order", name);
     case GEN_NO_ROOM: return tra_fail(e, TRA_INTERNAL, "%s: its kernel makes more entries than were counted", name);
     }
     const struct kernel_error *wrong = &k->wrong[code - 1];

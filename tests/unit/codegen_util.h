@@ -166,6 +166,7 @@ static inline bool check_same(int line, tra_codegen *g, operands *o, const tra_c
     run_plan(g, o, s, &a, &compiled);
     run_plan(off, o, s, &b, &none);
     tra_codegen_close(off);
+    if (result == TRA_CODEGEN_ROWS && strstr(a.msg, "rows in order")) return compiled; /* no plan has these */
     bool same = a.status == b.status;
     /* which NaN a result is does not matter */
     for (int i = 0; i < 1 << 12 && type == TRA_ELEMENT_F64; i++)
