@@ -169,8 +169,10 @@ print(", ".join(i["implementation"] for i in json.load(sys.stdin)["implementatio
     is "softmax of rows" how "$a" 'C = softmax(A)'
     is "entries times a dense array, into a dense array" how "$s" "$x" 'C[i] = sum S[i,k] * x[k]'
     is "entry by entry" how "$s" "$a" 'C[i,j] = S[i,j] * A[i,j]'
-    is "entries folded into a dense array" how "$s" 'C[] = sum abs(S[i,k])'
+    is "entries folded into a dense array, strips of elements, folded" how "$s" 'C[] = sum abs(S[i,k])'
     is "entries moved and folded" how "$s" 'C[j,i] = S[i,j]'
+    is "strips of elements, folded" how "${a/by \[900/by [300}" 'C = agg(A, [1], matadd)'
+    is "entries of both merged, and folded" how "${s/by \[900/by [300}" 'C = agg(S, [1], elemmax)'
     grep -Eq "^matrix product (of entries|under a mask)" <<<"$(how "$k" "$s" 'C[i,j] = sum K[i,j] * S[i,k] * S[j,k]')"
     printf 'input t : table [k: i64, v: f64] rows 500 by 500\nC = project(t, w = v + 1)\noutput C\n' >table.tra
     status 0 tra explain --operators --kernels table.tra
