@@ -236,6 +236,7 @@ static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_e
         *e = (tra_err){0};
         s = tra_exec(job->plan, comm, &alone, &r, e);
     }
+    s = tra_run_say_least(job, comm->size, o->threads, s, e);
     if (s == TRA_OK) s = tra_outputs_export(g, comm, o, tra_memory_base(job->plan, o->threads), job->plan, &r, e);
     if (s == TRA_OK) {
         tra_profile m;

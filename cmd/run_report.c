@@ -3,7 +3,9 @@
 #include "common.h"
 
 #include "../lib/kernel/kernel.h"
+#include "../lib/physical/memory.h"
 #include "../lib/physical/needs.h"
+#include "../lib/run/pool.h"
 #include "../plans/search/cost.h"
 
 #include <string.h>
@@ -82,4 +84,15 @@ void tra_run_warn_of_zeros(const tra_plan *p, const tra_report *r) {
                            : "",
                  divided && date ? ", or since " : "", date ? "there is no such date" : "");
     }
+}
+
+tra_status tra_run_say_least(const tra_job *job, int sites, int threads, tra_status s, tra_err *e) {
+    const char *estimated = tra_plan_memory_estimated(job->plan); /* NULL: so much memory is enough */
+    char has[32], least[TRA_LEASTTEXT];
+    if (s != TRA_RESOURCE || !estimated || !strstr(e->msg, TRA_POOL_OUT)) return s;
+    tra_err said = *e;
+    *e = (tra_err){0};
+    return tra_fail(e, s, "%s; %s has %s, and the least that would do is %s", said.msg,
+                    sites > 1 ? "each site" : "the run", tra_human(job->plan->memory, has),
+                    tra_least_text(job->plan->least_memory, tra_memory_base(job->plan, threads), estimated, "", least));
 }

@@ -13,4 +13,8 @@ void tra_run_report(const tra_job *job, const tra_profile *m);
 /* Warns of values that are NULL because a number was divided by zero. */
 void tra_run_warn_of_zeros(const tra_plan *p, const tra_report *r);
 
+/* Of a run that failed with status s since sizes were estimated, and memory was not enough: adds to the message what
+ * each site had, and the least ceiling that would do. Returns s. */
+tra_status tra_run_say_least(const tra_job *job, int sites, int threads, tra_status s, tra_err *e);
+
 #endif

@@ -87,7 +87,7 @@ tra_status tra_advise_blocks(tra_status s, const char *place, const tra_type *t,
     smaller(&ext, 0.5 * (double)room / (double)tra_max64(wanted, room), t->dtype, room, &would);
     *e = (tra_err){0};
     return tra_fail_kind(e, TRA_RESOURCE, *place ? TRA_KIND_NONE : TRA_KIND_POOL,
-                         "%sout of block memory: the tuple %s%s, %s, is held by its entries, and making it takes "
+                         "%s" TRA_POOL_OUT ": the tuple %s%s, %s, is held by its entries, and making it takes "
                          "%s at once, of %s for all blocks: raise --memory, or cut its tensor in blocks of %s",
                          place, tra_key_text(&key, keys), *place ? " of the result" : "", tra_shape_text(&ext, shape),
                          tra_human(wanted, want), tra_human(room, budget), tra_shape_text(&would, less));

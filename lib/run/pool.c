@@ -179,7 +179,7 @@ static tra_status no_memory(const tra_pool *p, int64_t bytes, tra_err *e) {
                         "space (ulimit -v) may be in the way: lower --memory",
                         tra_human(p->stats.budget - p->stats.used, budget));
     return tra_fail_kind(e, TRA_RESOURCE, TRA_KIND_POOL,
-                         "out of block memory: %s wanted, %s in use of %s; raise --memory", tra_human(bytes, want),
+                         TRA_POOL_OUT ": %s wanted, %s in use of %s; raise --memory", tra_human(bytes, want),
                          tra_human(p->stats.used, used), tra_human(p->stats.budget, budget));
 }
 

@@ -51,6 +51,9 @@ typedef enum tra_after {
     TRA_AFTER_DROP   /* nothing reads it again: it leaves memory without being spilled, unless another part holds it */
 } tra_after;
 
+/* Messages of a pool that is used up have these words, also where another site told of it. */
+#define TRA_POOL_OUT "out of block memory"
+
 typedef struct tra_pool tra_pool;
 typedef struct tra_pool_stats {
     int64_t budget, used, peak;

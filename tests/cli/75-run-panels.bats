@@ -136,7 +136,7 @@ advised() {
     [ "$code" = 4 ]
     [ ! -e c.h5 ]
     [ -z "$(ls -A | grep tmp)" ]
-    read -r rows columns < <(sed -n 's/.*out of block memory: .* in blocks of \([0-9]*\) x \([0-9]*\)$/\1 \2/p' said)
+    read -r rows columns < <(sed -n 's/.*out of block memory: .* in blocks of \([0-9]*\) x \([0-9]*\)\(;.*\)*$/\1 \2/p' said)
     tra import -q a.npz --storage csr --block "${rows}x500" -o a.h5
     tra import -q b.npz --storage csr --block "500x$columns" -o b.h5
     below "$@"
@@ -253,6 +253,11 @@ advised() {
     status 0 tra run --threads 2 --memory 36M p.tra
     has "one thread goes on"
     status 0 tra diff --rtol 1e-12 C.h5 one.h5
+    # of several sites one fails: the ceiling of each is said, and the least that would do
+    status 4 tra run -q --sites 2 --threads 2 --memory 50M p.tra
+    has "; each site has 50 MiB, and the least that would do is about "
+    least=$(sed -n 's/.*that would do is about .*(--memory \([0-9]*M\)).*/\1/p' <<<"$output")
+    status 0 tra run -q --sites 2 --threads 2 --memory "$least" p.tra
     # what is said to do has room for results that are larger
     status 4 tra run -q --threads 1 --memory 24M p.tra
     least=$(sed -n 's/.*that would do is about .*(--memory \([0-9]*M\)).*/\1/p' <<<"$output")
