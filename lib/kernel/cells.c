@@ -2,6 +2,7 @@
  * those of the layout; of the rows of tables, those of lib/table. */
 #include "../model/columns.h"
 #include "program_int.h"
+#include "rows_run.h"
 
 #include <assert.h>
 #include <string.h>
@@ -52,7 +53,7 @@ int64_t tra_cell_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type
                          const tra_type *b, const tra_dims *ext_b, const tra_layout *out) {
     const tra_layout *l;
     switch (room_of(k, a->layout, b ? b->layout : NULL, out, &l)) {
-    case TABLE: return k->rows->ops->scratch(k->rows->data, ext_a, ext_b);
+    case TABLE: return tra_rows_scratch(k->rows, ext_a, ext_b);
     case PROGRAM: return tra_program_scratch(k, a, ext_a, b, ext_b, kept(out));
     case LAYOUT:
         if (l->kernels->scratch) return l->kernels->scratch(k, use, a, ext_a, b, ext_b, kept(out));
@@ -71,11 +72,9 @@ int64_t tra_cell_keep(const tra_kernel *k, const tra_dims *ext_b, bool *own) {
 
 /* ---- results that say their extents themselves ------------------------------------------------------------------- */
 
-static int64_t bytes_of(tra_cell *out, const tra_dims *ext) { return tra_counted_room(out->array.dtype, ext); }
-
-/* Lays out the block, and shows it as a dense array. */
+/* Lays out the block, and shows it as a dense array; without data: there is no memory. */
 static tra_cell begin(tra_cell *out, const tra_dims *ext) {
-    tra_counted_begin(out, ext);
+    if (tra_counted_take(out, ext)) tra_counted_begin(out, ext);
     return (tra_cell){.sparse = out->sparse, .array = out->array};
 }
 
@@ -107,6 +106,7 @@ static tra_dims both_ext(const tra_cell *state, const tra_cell *term) {
 static void counted_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out) {
     tra_dims ext = both_ext(state, term), zero = {.n = ext.n};
     tra_cell sum = begin(out, &ext);
+    if (!out->head) return;
     if (!state || !tra_dims_eq(&state->array.ext, &ext)) tra_agg_init(agg, &sum.array);
     if (state) tra_array_copy(&sum.array, &zero, &state->array, &zero, &state->array.ext);
     tra_cell_fold(agg, &sum.array, term, NULL);
@@ -120,28 +120,33 @@ static tra_dims finish_ext(const tra_kernel *agg, const tra_cell *state) {
 const tra_layout tra_counted = {
     .name = "counted", .id = 3, .nparts = 2, .bytes = tra_counted_bytes, .adopt_extents = tra_counted_adopt_extents};
 
-/* ---- maps and joins ---------------------------------------------------------------------------------------------- */
-
-int64_t tra_cell_map_bytes(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch) {
-    tra_cell x;
-    assert(out->layout);
-    if (k->rows) return k->rows->ops->bytes(k->rows->data, in, NULL, out, scratch);
-    if (kept(out->layout)) return out->layout->kernels->map_bytes(k, plain(in, &x), out, scratch);
-    tra_dims ext = map_ext(k, in);
-    return bytes_of(out, &ext);
+void tra_cell_empty(tra_cell *out, uint32_t dims) {
+    tra_dims ext = out->array.ext;
+    if (out->layout != &tra_counted) return out->layout->kernels->gather(NULL, 0, out);
+    for (int d = 0; d < ext.n; d++)
+        if (dims >> d & 1) ext.v[d] = 0;
+    (void)begin(out, &ext);
 }
+
+/* After a failure there is an array, though not the right one. */
+static void made(tra_cell *out) {
+    if (out->layout && !out->head && !out->from->refused) tra_cell_empty(out, UINT32_MAX);
+}
+
+/* ---- maps and joins ---------------------------------------------------------------------------------------------- */
 
 void tra_cell_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch) {
     tra_cell x, dense;
     const tra_layout *l;
     room r = room_of(k, in->layout, NULL, out->layout, &l);
     if (r == TABLE) {
-        k->rows->ops->run(k->rows->data, in, NULL, out, scratch);
-        return;
+        tra_rows_run(k->rows, in, NULL, out, scratch);
+        return made(out);
     }
     if (out->layout == &tra_counted) {
         tra_dims ext = map_ext(k, in);
         dense = begin(out, &ext);
+        if (!out->head) return;
         out = &dense;
     }
     in = plain(in, &x);
@@ -149,16 +154,6 @@ void tra_cell_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *
         l->kernels->map(k, in, out, scratch);
     else
         tra_map_sparse(k, &in->array, in->sparse, &out->array, scratch);
-}
-
-int64_t tra_cell_join_bytes(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    tra_cell x, y;
-    assert(out->layout);
-    if (k->rows) return k->rows->ops->bytes(k->rows->data, a, b, out, scratch);
-    if (tra_kernel_is_program(k)) return tra_program_join(k, a, b, out, true, scratch);
-    if (kept(out->layout)) return out->layout->kernels->join_bytes(k, plain(a, &x), plain(b, &y), out, scratch);
-    tra_dims ext = join_ext(k, a, b);
-    return bytes_of(out, &ext);
 }
 
 bool tra_cell_join_by_panels(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out) {
@@ -174,14 +169,15 @@ void tra_cell_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tr
     room r = room_of(k, a->layout, b->layout, out->layout, &l);
     if (r == TABLE || r == PROGRAM) {
         if (r == TABLE)
-            k->rows->ops->run(k->rows->data, a, b, out, scratch);
+            tra_rows_run(k->rows, a, b, out, scratch);
         else
-            (void)tra_program_join(k, a, b, out, false, scratch);
-        return;
+            tra_program_join(k, a, b, out, scratch);
+        return made(out);
     }
     if (out->layout == &tra_counted) {
         tra_dims ext = join_ext(k, a, b);
         dense = begin(out, &ext);
+        if (!out->head) return;
         out = &dense;
     }
     if (tra_kernel_failure()) return;
@@ -221,14 +217,6 @@ void tra_cell_fold(const tra_kernel *agg, tra_array *state, const tra_cell *in, 
         tra_fold_sparse(agg, state, &in->array, in->sparse, at);
 }
 
-int64_t tra_cell_merge_bytes(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out) {
-    tra_cell x;
-    assert(out->layout);
-    if (kept(out->layout)) return out->layout->kernels->merge_bytes(agg, state, plain(term, &x), out);
-    tra_dims ext = both_ext(state, term);
-    return bytes_of(out, &ext);
-}
-
 int64_t tra_cell_sum_room(const tra_kernel *join, const tra_kernel *agg, const tra_cell *a, const tra_cell *b, int n,
                           const tra_cell *out) {
     const tra_layout *l = kept(out->layout);
@@ -239,9 +227,9 @@ int64_t tra_cell_sum_room(const tra_kernel *join, const tra_kernel *agg, const t
     return l->kernels->sum_room(join, a, b, n, out);
 }
 
-int64_t tra_cell_sum(const tra_kernel *join, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
-                     tra_cell *out, bool count, bool again, void *room, void *scratch) {
-    return out->layout->kernels->sum(join, a, b, n, state, out, count, again, room, scratch);
+void tra_cell_sum(const tra_kernel *join, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
+                  tra_cell *out, bool again, void *room, void *scratch) {
+    out->layout->kernels->sum(join, a, b, n, state, out, again, room, scratch);
 }
 
 void tra_cell_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out) {
@@ -253,19 +241,12 @@ void tra_cell_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell
         counted_merge(agg, state, term, out);
 }
 
-int64_t tra_cell_finish_bytes(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out,
-                              void *scratch) {
-    assert(out->layout);
-    if (kept(out->layout)) return out->layout->kernels->finish_bytes(agg, in, state, out, scratch);
-    tra_dims ext = finish_ext(agg, state);
-    return bytes_of(out, &ext);
-}
-
 void tra_cell_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch) {
     tra_cell x, dense;
     if (out->layout == &tra_counted) {
         tra_dims ext = finish_ext(agg, state);
         dense = begin(out, &ext);
+        if (!out->head) return;
         out = &dense;
     }
     state = plain(state, &x);
@@ -287,11 +268,6 @@ void tra_cell_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const
         l->kernels->copy(dst, to, src, from, ext);
     else
         tra_array_copy(&dst->array, to, &src->array, from, ext);
-}
-
-int64_t tra_cell_gather_bytes(tra_cell_piece *p, int64_t n, tra_cell *out) {
-    assert(kept(out->layout)); /* those of counted extents are not cut anew */
-    return out->layout->kernels->gather_bytes(p, n, out);
 }
 
 void tra_cell_gather(tra_cell_piece *p, int64_t n, tra_cell *out) {

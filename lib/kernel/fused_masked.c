@@ -103,22 +103,21 @@ static tra_rows_view matrix(const tra_kernel *k, int o, const tra_cell *a, const
 static void run_piece(void *ctx, int piece, void *scratch) {
     job *j = ctx;
     tra_masked_result r = j->result;
-    if (j->rows) r.rows = &j->rows->piece[piece];
+    if (j->rows && !j->count) r.rows = &j->rows->piece[piece];
     if (j->sums && piece > 0) r.dense = memset(j->sums + (piece - 1) * j->each, 0, tra_array_bytes(&j->out->array));
     tra_masked_run(&j->m, j->at[piece], j->at[piece + 1], &r, (char *)scratch + j->own);
     if (j->count) {
-        j->out->counted_of[piece][0] = r.nrows;
-        j->out->counted_of[piece][1] = r.n;
-    }
-    if (j->rows) j->rows->piece[piece].nrows = r.nrows, j->rows->piece[piece].n = r.n;
+        j->rows->most[piece][0] = r.nrows;
+        j->rows->most[piece][1] = r.n;
+    } else if (j->rows) j->rows->piece[piece].nrows = r.nrows, j->rows->piece[piece].n = r.n;
 }
 
-static void count_exactly(job *j, void *scratch) {
-    j->out->loose = false;
+static bool count_exactly(job *j, void *scratch) {
     j->count = true;
     tra_share(j->n, run_piece, j, scratch);
     j->count = false;
-    tra_rows_pieces_counted(j->out, j->n);
+    tra_rows_pieces_add(j->rows, j->out, j->n);
+    return tra_rows_pieces_begin(j->rows, j->out);
 }
 
 /* Cuts the mask in pieces. */
@@ -129,13 +128,13 @@ static void cut(job *j, bool sums, int64_t elements) {
 }
 
 /* The entries of each piece are at most those of the mask. */
-static void count_mask(job *j) {
+static bool count_mask(job *j) {
     for (int i = 0; i < j->n; i++) {
-        j->out->counted_of[i][0] = j->at[i + 1] - j->at[i];
-        j->out->counted_of[i][1] = j->m.mask.begin[j->at[i + 1]] - j->m.mask.begin[j->at[i]];
+        j->rows->most[i][0] = j->at[i + 1] - j->at[i];
+        j->rows->most[i][1] = j->m.mask.begin[j->at[i + 1]] - j->m.mask.begin[j->at[i]];
     }
-    j->out->loose = true;
-    tra_rows_pieces_counted(j->out, j->n);
+    tra_rows_pieces_add(j->rows, j->out, j->n);
+    return tra_rows_pieces_begin(j->rows, j->out);
 }
 
 static void make_dense(job *j, const tra_array *to, bool add, char *scratch) {
@@ -146,17 +145,13 @@ static void make_dense(job *j, const tra_array *to, bool add, char *scratch) {
 }
 
 /* A result of one row, which is made densely first. */
-static void make_row(job *j, bool count, char *dense, char *scratch) {
+static void make_row(job *j, char *dense, char *scratch) {
     tra_cell *out = j->out, sum = {.array = {out->array.dtype, out->array.ext, dense}};
     int64_t n = elements_of(&out->array.ext), size = (int64_t)tra_dtype_size(out->array.dtype), most;
     j->out = &sum;
     make_dense(j, &sum.array, false, scratch);
     for (int64_t i = most = 0; i < n; i++) most += tra_not_zero(dense, out->array.dtype, i);
-    out->counted_of[0][0] = most > 0;
-    out->counted_of[0][1] = most;
-    out->loose = false;
-    tra_rows_pieces_counted(out, 1);
-    if (count) return;
+    if (!tra_rows_take(out, most > 0, most)) return;
     tra_rows_maker m = tra_rows_make(out, most > 0, most);
     if (most > 0) tra_rows_open(&m, 0);
     for (int64_t i = 0; i < n; i++)
@@ -165,8 +160,8 @@ static void make_row(job *j, bool count, char *dense, char *scratch) {
     tra_rows_made(&m);
 }
 
-void tra_fused_masked_run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
-                          bool add, char *scratch) {
+void tra_fused_masked_run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool add,
+                          char *scratch) {
     const tra_fused_masked *x = k->program->fused->plan[tra_program_held(a->layout, b->layout)].masked;
     char *at = aligned(scratch);
     const tra_calc_program *p = k->program;
@@ -176,9 +171,6 @@ void tra_fused_masked_run(const tra_kernel *k, const tra_cell *a, const tra_cell
     bool row = out->layout && ext->n < 2;
     j.m.mask = matrix(k, x->mask, a, b, &at);
     cut(&j, has_sums(x), elements_of(ext));
-    bool uncounted = out->layout && !row && (count || out->counted[1] == 0);
-    if (uncounted && !out->tight) count_mask(&j);
-    if (count && uncounted && !out->tight) return;
     j.m.outer = matrix(k, x->outer, a, b, &at);
     j.m.inner = matrix(k, x->inner, a, b, &at);
     j.m.inner_rows = tra_program_length(k, p->operand[x->inner].label[0], &a->array.ext, &b->array.ext);
@@ -200,13 +192,11 @@ void tra_fused_masked_run(const tra_kernel *k, const tra_cell *a, const tra_cell
     if (!out->layout) {
         make_dense(&j, &out->array, add, scratch);
     } else if (row) {
-        make_row(&j, count, dense, scratch);
+        make_row(&j, dense, scratch);
     } else {
-        if (uncounted && out->tight) count_exactly(&j, scratch);
-        if (count) return;
         tra_rows_pieces rows;
-        tra_rows_pieces_begin(&rows, out, j.n);
         j.rows = &rows;
+        if (!count_mask(&j) && !count_exactly(&j, scratch)) return;
         tra_share(j.n, run_piece, &j, scratch);
         tra_rows_pieces_end(&rows);
     }

@@ -208,7 +208,7 @@ static tra_status run_one(job *j, int piece, char *scratch, bool count) {
     to.memory = j->most ? scratch + j->memory : NULL;
     tra_status s;
     if (count) {
-        int64_t *counted = j->out->counted_of[piece];
+        int64_t *counted = j->rows->most[piece];
         s = tra_codegen_count(j->m->kernel, &to, &counted[0], &counted[1], e);
     } else if (j->out->layout) {
         tra_rows_view *v = &j->rows->piece[piece];
@@ -266,8 +266,8 @@ static bool count_all(job *j, int64_t entries, int64_t most) {
     const int64_t *key = j->c->operand[j->loop.operand].coordinate[0];
     for (int i = 0; i < j->n; i++) { /* of the first coordinates that the piece has */
         int64_t from = i == 0 ? 0 : key[j->at[i]], to = i + 1 == j->n ? ext->v[0] : key[j->at[i + 1]];
-        j->out->counted_of[i][0] = j->n == 1 ? rows : rows / ext->v[0] * (to - from);
-        j->out->counted_of[i][1] = j->out->counted_of[i][0] * width;
+        j->rows->most[i][0] = j->n == 1 ? rows : rows / ext->v[0] * (to - from);
+        j->rows->most[i][1] = j->rows->most[i][0] * width;
     }
     return true;
 }
@@ -297,28 +297,28 @@ static void count_operand(job *j) {
     for (int i = 0; i < j->n; i++) {
         int64_t from = j->n == 1 ? 0 : j->at[i], to = j->n == 1 ? h->rows.nrows : j->at[i + 1];
         int64_t n = tra_mul_most(times, by_entries ? h->rows.begin[to] - h->rows.begin[from] : to - from);
-        j->out->counted_of[i][0] = rows_are_its ? to - from : tra_min64(n, tra_rows_box(&j->out->array.ext));
-        j->out->counted_of[i][1] = n;
+        j->rows->most[i][0] = rows_are_its ? to - from : tra_min64(n, tra_rows_box(&j->out->array.ext));
+        j->rows->most[i][1] = n;
     }
 }
 
-/* Counts the entries of a result that is held as rows, at most: exactly where that is far more than there will be. */
-static tra_status count_rows(job *j, int64_t entries, char *scratch, tra_err *e) {
+/* Bounds the entries of a result that is held as rows; false: that is far more than there will be. */
+static bool bound_rows(job *j, int64_t entries) {
     enum { QUICK = 1 << 20 }; /* bytes of a result that need not be counted exactly */
-    bool all = !j->out->tight && count_all(j, entries, QUICK), bounded = !j->out->tight && (all || j->loops);
-    if (bounded && !all) count_operand(j);
-    j->out->loose = all || (bounded && tra_rows_pieces_counted(j->out, j->n) <= tra_max64(QUICK, 24 * entries));
-    if (!j->out->loose) TRA_TRY(in_pieces(j, count_piece, scratch, e));
-    tra_rows_pieces_counted(j->out, j->n);
-    return TRA_OK;
+    bool all = count_all(j, entries, QUICK);
+    if (!all && !j->loops) return false;
+    if (!all) count_operand(j);
+    return tra_rows_pieces_add(j->rows, j->out, j->n) <= tra_max64(QUICK, 24 * entries) || all;
 }
 
-static tra_status make_rows(job *j, int64_t entries, bool count, char *scratch, tra_err *e) {
+static tra_status make_rows(job *j, int64_t entries, char *scratch, tra_err *e) {
     tra_rows_pieces rows;
-    if (count || j->out->counted[1] == 0) TRA_TRY(count_rows(j, entries, scratch, e));
-    if (count) return TRA_OK;
-    tra_rows_pieces_begin(&rows, j->out, j->n);
     j->rows = &rows;
+    if (!bound_rows(j, entries) || !tra_rows_pieces_begin(&rows, j->out)) {
+        TRA_TRY(in_pieces(j, count_piece, scratch, e));
+        tra_rows_pieces_add(&rows, j->out, j->n);
+        if (!tra_rows_pieces_begin(&rows, j->out)) return TRA_OK;
+    }
     tra_status s = in_pieces(j, run_piece, scratch, e);
     if (s == TRA_OK) tra_rows_pieces_end(&rows);
     return s;
@@ -330,10 +330,10 @@ static tra_status make_dense(job *j, char *scratch, tra_err *e) {
     return TRA_OK;
 }
 
-static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count, bool add,
+static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool add,
                       char *scratch, tra_err *e) {
     if (tra_program_way(k, a->layout, b->layout) == TRA_IMPL_MASKED)
-        return tra_fused_masked_run(k, a, b, out, count, add, scratch), TRA_OK;
+        return tra_fused_masked_run(k, a, b, out, add, scratch), TRA_OK;
     const tra_made *m = tra_program_made(k, a, b, out->layout != NULL, e);
     if (!m) return TRA_INTERNAL;
     const tra_fused_plan *x = &k->program->fused->plan[m->held];
@@ -355,7 +355,7 @@ static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b,
         j.sums = scratch + (j.memory + j.most + 63) / 64 * 64;
         j.each = ((int64_t)tra_array_bytes(&out->array) + 63) / 64 * 64;
     }
-    return out->layout ? make_rows(&j, entries, count, scratch, e) : make_dense(&j, scratch, e);
+    return out->layout ? make_rows(&j, entries, scratch, e) : make_dense(&j, scratch, e);
 }
 
 /* Reports a failure as other sums do, since the statement in the program has no calculus in it. */
@@ -364,21 +364,14 @@ static void note(const tra_err *e) {
     tra_kernel_fail_with(e->status, "%s", e->kind == TRA_KIND_OVERFLOW ? "an integer does not fit i64" : e->msg);
 }
 
-int64_t tra_fused_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
-                       char *scratch) {
+void tra_fused_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, char *scratch) {
     tra_err e = {0};
-    tra_dtype t = out->array.dtype;
-    if (tra_kernel_failure() || run(k, a, b, out, count, false, scratch, &e) != TRA_OK) { /* dropped by the caller */
-        note(&e);
-        if (out->layout && !count) tra_rows_begin(out, 0, 0).begin[0] = 0;
-        return out->layout ? tra_rows_room(t, 0, 0) : 0;
-    }
-    return out->layout && count ? tra_rows_room(t, out->counted[0], out->counted[1]) : 0;
+    if (run(k, a, b, out, false, scratch, &e) != TRA_OK) note(&e);
 }
 
 void tra_fused_add(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_array *sum, bool first,
                    char *scratch) {
     tra_err e = {0};
     tra_cell out = {.array = *sum};
-    if (!tra_kernel_failure() && run(k, a, b, &out, false, !first, scratch, &e) != TRA_OK) note(&e);
+    if (!tra_kernel_failure() && run(k, a, b, &out, !first, scratch, &e) != TRA_OK) note(&e);
 }

@@ -10,7 +10,7 @@
 
 #include "../model/cell.h"
 #include "kernel_run.h"
-#include "row_columns.h"
+#include "rows_kernel.h"
 #include "impl.h"
 #include "scalar.h"
 
@@ -19,8 +19,6 @@
 size_t tra_array_bytes(const tra_array *a);
 
 /* ---- kernels ------------------------------------------------------------------------------------------------ */
-
-typedef enum tra_kernel_use { TRA_USE_JOIN = 1, TRA_USE_AGG = 2, TRA_USE_MAP = 4 } tra_kernel_use;
 
 /* What the rules may ask of a kernel. */
 typedef enum tra_property {
@@ -61,63 +59,8 @@ const tra_kernel *tra_kernel_then(tra_arena *a, const tra_kernel *first, const t
 /* Can it? A kernel on rows goes with others of its ops alone, and a program (program.h) with none. */
 bool tra_kernel_composes(const tra_kernel *first, const tra_kernel *next);
 
-/* ---- kernels on rows ----------------------------------------------------------------------------------------- */
+/* ---- kernels on rows (rows_kernel.h) -------------------------------------------------------------------------- */
 
-/* Extents along dimension 0 of the result of a kernel on rows, at most. */
-typedef enum tra_rows_extent {
-    TRA_ROWS_SAME,     /* the rows of the (left) operand */
-    TRA_ROWS_EITHER,   /* `most`: of one operand alone, the other has no rows */
-    TRA_ROWS_RIGHT,    /* the same, of which those of the right operand are expected */
-    TRA_ROWS_PAIRS,    /* `most`: for pairs of rows of both operands */
-    TRA_ROWS_PRODUCT,  /* for each row of the left as many as the right has, or `each`; `most` at most, unless 0 */
-    TRA_ROWS_OUTER,    /* the same, and all of both; with `each` one at least for each row of the left */
-    TRA_ROWS_MOST,     /* `most`, or fewer rows of the operand */
-    TRA_ROWS_ONE,      /* one */
-    TRA_ROWS_ELEMENTS, /* the elements of the (left) operand, or `most` */
-    TRA_ROWS_FIXED,    /* `most`, exactly */
-    TRA_ROWS_NONE,     /* the result is a number, of rank 0 */
-    TRA_ROWS_TAKEN,    /* of a tensor: the left operand's extents, but along dimension `width` the right one's
-                          positions; an entry of the left one has at most `each` in the result */
-} tra_rows_extent;
-
-/* What runs them, whose `data` that is; cells are as in the functions of cells below. Failures are noted by
- * tra_kernel_fail. b, ext_b: of a join, else NULL. */
-typedef struct tra_rows_ops {
-    int64_t (*scratch)(const void *data, const tra_dims *ext_a, const tra_dims *ext_b); /* bytes */
-    /* Of a join: bytes of what is kept of the right operand (tra_kept); own: as below. May be missing. */
-    int64_t (*keep)(const void *data, const tra_dims *ext_b, bool *own);
-    /* Bytes of a result that is not dense, or a bound that is near. */
-    int64_t (*bytes)(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
-    void (*run)(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
-    /* The data of two maps as one, in the arena; a NULL: only whether there are such. NULL: no. May be missing. */
-    const void *(*then)(tra_arena *a, const void *first, const void *next);
-    /* Of a map to TRA_ROWS_FIXED dense rows: adds the result to such an array, exactly in any order. May be missing. */
-    void (*add)(const void *data, const tra_cell *a, tra_array *sum, void *scratch);
-    /* Which columns it reads, and its data over fewer, in the arena (NULL: no). Missing: it may read all. */
-    void (*reads)(const void *data, tra_rows_reads *r);
-    const void *(*over)(tra_arena *a, const void *data, const tra_rows_fewer *f);
-} tra_rows_ops;
-
-/* A kernel on the rows of tables, which another room runs: what typing, rules, costs and printing know of it. */
-typedef struct tra_rows_kernel {
-    const char *text, *label; /* for readers; and as the program writes it, NULL: it has no such operator */
-    tra_kernel_use use;
-    const tra_schema *columns; /* of the result; NULL: a tensor of elements of dtype */
-    tra_dtype dtype;
-    int64_t width; /* of a tensor: its extent along dimension 1 */
-    tra_rows_extent rows;
-    int64_t most;
-    int64_t each; /* of pairs: rows of the right operand that one of the left meets, at most; 0: no more is known */
-    int64_t all;  /* rows of all results together, at most; 0: no more is known */
-    bool sparse;  /* a tensor: by type, with an entry for each row of the operand, at most */
-    bool counts;  /* there may be fewer rows than that: only the run tells how many */
-    double share; /* of that bound, that are expected (EITHER: those of both operands are) */
-    bool meets;   /* the left operand's rows are kept in the proportion in which rows of the right one are there */
-    bool divides; /* no row of the left operand comes to more than one result: together they have no more than it */
-    double flops; /* for each row of the (left) operand */
-    const tra_rows_ops *ops;
-    const void *data;
-} tra_rows_kernel;
 /* The struct is copied, what it leads to is not. */
 const tra_kernel *tra_kernel_of_rows(tra_arena *a, const tra_rows_kernel *rows);
 const tra_rows_kernel *tra_kernel_rows(const tra_kernel *k); /* NULL: it is none */
@@ -304,10 +247,11 @@ void tra_array_copy(tra_array *dst, const tra_dims *to, const tra_array *src, co
 
 /* What the executor calls: the same as above, for blocks of any layout (cell.h), which may differ between operands and
  * result, by the one rule of values (man tra-storage.5): tra_cell.sparse of the operands says which annihilate. A
- * result that is not dense has room for what the function's `bytes` twin says (or for more: its bound); the kernel
- * lays it out (tra_cell_begin, tra_cell_trim), and tra_cell_bytes tells what it took. No entry of it is 0.
+ * result that is not dense may have no block yet: the kernel asks for it (tra_cell_take) when it knows what it takes,
+ * or a bound that is near, and gives up where there is no memory. Then it lays it out (tra_cell_begin, tra_cell_trim),
+ * and tra_cell_bytes tells what it took. No entry of it is 0.
  *
- * scratch: what tra_cell_scratch says, aligned to 64. A `bytes` function and the one that computes need it each. */
+ * scratch: what tra_cell_scratch says, aligned to 64. */
 
 /* A box of a cell, which becomes a part of another. */
 typedef struct tra_cell_piece {
@@ -322,24 +266,19 @@ typedef struct tra_layout_kernels {
     tra_impl (*choose)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out,
                        bool accumulates);
     bool (*by_dense)(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_type *b); /* no other way? */
-    int64_t (*map_bytes)(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch);
     void (*map)(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch);
-    int64_t (*join_bytes)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
     void (*join)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
     void (*fma)(const tra_kernel *join, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first,
                 void *scratch);
     void (*fold)(const tra_kernel *agg, tra_array *state, const tra_cell *in, const tra_agg_at *at);
-    int64_t (*merge_bytes)(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out);
     void (*merge)(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out);
-    int64_t (*finish_bytes)(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch);
     void (*finish)(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch);
-    int64_t (*gather_bytes)(tra_cell_piece *p, int64_t n, tra_cell *out);
     void (*gather)(tra_cell_piece *p, int64_t n, tra_cell *out);
     void (*copy)(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext);
     bool (*join_by_panels)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out);
     int64_t (*sum_room)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, int n, const tra_cell *out);
-    int64_t (*sum)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
-                   tra_cell *out, bool count, bool again, void *room, void *scratch);
+    void (*sum)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state, tra_cell *out,
+                bool again, void *room, void *scratch);
 } tra_layout_kernels;
 
 /* Bytes of scratch for operands of these types and of extents that are at most these (b, ext_b: NULL but for a join),
@@ -349,12 +288,7 @@ int64_t tra_cell_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type
                          const tra_type *b, const tra_dims *ext_b, const tra_layout *out);
 /* Bytes of what a join keeps of an operand of these extents (tra_kept). *own (or NULL): each worker changes its own. */
 int64_t tra_cell_keep(const tra_kernel *k, const tra_dims *ext_b, bool *own);
-/* Bytes that the result will take, or a bound that is near; out: its layout, type and extents, without a block. Of
- * results that are not dense, here and below. What was counted is left in out: whoever gives it a block and hands the
- * same cell on to what computes it spares that the counting. */
-int64_t tra_cell_map_bytes(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch);
 void tra_cell_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch);
-int64_t tra_cell_join_bytes(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
 void tra_cell_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
 /* Can the join be made panel by panel (tra_cell.panel)? A sum of any terms can (tra_cell_merge). */
 bool tra_cell_join_by_panels(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out);
@@ -367,25 +301,24 @@ void tra_cell_fold(const tra_kernel *agg, tra_array *state, const tra_cell *in, 
 /* out: state and term together, of the extents of the largest in the group; term is a term of the group or a state of
  * some of its terms, and counts as padded with the identity where it is smaller. state NULL: there is none yet. Not of
  * minindex and maxindex. */
-int64_t tra_cell_merge_bytes(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out);
 void tra_cell_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out);
 /* A sum of the joins of n pairs and a state (NULL: none yet), made at once: to the bits what adding the pairs one after
  * the other makes. tra_cell_sum_room: bytes of room that this takes, aligned to 64; -1: not of such a join, nor for
- * such cells. All have the extents of the state; each join is of its type. tra_cell_sum: count: as a `bytes`
- * function; room NULL: of one pair, in scratch as large as tra_cell_scratch says; again: room is as a call with the
- * same pairs left it, and what is in the blocks of several pairs is not read. */
+ * such cells. All have the extents of the state; each join is of its type. tra_cell_sum: room NULL:
+ * of one pair, in scratch as large as tra_cell_scratch says; again: room is as a call with the same pairs left it, and
+ * what is in the blocks of several pairs is not read. */
 int64_t tra_cell_sum_room(const tra_kernel *join, const tra_kernel *agg, const tra_cell *a, const tra_cell *b, int n,
                           const tra_cell *out);
-int64_t tra_cell_sum(const tra_kernel *join, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
-                     tra_cell *out, bool count, bool again, void *room, void *scratch);
+void tra_cell_sum(const tra_kernel *join, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
+                  tra_cell *out, bool again, void *room, void *scratch);
 /* in: the type of what was folded. A dense state may be the memory of a dense result when their extents agree, and the
  * result is f32 if their types do not. */
-int64_t tra_cell_finish_bytes(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch);
 void tra_cell_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch);
 /* Copies a box, as tra_array_copy does. A destination that is not dense becomes that box and is 0 elsewhere. */
 void tra_cell_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext);
+/* An array without entries; one that says its extents itself has none along these dimensions (bits). */
+void tra_cell_empty(tra_cell *out, uint32_t dims);
 /* The cell of these n pieces, in any order, of which no two overlap, and 0 elsewhere. Needs no scratch. */
-int64_t tra_cell_gather_bytes(tra_cell_piece *p, int64_t n, tra_cell *out);
 void tra_cell_gather(tra_cell_piece *p, int64_t n, tra_cell *out);
 
 /* ---- BLAS --------------------------------------------------------------------------------------------------- */

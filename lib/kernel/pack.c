@@ -141,7 +141,7 @@ static void put_both(packer *x, const tra_kernel *k, const tra_cell *a, const tr
     put_rows(x, b, &p->operand[k->packed].block, tra_program_row(p, k->packed), has_all(p, k->packed));
 }
 
-int64_t tra_pack_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count) {
+void tra_pack_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out) {
     const tra_calc_program *p = k->program;
     int64_t *to = out->array.data, at;
     packer x = {.width = width_of(p)};
@@ -153,25 +153,15 @@ int64_t tra_pack_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b,
         else
             memcpy(to, a->array.data, (size_t)at * sizeof *to);
         widen(&b->array, to + at);
-        return 0;
+        return;
     }
-    if (!out->layout) {
-        x.dense = to;
-        put_both(&x, k, a, b);
-        return 0;
-    }
-    if (count || out->counted[1] == 0) {
-        put_both(&x, k, a, b);
-        out->counted[0] = x.nrows + 1; /* 0 is: not counted */
-        out->counted[1] = x.n + 1;
-    }
-    int64_t nrows = out->counted[0] - 1, n = out->counted[1] - 1;
-    if (count) return tra_rows_room(TRA_I64, nrows, n);
-    tra_rows_maker m = tra_rows_make(out, nrows, n);
+    if (!out->layout) x.dense = to;
+    put_both(&x, k, a, b);
+    if (!out->layout || !tra_rows_take(out, x.nrows, x.n)) return;
+    tra_rows_maker m = tra_rows_make(out, x.nrows, x.n);
     x = (packer){.width = x.width, .made = &m};
     put_both(&x, k, a, b);
     tra_rows_made(&m);
-    return 0;
 }
 
 /* ---- finding -------------------------------------------------------------------------------------------------- */

@@ -9,9 +9,9 @@
 #include "program.h"
 
 /* Of PACK and PROGRAM kernels: pack.c has the extents of the first but for the keys, and makes them (as
- * tra_cell_join and, with count, tra_cell_join_bytes). */
+ * tra_cell_join). */
 void tra_pack_extents(const tra_kernel *k, tra_dims *out);
-int64_t tra_pack_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count);
+void tra_pack_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out);
 void tra_program_shape(const tra_kernel *k, const tra_dims *a, const tra_dims *b, tra_dims *out, tra_dimsrc *src);
 tra_filled tra_program_filled(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in);
 double tra_program_flops(const tra_kernel *k, const tra_dims *a, const tra_dims *b);
@@ -24,11 +24,10 @@ int64_t tra_program_length(const tra_kernel *k, int label, const tra_dims *a, co
 
 /* How a program runs on operands of these layouts. */
 tra_impl tra_program_way(const tra_kernel *k, const tra_layout *a, const tra_layout *b);
-/* As tra_cell_scratch, tra_cell_join and tra_cell_join_bytes (count). */
+/* As tra_cell_scratch and tra_cell_join. */
 int64_t tra_program_scratch(const tra_kernel *k, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
                             const tra_dims *ext_b, const tra_layout *out);
-int64_t tra_program_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
-                         void *scratch);
+void tra_program_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
 
 /* An operand of a program that is no fused statement: as compiled kernels have it, and what the functions of a
  * tra_calc_operand need besides, whose ctx this is. */
@@ -62,8 +61,7 @@ tra_fused_unpacked tra_fused_unpack(const tra_calc_program *p, int o, const tra_
 int64_t tra_fused_unpack_scratch(const tra_calc_program *p, const tra_fused_plan *x, const tra_type *a);
 int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
                           const tra_dims *ext_b, const tra_layout *out);
-int64_t tra_fused_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
-                       char *scratch);
+void tra_fused_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, char *scratch);
 /* Adds the statement to sum, or, with `first`, sets sum to it; sum has the statement's type and extents. */
 void tra_fused_add(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_array *sum, bool first,
                    char *scratch);
@@ -77,8 +75,8 @@ int64_t tra_fused_interpreted(const tra_kernel *k, const tra_fused_plan *x, cons
 int64_t tra_fused_masked_scratch(const tra_kernel *k, const tra_fused_plan *plan, const tra_type *a,
                                  const tra_dims *ext_a, const tra_type *b, const tra_dims *ext_b,
                                  const tra_layout *out);
-void tra_fused_masked_run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
-                          bool add, char *scratch);
+void tra_fused_masked_run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool add,
+                          char *scratch);
 /* A statement whose plan is one loop over the rows of an operand, and reads no other rows of that operand, is computed
  * in pieces of these rows (share.h, fused_pieces.c). Compiled code and the interpreter have the same pieces. */
 enum { TRA_FUSED_STEPS = 4 }; /* of share.h, that an entry takes about */

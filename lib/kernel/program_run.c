@@ -212,16 +212,11 @@ static tra_status run_passes(run *x, const tra_calc_free *scope, tra_rows_maker 
     return TRA_OK;
 }
 
-static tra_status make_rows(run *x, const tra_calc_free *scope, bool count, tra_err *e) {
-    tra_cell *out = x->out;
+static tra_status make_rows(run *x, const tra_calc_free *scope, tra_err *e) {
     int64_t nrows, n;
-    if (count || out->counted[1] == 0) {
-        TRA_TRY(run_passes(x, scope, NULL, &nrows, &n, e));
-        out->counted[0] = nrows + 1; /* 0 is: not counted */
-        out->counted[1] = n + 1;
-    }
-    if (count) return TRA_OK;
-    tra_rows_maker m = tra_rows_make(out, out->counted[0] - 1, out->counted[1] - 1);
+    TRA_TRY(run_passes(x, scope, NULL, &nrows, &n, e));
+    if (!tra_rows_take(x->out, nrows, n)) return TRA_OK;
+    tra_rows_maker m = tra_rows_make(x->out, nrows, n);
     tra_status s = run_passes(x, scope, &m, &nrows, &n, e);
     tra_rows_made(&m);
     return s;
@@ -278,8 +273,8 @@ static tra_calc_operand no_elements(const tra_calc_operand *o, tra_codegen_opera
     return x;
 }
 
-static tra_status run_pair(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
-                           char *scratch, tra_err *e) {
+static tra_status run_pair(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, char *scratch,
+                           tra_err *e) {
     const tra_calc_program *p = k->program;
     int64_t origin[TRA_PROGRAM_MOST] = {0};
     tra_calc_free scope[p->nscope + 1];
@@ -321,23 +316,18 @@ static tra_status run_pair(const tra_kernel *k, const tra_cell *a, const tra_cel
     x.cap = table_of(&out->array.ext, p->bound);
     x.table = (contribution *)scratch;
     x.other = x.table + x.cap;
-    return make_rows(&x, scope, count, e);
+    return make_rows(&x, scope, e);
 }
 
-int64_t tra_program_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
-                         void *scratch) {
+void tra_program_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     tra_err e = {0};
+    if (tra_kernel_failure()) return;
     switch ((int)tra_program_way(k, a->layout, b->layout)) {
-    case TRA_IMPL_PACK: return tra_pack_join(k, a, b, out, count);
+    case TRA_IMPL_PACK: tra_pack_join(k, a, b, out); return;
     case TRA_IMPL_FUSED:
-    case TRA_IMPL_MASKED: return tra_fused_join(k, a, b, out, count, scratch);
+    case TRA_IMPL_MASKED: tra_fused_join(k, a, b, out, scratch); return;
     }
-    tra_dtype t = out->array.dtype;
-    if (tra_kernel_failure() || run_pair(k, a, b, out, count, scratch, &e) != TRA_OK) { /* dropped by the caller */
-        const char *more = e.status == TRA_RESOURCE ? "; a higher --memory leaves more for them" : "";
-        if (e.status != TRA_OK && e.status != TRA_STOPPED) tra_kernel_fail_with(e.status, "%s%s", e.msg, more);
-        if (out->layout && !count) tra_rows_begin(out, 0, 0).begin[0] = 0;
-        return out->layout ? tra_rows_room(t, 0, 0) : 0;
-    }
-    return out->layout && count ? tra_rows_room(t, out->counted[0] - 1, out->counted[1] - 1) : 0;
+    if (run_pair(k, a, b, out, scratch, &e) == TRA_OK || e.status == TRA_STOPPED) return;
+    const char *more = e.status == TRA_RESOURCE ? "; a higher --memory leaves more for them" : "";
+    tra_kernel_fail_with(e.status, "%s%s", e.msg, more);
 }

@@ -48,6 +48,13 @@ int64_t tra_rows_before(const tra_type *t, int64_t ordinal) {
     return at.v[0];
 }
 
+bool tra_cell_take(tra_cell *c, int64_t bytes) {
+    if (c->head) return true;
+    c->head = c->from->take(c->from, bytes);
+    c->from->refused = !c->head;
+    return c->head != NULL;
+}
+
 void tra_cell_begin(tra_cell *c, const int64_t *count, const int64_t *each) {
     assert(c->layout && c->layout->nparts <= TRA_MAXPARTS);
     *c->head = (tra_cell_head){.magic = MAGIC, .layout = c->layout->id, .nparts = c->layout->nparts};

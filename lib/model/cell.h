@@ -61,6 +61,14 @@ typedef struct tra_kept {
     pthread_mutex_t *lock; /* of one that workers share: whoever looks at `of`, or makes what is kept, holds it */
 } tra_kept;
 
+/* Where the block of a cell comes from that is yet to be made. Its maker asks when it knows how many bytes it takes. */
+typedef struct tra_taker tra_taker;
+struct tra_taker {
+    /* Aligned to TRA_CELL_ALIGN; NULL: there is no memory, and whoever gave the taker knows. Once, unless it failed. */
+    void *(*take)(tra_taker *t, int64_t bytes);
+    bool refused; /* the last time there was none */
+};
+
 /* What a kernel sees of a block. It is a view: the block belongs to someone else. */
 struct tra_cell {
     const tra_layout *layout;  /* NULL: dense */
@@ -68,21 +76,14 @@ struct tra_cell {
     const tra_schema *columns; /* of a table, else NULL */
     int64_t first;       /* number of the first row in the tensor, where one key cuts dimension 0; -1: not known yet */
     tra_array array;     /* type and extents; data: of a dense array, else NULL (but see adopt_extents) */
-    tra_cell_head *head; /* the block, of layouts that are not dense */
+    tra_cell_head *head; /* the block, of layouts that are not dense; NULL: yet to be made, */
+    tra_taker *from;     /* in a block from here */
     tra_kept *kept;      /* of the right operand of a join; NULL: there is no room for it */
-    /* Not dense and yet to be made: the two counts (rows and entries, say) that the kernels' `bytes` function found,
-     * for the kernel that makes it; 0: not counted. */
-    int64_t counted[2];
-    /* The same for each piece, where it is made in several (tra_rows_pieces). */
-    int64_t counted_of[TRA_CELL_PIECES][2];
-    /* Set by the `bytes` function, loose: it counted more than there will be, to spare time; set for it, tight: it must
-     * not, since memory is short. */
-    bool loose, tight;
     /* Of a product or a sum that is yet to be made: only its coordinates panel[0] <= i < panel[1] of the first
      * dimension are made; {0, 0}: all. Its extents stay those of the whole. */
     int64_t panel[2];
-    /* Set by whoever makes it panel by panel: bytes. The `bytes` function ends the panel before a coordinate, but the
-     * first, with which its bound would be larger, and does not count more closely. 0: it does neither. */
+    /* Set by whoever makes it panel by panel: bytes. Its maker ends the panel before a coordinate, but the first, with
+     * which its bound would be larger, and counts more closely only where memory is short. 0: it need not. */
     int64_t enough;
 };
 
@@ -95,6 +96,8 @@ int64_t tra_cell_room(int nparts, const int64_t *count, const int64_t *each);
 tra_cell tra_cell_new(const tra_type *t, int64_t ordinal, void *block);
 /* Number of the first row of a tuple whose dimension 0 is cut; -1 where only the run tells. */
 int64_t tra_rows_before(const tra_type *t, int64_t ordinal);
+/* Has the cell a block? Asks for one of so many bytes if it is yet to be made; false: its maker gives up. */
+bool tra_cell_take(tra_cell *c, int64_t bytes);
 /* Writes the header of a block that is not dense. The caller fills the parts. */
 void tra_cell_begin(tra_cell *c, const int64_t *count, const int64_t *each);
 /* The parts turned out to have fewer elements than tra_cell_begin was told: moves them together. Returns the bytes of

@@ -333,6 +333,10 @@ static int64_t counted_room(tra_dtype t, int rank, int64_t n) {
 
 int64_t tra_counted_room(tra_dtype t, const tra_dims *ext) { return counted_room(t, ext->n, elements(ext)); }
 
+bool tra_counted_take(tra_cell *c, const tra_dims *ext) {
+    return tra_cell_take(c, tra_counted_room(c->array.dtype, ext));
+}
+
 tra_size tra_counted_bytes(const tra_type *t, const tra_dims *ext, tra_size entries, int64_t rows) {
     int rank = t->cat->bound.n;
     (void)rows;

@@ -163,6 +163,7 @@ extern const tra_layout tra_counted; /* lib/kernel */
 tra_size tra_counted_bytes(const tra_type *t, const tra_dims *ext, tra_size entries, int64_t rows);
 const char *tra_counted_adopt_extents(tra_cell *c);
 int64_t tra_counted_room(tra_dtype t, const tra_dims *ext);
+bool tra_counted_take(tra_cell *c, const tra_dims *ext); /* tra_cell_take, with that room */
 /* Lays out the block of a cell for an array of these extents, and sets array.data and array.ext. */
 void tra_counted_begin(tra_cell *c, const tra_dims *ext);
 

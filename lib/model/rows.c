@@ -53,6 +53,10 @@ int64_t tra_rows_end(tra_cell *c, int64_t nrows, int64_t n) {
     return tra_cell_trim(c, (int64_t[]){nrows, nrows + 1, n, n});
 }
 
+bool tra_rows_take(tra_cell *c, int64_t nrows, int64_t n) {
+    return tra_cell_take(c, tra_rows_room(c->array.dtype, nrows, n));
+}
+
 tra_rows_maker tra_rows_make(tra_cell *c, int64_t nrows, int64_t n) {
     tra_rows_maker m = {.cell = c, .v = tra_rows_begin(c, nrows, n)};
     m.v.nrows = m.v.n = 0;
@@ -65,36 +69,37 @@ int64_t tra_rows_made(tra_rows_maker *m) {
 }
 
 /* Each piece but the last has room for a row more: for the end of its last row, which comes after where rows begin. */
-int64_t tra_rows_pieces_counted(tra_cell *c, int n) {
-    c->counted[0] = n - 1;
-    c->counted[1] = 0;
+int64_t tra_rows_pieces_add(tra_rows_pieces *p, const tra_cell *c, int n) {
+    p->n = n;
+    p->rows = n - 1;
+    p->entries = 0;
     for (int i = 0; i < n; i++) {
-        c->counted[0] = tra_add_most(c->counted[0], c->counted_of[i][0]);
-        c->counted[1] = tra_add_most(c->counted[1], c->counted_of[i][1]);
+        p->rows = tra_add_most(p->rows, p->most[i][0]);
+        p->entries = tra_add_most(p->entries, p->most[i][1]);
     }
-    return tra_rows_room(c->array.dtype, c->counted[0], c->counted[1]);
+    return tra_rows_room(c->array.dtype, p->rows, p->entries);
 }
 
-void tra_rows_pieces_begin(tra_rows_pieces *p, tra_cell *c, int n) {
+bool tra_rows_pieces_begin(tra_rows_pieces *p, tra_cell *c) {
     int64_t row = 0, at = 0;
+    if (!tra_rows_take(c, p->rows, p->entries)) return false;
     p->cell = c;
-    p->n = n;
-    p->all = tra_rows_begin(c, c->counted[0], c->counted[1]);
-    for (int i = 0; i < n; i++) {
-        p->piece[i] = (tra_rows_view){.nrows = c->counted_of[i][0],
-                                      .n = c->counted_of[i][1],
+    p->all = tra_rows_begin(c, p->rows, p->entries);
+    for (int i = 0; i < p->n; i++) {
+        p->piece[i] = (tra_rows_view){.nrows = p->most[i][0],
+                                      .n = p->most[i][1],
                                       .row = p->all.row + row,
                                       .begin = p->all.begin + row,
                                       .column = p->all.column + at,
                                       .value = p->all.value + (size_t)at * p->all.size,
                                       .size = p->all.size};
-        row += c->counted_of[i][0] + 1;
-        at += c->counted_of[i][1];
+        row += p->most[i][0] + 1;
+        at += p->most[i][1];
     }
-    assert(row == c->counted[0] + 1 && at == c->counted[1]);
+    return true;
 }
 
-int64_t tra_rows_pieces_end(tra_rows_pieces *p) {
+void tra_rows_pieces_end(tra_rows_pieces *p) {
     const tra_rows_view *all = &p->all;
     int64_t row = 0, at = 0;
     for (int i = 0; i < p->n; i++) {
@@ -109,7 +114,7 @@ int64_t tra_rows_pieces_end(tra_rows_pieces *p) {
         at += v->n;
     }
     all->begin[row] = at;
-    return tra_rows_end(p->cell, row, at);
+    tra_rows_end(p->cell, row, at);
 }
 
 /* What is wrong with row r; NULL: nothing. last: the extent of the last dimension. */

@@ -54,6 +54,8 @@ typedef struct tra_rows_maker {
     tra_rows_view v; /* v.nrows and v.n: rows and entries so far */
 } tra_rows_maker;
 tra_rows_maker tra_rows_make(tra_cell *c, int64_t nrows, int64_t n);
+/* tra_cell_take, with room for so many. */
+bool tra_rows_take(tra_cell *c, int64_t nrows, int64_t n);
 static inline void tra_rows_open(tra_rows_maker *m, int64_t row) {
     m->v.row[m->v.nrows] = row;
     m->v.begin[m->v.nrows++] = m->v.n;
@@ -69,22 +71,23 @@ static inline void *tra_rows_next(tra_rows_maker *m, uint32_t column) {
 }
 int64_t tra_rows_made(tra_rows_maker *m); /* ends the cell, as tra_rows_end does */
 
-/* A cell that several threads make in pieces: the rows of each piece come after those of the piece before it.
- * cell.counted_of says how many rows and entries each piece has at most. */
+/* A cell that several threads make in pieces: the rows of each piece come after those of the piece before it. */
 typedef struct tra_rows_pieces {
     tra_cell *cell;
     int n;
+    int64_t most[TRA_CELL_PIECES][2]; /* rows and entries of each piece, at most */
+    int64_t rows, entries;            /* and of all, which the cell needs room for (tra_rows_pieces_add) */
     tra_rows_view all;
     tra_rows_view piece[TRA_CELL_PIECES]; /* where each piece is made; its maker changes nrows and n from what there is
                                              room for to what it made */
 } tra_rows_pieces;
-/* Sets cell.counted to the rows and entries that the cell needs room for, from counted_of. Returns its bytes. */
-int64_t tra_rows_pieces_counted(tra_cell *c, int n);
-/* Lays out the cell. The maker of each piece fills its row, begin (from 0, with its end), column and value, and sets
- * nrows and n. */
-void tra_rows_pieces_begin(tra_rows_pieces *p, tra_cell *c, int n);
-/* Moves the pieces together; returns what tra_rows_end does. */
-int64_t tra_rows_pieces_end(tra_rows_pieces *p);
+/* Adds up the room for n pieces, from `most`. Returns the bytes of the cell. */
+int64_t tra_rows_pieces_add(tra_rows_pieces *p, const tra_cell *c, int n);
+/* Lays out the cell; false: there is no memory (tra_cell_take). The maker of each piece fills its row, begin (from 0,
+ * with its end), column and value, and sets nrows and n. */
+bool tra_rows_pieces_begin(tra_rows_pieces *p, tra_cell *c);
+/* Moves the pieces together. */
+void tra_rows_pieces_end(tra_rows_pieces *p);
 
 /* For blocks that come from elsewhere: TRA_INPUT, saying what is wrong, unless the parts are as described above. */
 TRA_MUSTUSE tra_status tra_rows_check(const tra_cell *c, tra_err *e);

@@ -56,17 +56,20 @@ tra_status tra_engine_pin(tra_engine *g, tra_unit_input *in, bool reserve, tra_e
     return TRA_OK;
 }
 
-/* Allocates the block of an input that is computed on reading and whose size the data tell. w: the worker; NULL: the
- * thread that runs the plan, which waits for memory. */
-static tra_status find_block(tra_engine *g, tra_unit_input *in, const tra_cell *base, tra_worker *w, void *scratch,
-                             tra_err *e) {
-    int64_t bytes = tra_part_derive_bytes(in->via, in->via_at, base, &in->cell, scratch);
+/* Takes the block of an input that is computed on reading and whose size the data tell. w: the worker; NULL: the thread
+ * that runs the plan, which waits for memory. */
+typedef struct taking {
+    tra_engine *g;
+    tra_unit_input *in;
+    tra_worker *w;
+} taking;
+
+static tra_status take_derived(void *ctx, int64_t bytes, tra_block **out, tra_err *e) {
+    const taking *x = ctx;
     tra_err own = {0};
     tra_status s =
-        w ? tra_engine_take_block(w, bytes, &in->derived, &own) : tra_block_new(g->pool, bytes, &in->derived, &own);
-    if (s != TRA_OK) return no_room(g, s, in->part, in->i, in->block->bytes + bytes, &own, e);
-    in->cell.head = in->derived->ptr;
-    return TRA_OK;
+        x->w ? tra_engine_take_block(x->w, bytes, out, &own) : tra_block_new(x->g->pool, bytes, out, &own);
+    return s == TRA_OK ? s : no_room(x->g, s, x->in->part, x->in->i, x->in->block->bytes + bytes, &own, e);
 }
 
 static tra_status derive(tra_engine *g, tra_unit_input *in, const tra_cell *base, tra_worker *w, void *scratch,
@@ -77,12 +80,16 @@ static tra_status derive(tra_engine *g, tra_unit_input *in, const tra_cell *base
         tra_worker_sums_give(in->sums, sum);
         if (s != TRA_OK) return s;
     } else {
-        if (in->cell.layout) TRA_TRY(find_block(g, in, base, w, scratch, e));
-        TRA_TRY(tra_part_derive(in->via, in->via_at, base, &in->cell, scratch, e));
+        tra_making m;
+        tra_making_begin(&m, &in->cell, take_derived, &(taking){g, in, w});
+        tra_status s = tra_part_derive(in->via, in->via_at, base, &in->cell, scratch, e);
+        tra_err own = {0};
+        tra_status made = in->cell.layout ? tra_making_end(&m, g->pool, &in->cell, &in->derived, &own) : TRA_OK;
+        if (s == TRA_OK && made != TRA_OK) *e = own;
+        if (s != TRA_OK || made != TRA_OK) return s != TRA_OK ? s : made;
     }
     if (g->zero_divisions)
         tra_zero_divisions_collect(g->zero_divisions, in->via->op, in->via->ordinal[in->via_at], true);
-    if (in->cell.layout) tra_block_shrink(g->pool, in->derived, tra_cell_bytes(&in->cell));
     return TRA_OK;
 }
 

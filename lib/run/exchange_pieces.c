@@ -54,19 +54,36 @@ static tra_status slot_of(const tra_exchange *x, const tra_transfer *t, int64_t 
 
 /* ---- cutting pieces out ---------------------------------------------------------------------------------------- */
 
+/* Takes the block of an array that is made of pieces. */
+typedef struct taking {
+    tra_exchange *x;
+    int64_t ordinal;
+} taking;
+
+static tra_status take_block(void *ctx, int64_t bytes, tra_block **out, tra_err *e) {
+    const taking *t = ctx;
+    tra_status s = tra_exchange_new_block(t->x, t->ordinal, bytes, out);
+    if (s != TRA_OK) *e = *t->x->e;
+    return s;
+}
+
+/* An array that is not dense, of pieces. */
+static tra_status gather(tra_exchange *x, int64_t ordinal, tra_cell_piece *p, int64_t n, tra_cell *c, tra_block **out) {
+    tra_making m;
+    tra_making_begin(&m, c, take_block, &(taking){x, ordinal});
+    tra_cell_gather(p, n, c);
+    return tra_making_end(&m, x->site->pool, c, out, x->e);
+}
+
 tra_status tra_piece_cut(tra_exchange *x, const tra_transfer *t, const tra_cell *src, tra_block **out) {
     tra_dims from, to, ext, zero;
     overlap(x, t, &from, &to, &ext);
     tra_engine_share(x->site->engine, true);
     tra_cell c = piece_of(x, &ext, NULL);
     tra_cell_piece p = {.src = src, .from = from, .to.n = ext.n, .ext = ext};
-    int64_t bytes = c.layout ? tra_cell_gather_bytes(&p, 1, &c) : tra_dense_bytes(c.array.dtype, &ext);
-    tra_status s = tra_exchange_new_block(x, t->out, bytes, out);
-    if (s == TRA_OK && c.layout) {
-        c.head = (*out)->ptr;
-        tra_cell_gather(&p, 1, &c);
-        tra_block_shrink(x->site->pool, *out, tra_cell_bytes(&c));
-    } else if (s == TRA_OK) {
+    tra_status s = c.layout ? gather(x, t->out, &p, 1, &c, out)
+                            : tra_exchange_new_block(x, t->out, tra_dense_bytes(c.array.dtype, &ext), out);
+    if (s == TRA_OK && !c.layout) {
         c.array.data = (*out)->ptr;
         zero = (tra_dims){.n = ext.n};
         tra_cell_copy(&c, &zero, src, &from, &ext);
@@ -116,12 +133,7 @@ static tra_status join_pieces(tra_exchange *x, int64_t slot, tra_block **out) {
         pieces[pinned] = (tra_cell_piece){.src = &cells[pinned], .from.n = w->ext.n, .to = w->to, .ext = w->ext};
     }
     tra_engine_share(x->site->engine, true);
-    if (s == TRA_OK) s = tra_exchange_new_block(x, x->out->ordinal[slot], tra_cell_gather_bytes(pieces, p->n, &c), out);
-    if (s == TRA_OK) {
-        c.head = (*out)->ptr;
-        tra_cell_gather(pieces, p->n, &c);
-        tra_block_shrink(pool, *out, tra_cell_bytes(&c));
-    }
+    if (s == TRA_OK) s = gather(x, x->out->ordinal[slot], pieces, p->n, &c, out);
     tra_engine_share(x->site->engine, false);
     for (int64_t i = 0; i < pinned; i++) tra_block_unpin(pool, p->v[i].block);
     free(cells);

@@ -6,22 +6,19 @@
 
 /* ---- attempts ------------------------------------------------------------------------------------------------- */
 
+tra_status grow_take_made(void *ctx, int64_t bytes, tra_block **b, tra_err *e) {
+    attempt *x = ctx;
+    x->wanted = x->pinned;
+    return grow_take(x, bytes, b, e);
+}
+
 /* Makes the join of l and r, of that type and those extents. */
 static tra_status join(attempt *x, tra_dtype t, const tra_dims *ext, tra_block **out, tra_err *e) {
     tra_cell c = grow_new_cell(x, t, ext);
-    const tra_kernel *k = x->g->st->join;
-    int64_t wanted = x->wanted;
-    tra_status s = grow_take(x, tra_cell_join_bytes(k, x->l, x->r, &c, grow_scratch(x)), out, e);
-    if (s == TRA_RESOURCE && c.loose) { /* memory is set aside for what there is, at most */
-        *e = (tra_err){0};
-        x->wanted = wanted;
-        c.tight = true;
-        s = grow_take(x, tra_cell_join_bytes(k, x->l, x->r, &c, grow_scratch(x)), out, e);
-    }
-    if (s != TRA_OK) return s;
-    c.head = (*out)->ptr;
-    tra_cell_join(k, x->l, x->r, &c, grow_scratch(x));
-    return grow_made(x, *out, &c, e);
+    tra_making m;
+    grow_begin(x, &m, &c);
+    tra_cell_join(x->g->st->join, x->l, x->r, &c, grow_scratch(x));
+    return tra_making_end(&m, grow_pool(x), &c, out, e);
 }
 
 /* Adds a term to the sum: makes a new block with both, which replaces the sum's. */
@@ -30,12 +27,10 @@ static tra_status add(attempt *x, const tra_cell *term, tra_err *e) {
     tra_block *old = x->p->block, *b = NULL;
     if (old) TRA_TRY(grow_take_back(x, old, e));
     tra_cell before = grow_state(x, old), after = grow_new_cell(x, x->g->state->dtype, &x->g->state->ext);
-    tra_status s = grow_take(x, tra_cell_merge_bytes(agg, old ? &before : NULL, term, &after), &b, e);
-    if (s == TRA_OK) {
-        after.head = b->ptr;
-        tra_cell_merge(agg, old ? &before : NULL, term, &after);
-        s = grow_made(x, b, &after, e);
-    }
+    tra_making m;
+    grow_begin(x, &m, &after);
+    tra_cell_merge(agg, old ? &before : NULL, term, &after);
+    tra_status s = tra_making_end(&m, grow_pool(x), &after, &b, e);
     if (s != TRA_OK) {
         tra_block_free(grow_pool(x), b);
         if (old) tra_block_unpin(grow_pool(x), old);
@@ -104,12 +99,10 @@ static tra_status try_finish(void *ctx, tra_err *e) {
     TRA_TRY(grow_take_back(x, old, e));
     tra_cell state = grow_state(x, old);
     tra_dtype t = st->op->what.term;
-    tra_status s = grow_take(x, tra_cell_finish_bytes(st->agg, t, &state, &out, grow_scratch(x)), &b, e);
-    if (s == TRA_OK) {
-        out.head = b->ptr;
-        tra_cell_finish(st->agg, t, &state, &out, grow_scratch(x));
-        s = grow_made(x, b, &out, e);
-    }
+    tra_making m;
+    grow_begin(x, &m, &out);
+    tra_cell_finish(st->agg, t, &state, &out, grow_scratch(x));
+    tra_status s = tra_making_end(&m, grow_pool(x), &out, &b, e);
     if (s != TRA_OK) {
         tra_block_free(grow_pool(x), b);
         tra_block_unpin(grow_pool(x), old);

@@ -16,7 +16,8 @@ typedef struct attempt {
     tra_block **out;           /* where the finished block goes, pinned */
     const tra_held_term *term; /* what is added at once */
     int nterms;
-    int64_t wanted; /* bytes that the attempt needed at once, so far */
+    int64_t wanted; /* bytes that the attempt needed at once, so far; */
+    int64_t pinned; /* and before its maker took a block */
 } attempt;
 
 static inline tra_pool *grow_pool(const attempt *x) { return x->g->st->site->pool; }
@@ -25,8 +26,11 @@ static inline void *grow_scratch(const attempt *x) { return (char *)x->g->w->scr
 
 static inline tra_cell grow_cell(const attempt *x, tra_dtype t, const tra_dims *ext, const tra_block *b) {
     const tra_type *type = &x->g->st->op->type;
-    tra_cell c = {
-        .layout = type->layout, .sparse = type->sparse, .array = {.dtype = t, .ext = *ext}, .head = b ? b->ptr : NULL};
+    tra_cell c = {.layout = type->layout,
+                  .sparse = type->sparse,
+                  .columns = type->columns,
+                  .array = {.dtype = t, .ext = *ext},
+                  .head = b ? b->ptr : NULL};
     if (b && c.layout->adopt_extents) (void)c.layout->adopt_extents(&c); /* it was made here, so nothing is wrong */
     return c;
 }
@@ -52,11 +56,11 @@ static inline tra_status grow_take_back(attempt *x, tra_block *b, tra_err *e) {
     return tra_block_take_back(grow_pool(x), b, e);
 }
 
-/* A cell was made in a block of at least as many bytes. */
-static inline tra_status grow_made(const attempt *x, tra_block *b, const tra_cell *c, tra_err *e) {
-    if (tra_cell_bytes(c) > b->bytes) return tra_fail(e, TRA_INTERNAL, "a result is larger than was counted");
-    tra_block_shrink(grow_pool(x), b, tra_cell_bytes(c));
-    return TRA_OK;
+/* grow_take for the maker of a cell. It may ask for less a second time. */
+tra_status grow_take_made(void *ctx, int64_t bytes, tra_block **b, tra_err *e);
+static inline void grow_begin(attempt *x, tra_making *m, tra_cell *c) {
+    x->pinned = x->wanted;
+    tra_making_begin(m, c, grow_take_made, x);
 }
 
 /* The panel's rows are now those of this cell, in block b. */

@@ -49,21 +49,10 @@ static tra_status make_sum(attempt *x, int n, adding *a, tra_cell *after, tra_er
         TRA_TRY(grow_take(x, bytes, &a->room, e));
         room = a->room->ptr;
     }
-    tra_cell counted = *after;
-    int64_t bytes = tra_cell_sum(k, a->cell[0], a->cell[1], n, state, &counted, true, false, room, scratch);
-    tra_status s = grow_take(x, bytes, &a->made, e);
-    if (s == TRA_RESOURCE && counted.loose) { /* memory is set aside for what there is, at most */
-        *e = (tra_err){0};
-        counted = *after;
-        counted.tight = true;
-        bytes = tra_cell_sum(k, a->cell[0], a->cell[1], n, state, &counted, true, true, room, scratch);
-        s = grow_take(x, bytes, &a->made, e);
-    }
-    if (s != TRA_OK) return s;
-    *after = counted;
-    after->head = a->made->ptr;
-    tra_cell_sum(k, a->cell[0], a->cell[1], n, state, after, false, true, room, scratch);
-    return grow_made(x, a->made, after, e);
+    tra_making m;
+    grow_begin(x, &m, after);
+    tra_cell_sum(k, a->cell[0], a->cell[1], n, state, after, false, room, scratch);
+    return tra_making_end(&m, grow_pool(x), after, &a->made, e);
 }
 
 static tra_status add_at_once(attempt *x, int n, tra_err *e) {
@@ -167,8 +156,10 @@ typedef struct strips {
     attempt x;
     adding a;
     tra_cell out;
-    int64_t rows;          /* coordinates of the first dimension */
-    int64_t bytes, enough; /* of the strip at hand; of one, where a coordinate does not take more */
+    tra_making m;
+    int64_t from, most;   /* the strip at hand: its first coordinate, and how many it has at most */
+    int64_t rows, enough; /* coordinates of all; bytes of a strip where a coordinate does not take more */
+    bool again;           /* the operands are in the room */
 } strips;
 
 /* Can the sum, of which there is nothing yet but terms, be made and written strip by strip? */
@@ -180,33 +171,35 @@ bool grow_makes_strips(const tra_grow *g, const tra_panels *sum) {
            tra_cell_join_by_panels(st->join, &sum->held[0].cell[0], &sum->held[0].cell[1], &out);
 }
 
-/* Counts the strip that begins at a coordinate and has at most so many; a second time: not more than there is. */
-static void count_strip(strips *s, int64_t from, int64_t most, bool again) {
-    const tra_joinagg *st = s->x.g->st;
-    bool tight = again && s->out.panel[0] == from;
+/* Takes a block for the strip at hand, unless that of the one before is long enough. */
+static tra_status take_strip(void *ctx, int64_t bytes, tra_block **out, tra_err *e) {
+    strips *s = ctx;
+    bool others = s->from > 0 || s->out.panel[1] < s->rows, tight = s->m.taker.refused;
+    if (!s->a.made || s->a.made->bytes < bytes) {
+        tra_block_free(grow_pool(&s->x), s->a.made);
+        s->a.made = NULL;
+        s->x.wanted = tra_block_footprint(s->a.room->bytes);
+        TRA_TRY(grow_take(&s->x, others && !tight ? tra_max64(bytes, s->enough) : bytes, &s->a.made, e));
+    }
+    *out = s->a.made;
+    return TRA_OK;
+}
+
+static tra_status make_strip(void *ctx, tra_err *e) {
+    strips *s = ctx;
     s->out = grow_cell(&s->x, s->x.g->state->dtype, &s->x.g->state->ext, NULL);
-    s->out.panel[0] = from;
-    s->out.panel[1] = tra_min64(s->rows, from + most);
-    s->out.enough = tight ? 0 : s->enough;
-    s->out.tight = tight;
-    s->bytes = tra_cell_sum(st->join, s->a.cell[0], s->a.cell[1], s->x.nterms, NULL, &s->out, true, again,
-                            s->a.room->ptr, grow_scratch(&s->x));
+    s->out.panel[0] = s->from;
+    s->out.panel[1] = tra_min64(s->rows, s->from + s->most);
+    s->out.enough = s->enough;
+    tra_making_begin(&s->m, &s->out, take_strip, s);
+    tra_cell_sum(s->x.g->st->join, s->a.cell[0], s->a.cell[1], s->x.nterms, NULL, &s->out, s->again, s->a.room->ptr,
+                 grow_scratch(&s->x));
+    s->again = true;
+    if (s->m.s != TRA_OK) *e = s->m.e;
+    return s->m.s;
 }
 
-/* Takes a block for the strip at hand. */
-static tra_status take_strip(strips *s, bool again, tra_err *e) {
-    tra_pool *pool = grow_pool(&s->x);
-    if (s->a.made && s->a.made->bytes >= s->bytes) return TRA_OK;
-    tra_block_free(pool, s->a.made);
-    s->a.made = NULL;
-    tra_status status = grow_take(&s->x, tra_max64(s->bytes, again ? s->enough : 0), &s->a.made, e);
-    if (status != TRA_RESOURCE || !s->out.loose || !again) return status;
-    *e = (tra_err){0}; /* memory is set aside for what there is, at most */
-    count_strip(s, s->out.panel[0], s->out.panel[1] - s->out.panel[0], true);
-    return grow_take(&s->x, s->bytes, &s->a.made, e);
-}
-
-/* Brings the operands of all terms in order, counts the first strip, and takes memory for it. */
+/* Brings the operands of all terms in order, and makes the first strip. */
 static tra_status begin_strips(strips *s, tra_err *e) {
     attempt *x = &s->x;
     const tra_joinagg *st = x->g->st;
@@ -216,36 +209,23 @@ static tra_status begin_strips(strips *s, tra_err *e) {
     int64_t bytes = status == TRA_OK ? tra_cell_sum_room(st->join, st->agg, s->a.cell[0], s->a.cell[1], n, &out) : 0;
     if (bytes < 0) status = tra_fail_kind(e, TRA_RESOURCE, TRA_KIND_POOL, "too many terms at once");
     if (status == TRA_OK) status = grow_take(x, bytes, &s->a.room, e);
-    if (status == TRA_OK) {
-        count_strip(s, 0, s->rows, false);
-        status = take_strip(s, s->out.panel[1] < s->rows, e);
-    }
+    if (status == TRA_OK) status = make_strip(s, e);
     unpin_terms(x, &s->a);
     return status;
-}
-
-static tra_status make_strip(void *ctx, tra_err *e) {
-    strips *s = ctx;
-    const tra_joinagg *st = s->x.g->st;
-    s->x.wanted = tra_block_footprint(s->a.room->bytes);
-    TRA_TRY(take_strip(s, true, e));
-    s->out.head = s->a.made->ptr;
-    (void)tra_cell_sum(st->join, s->a.cell[0], s->a.cell[1], s->x.nterms, NULL, &s->out, false, true, s->a.room->ptr,
-                       grow_scratch(&s->x));
-    return TRA_OK;
 }
 
 /* Writes the strip at hand and those after it. */
 static tra_status write_strips(strips *s, tra_panels_writing *to, tra_err *e) {
     const tra_grow *g = s->x.g;
-    for (int64_t from = 0, width;; from += width) {
-        width = s->out.panel[1] - from;
-        TRA_TRY(grow_retry(&s->x, make_strip, e));
+    for (;;) {
+        int64_t end = s->out.panel[1];
         TRA_TRY(tra_op_fits(g->st->op, &g->st->op->type, g->ordinal, e));
         if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "the stage has failed");
         TRA_TRY(tra_outlet_put_panel(to, &s->out, e));
-        if (from + width == s->rows) return TRA_OK;
-        count_strip(s, from + width, 2 * width, true);
+        if (end == s->rows) return TRA_OK;
+        s->most = 2 * (end - s->from);
+        s->from = end;
+        TRA_TRY(grow_retry(&s->x, make_strip, e));
     }
 }
 
@@ -255,6 +235,7 @@ tra_status grow_emit_strips(const tra_grow *g, tra_panels *sum, bool *emitted, t
     strips s = {.x = {.g = g, .ext = &g->state->ext, .sum = sum, .term = sum->held, .nterms = n},
                 .a.cell = {tra_malloc((size_t)n * sizeof(tra_cell)), tra_malloc((size_t)n * sizeof(tra_cell))},
                 .rows = g->state->ext.v[0],
+                .most = g->state->ext.v[0],
                 .enough = tra_max64(TRA_LITTLE, tra_min64(TRA_STRIP_BYTES, room))};
     tra_panel whole = {.to = s.rows};
     tra_err own = {0};
@@ -270,8 +251,7 @@ tra_status grow_emit_strips(const tra_grow *g, tra_panels *sum, bool *emitted, t
         if (n > 1) grow_release_held(g, sum);
         tra_panels_writing *to = tra_outlet_begin_panels(g->st->outlet, g->w, g->ordinal);
         status = tra_outlet_end_panels(to, write_strips(&s, to, e), e);
-    } else if (begun && (status = make_strip(&s, e)) == TRA_OK &&
-               (status = grow_made(&s.x, s.a.made, &s.out, e)) == TRA_OK) {
+    } else if (begun && (status = tra_making_end(&s.m, grow_pool(&s.x), &s.out, &s.a.made, e)) == TRA_OK) {
         sum->v = tra_malloc(sizeof *sum->v); /* one strip is the whole sum */
         sum->v[0] = whole;
         sum->n = 1;

@@ -103,27 +103,22 @@ static tra_dims tile_from(const tra_part *via, int64_t i) {
     return from;
 }
 
-int64_t tra_part_derive_bytes(const tra_part *via, int64_t i, const tra_cell *base, tra_cell *out, void *scratch) {
-    if (via->kind == TRA_PART_MAP) return tra_cell_map_bytes(via->map, base, out, scratch);
-    tra_cell_piece p = {.src = base, .from = tile_from(via, i), .ext = out->array.ext};
-    p.to.n = p.ext.n;
-    return tra_cell_gather_bytes(&p, 1, out);
-}
-
 tra_status tra_part_derive(const tra_part *via, int64_t i, const tra_cell *base, tra_cell *out, void *scratch,
                            tra_err *e) {
     if (via->kind == TRA_PART_MAP) {
         tra_cell_map(via->map, base, out, scratch);
         return tra_op_fits(via->op, via->type, via->ordinal[i], e);
     }
-    tra_dims from = tile_from(via, i), to = {.n = base->array.ext.n};
-    tra_cell_copy(out, &to, base, &from, &out->array.ext);
+    tra_cell_piece p = {.src = base, .from = tile_from(via, i), .to.n = base->array.ext.n, .ext = out->array.ext};
+    if (out->layout)
+        tra_cell_gather(&p, 1, out);
+    else
+        tra_cell_copy(out, &p.to, base, &p.from, &p.ext);
     return TRA_OK;
 }
 
 tra_status tra_part_add(const tra_part *via, int64_t i, const tra_cell *base, tra_array *sum, void *scratch,
                         tra_err *e) {
-    const tra_rows_kernel *rows = tra_kernel_rows(via->map);
-    rows->ops->add(rows->data, base, sum, scratch);
+    tra_rows_add(tra_kernel_rows(via->map), base, sum, scratch);
     return tra_op_fits(via->op, via->type, via->ordinal[i], e);
 }

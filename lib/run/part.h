@@ -53,11 +53,9 @@ int64_t tra_part_bytes(const tra_part *p, int64_t i);
  * when an integer does not fit. */
 TRA_MUSTUSE tra_status tra_part_derive(const tra_part *via, int64_t i, const tra_cell *base, tra_cell *out,
                                        void *scratch, tra_err *e);
-/* Bytes of that result, where its layout is not dense; `out` has no block yet. */
 /* The same of a MAP that adds what it makes to a sum (tra_op_adds). */
 TRA_MUSTUSE tra_status tra_part_add(const tra_part *via, int64_t i, const tra_cell *base, tra_array *sum, void *scratch,
                                     tra_err *e);
-int64_t tra_part_derive_bytes(const tra_part *via, int64_t i, const tra_cell *base, tra_cell *out, void *scratch);
 size_t tra_part_scratch(const tra_part *via);
 
 #endif

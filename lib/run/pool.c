@@ -469,3 +469,27 @@ static void release(tra_pool *p, tra_block *b, int pins) {
 void tra_block_free(tra_pool *p, tra_block *b) { release(p, b, 1); }
 
 void tra_block_release(tra_pool *p, tra_block *b) { release(p, b, 0); }
+
+/* ---- cells that are yet to be made ------------------------------------------------------------------------------ */
+
+static void *take_for(tra_taker *t, int64_t bytes) {
+    tra_making *m = (tra_making *)t;
+    m->e = (tra_err){0};
+    m->s = m->fn(m->ctx, bytes, &m->block, &m->e);
+    return m->s == TRA_OK ? m->block->ptr : NULL;
+}
+
+void tra_making_begin(tra_making *m, tra_cell *c, tra_take_fn *fn, void *ctx) {
+    *m = (tra_making){.taker.take = take_for, .fn = fn, .ctx = ctx};
+    c->from = &m->taker;
+}
+
+tra_status tra_making_end(tra_making *m, tra_pool *p, const tra_cell *c, tra_block **out, tra_err *e) {
+    *out = m->block;
+    if (m->s != TRA_OK) return *e = m->e, m->s;
+    if (!m->block) return tra_fail(e, TRA_INTERNAL, "a result was not made");
+    if (tra_cell_bytes(c) > m->block->bytes)
+        return tra_fail(e, TRA_INTERNAL, "a result is larger than was counted");
+    tra_block_shrink(p, m->block, tra_cell_bytes(c));
+    return TRA_OK;
+}

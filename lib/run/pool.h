@@ -100,6 +100,20 @@ void tra_pool_release(tra_pool *p, int64_t bytes); /* by any thread */
 TRA_MUSTUSE tra_status tra_block_take(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e);
 /* For workers, and a block that nobody else pins: pins it, and reads it back if it was spilled, without waiting. */
 TRA_MUSTUSE tra_status tra_block_take_back(tra_pool *p, tra_block *b, tra_err *e);
+/* Blocks of cells that are yet to be made (cell.h): what takes one, and what became of it. */
+typedef tra_status tra_take_fn(void *ctx, int64_t bytes, tra_block **out, tra_err *e);
+typedef struct tra_making {
+    tra_taker taker;
+    tra_take_fn *fn;
+    void *ctx;
+    tra_block *block;
+    tra_status s;
+    tra_err e;
+} tra_making;
+/* The cell's maker takes its block by fn. */
+void tra_making_begin(tra_making *m, tra_cell *c, tra_take_fn *fn, void *ctx);
+/* The block, no longer than what was made, or why there is none. */
+TRA_MUSTUSE tra_status tra_making_end(tra_making *m, tra_pool *p, const tra_cell *c, tra_block **out, tra_err *e);
 /* Counts a block that a worker took as an ordinary block, no longer as part of what is reserved: for results. */
 void tra_block_unreserve(tra_pool *p, tra_block *b);
 

@@ -138,15 +138,20 @@ typedef struct gathering { /* of pieces into a block that a worker takes */
     int64_t n, bytes; /* bytes: of the block */
 } gathering;
 
+static tra_status take_block(void *ctx, int64_t bytes, tra_block **out, tra_err *e) {
+    gathering *g = ctx;
+    g->bytes = bytes;
+    return tra_block_take(g->x->site->pool, bytes, out, e);
+}
+
 static tra_status gather(void *ctx, tra_err *e) {
     gathering *g = ctx;
     tra_pool *pool = g->x->site->pool;
     tra_cell out = tra_cell_new(&g->x->op->type, g->x->ordinal, NULL);
-    g->bytes = tra_cell_gather_bytes(g->pieces, g->n, &out);
-    TRA_TRY(tra_block_take(pool, g->bytes, &g->x->block, e));
-    out.head = g->x->block->ptr;
+    tra_making m;
+    tra_making_begin(&m, &out, take_block, g);
     tra_cell_gather(g->pieces, g->n, &out);
-    tra_block_shrink(pool, g->x->block, tra_cell_bytes(&out));
+    TRA_TRY(tra_making_end(&m, pool, &out, &g->x->block, e));
     tra_block_unreserve(pool, g->x->block);
     return TRA_OK;
 }

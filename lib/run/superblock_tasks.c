@@ -277,22 +277,18 @@ tra_status tra_superblock_task(tra_unit *u, int task, tra_worker *w, tra_err *e)
 
 /* ---- identities ------------------------------------------------------------------------------------------------ */
 
+static tra_status new_block(void *ctx, int64_t bytes, tra_block **out, tra_err *e) {
+    return tra_block_new(ctx, bytes, out, e);
+}
+
 /* Emits a sum without entries; where only the run counts the rows, a fold without rows, which takes those of others. */
 static tra_status empty_sum(tra_joinagg *st, int64_t ordinal, tra_err *e) {
     tra_cell c = tra_cell_new(&st->op->type, ordinal, NULL);
-    tra_dims ext = c.array.ext;
-    bool counted = c.layout == &tra_counted;
+    tra_making m;
     tra_block *b;
-    for (int d = 0; d < ext.n; d++)
-        if (st->op->type.bounded >> d & 1) ext.v[d] = 0;
-    int64_t bytes = counted ? tra_counted_room(c.array.dtype, &ext) : tra_cell_gather_bytes(NULL, 0, &c);
-    TRA_TRY(tra_block_new(st->site->pool, bytes, &b, e));
-    c.head = b->ptr;
-    if (counted)
-        tra_counted_begin(&c, &ext);
-    else
-        tra_cell_gather(NULL, 0, &c);
-    tra_block_shrink(st->site->pool, b, tra_cell_bytes(&c));
+    tra_making_begin(&m, &c, new_block, st->site->pool);
+    tra_cell_empty(&c, st->op->type.bounded);
+    TRA_TRY(tra_making_end(&m, st->site->pool, &c, &b, e));
     return tra_outlet_emit(st->outlet, NULL, ordinal, st->how.summand, b, e);
 }
 

@@ -95,17 +95,12 @@ static void count(const tra_array *a, int64_t *nrows, int64_t *n) {
     }
 }
 
-int64_t tra_rows_bytes_of(const tra_array *a) {
-    int64_t nrows, n;
-    count(a, &nrows, &n);
-    return tra_rows_room(a->dtype, nrows, n);
-}
-
 void tra_rows_fill(const tra_array *a, tra_cell *out) {
     int64_t columns = tra_last_extent(&a->ext), rows = columns ? tra_rows_box(&a->ext) : 0, nrows, n;
     size_t size = tra_dtype_size(a->dtype);
     assert(a->dtype == out->array.dtype);
     count(a, &nrows, &n);
+    if (!tra_rows_take(out, nrows, n)) return;
     tra_rows_maker m = tra_rows_make(out, nrows, n);
     for (int64_t r = 0; r < rows; r++) {
         if (count_row(a, r * columns, columns) == 0) continue;

@@ -233,8 +233,8 @@ static void run_piece(void *ctx, int piece, void *scratch) {
     if (!x->count) tra_job_flush(&j, &to);
     if (j.sink) return;
     if (x->count) {
-        j.out->counted_of[piece][0] = nrows;
-        j.out->counted_of[piece][1] = n;
+        x->rows.most[piece][0] = nrows;
+        x->rows.most[piece][1] = n;
         return;
     }
     to.v.begin[to.v.nrows] = to.v.n;
@@ -244,35 +244,41 @@ static void run_piece(void *ctx, int piece, void *scratch) {
 
 /* ---- the interface ------------------------------------------------------------------------------------------- */
 
+static void count_pieces(pieces *x) {
+    x->count = true;
+    tra_share(x->n, run_piece, x, NULL);
+    tra_rows_pieces_add(&x->rows, x->j->out, x->n);
+    x->count = false;
+}
+
 /* What tra_rows_compute does, when the operands and the code of the job are typed. */
-static int64_t compute_rows(job *j, bool count) {
+static void compute_rows(job *j) {
     tra_cell *out = j->out;
     pieces x; /* not initialised as a whole: it is large */
     x.j = j;
-    x.count = true;
+    x.count = false;
     if (out->layout) choose(j, 0);
     cut(&x);
     if (!out->layout) {
         tra_share(x.n, run_piece, &x, NULL);
-        return 0;
+        return;
     }
-    if (count || out->counted[1] == 0) {
-        tra_share(x.n, run_piece, &x, NULL);
-        tra_rows_pieces_counted(out, x.n);
-        out->loose = tra_job_is_merge(j) && !j->both && !out->tight;
+    count_pieces(&x);
+    bool taken = tra_rows_pieces_begin(&x.rows, out);
+    if (!taken && tra_job_is_merge(j) && !j->both) { /* there will be fewer entries than were counted */
+        j->tight = true;
+        count_pieces(&x);
+        taken = tra_rows_pieces_begin(&x.rows, out);
     }
-    if (count) return tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]);
-    x.count = false;
-    tra_rows_pieces_begin(&x.rows, out, x.n);
+    if (!taken) return;
     tra_share(x.n, run_piece, &x, NULL);
-    return tra_rows_pieces_end(&x.rows);
+    tra_rows_pieces_end(&x.rows);
 }
 
 /* Types the operands and the code of the job, and runs it. */
-static int64_t run_job(job *j, const tra_dtype *types, bool wide, const tra_cell *const *in, bool count,
-                       unsigned where) {
+static int run_job(job *j, const tra_dtype *types, bool wide, const tra_cell *const *in, unsigned where) {
     tra_typed *typed = NULL;
-    int64_t r = 0;
+    int r = 0;
     j->rows = tra_rows_box(&j->ext);
     j->columns = tra_last_extent(&j->ext);
     for (int i = 0; i < j->nargs; i++) {
@@ -291,20 +297,20 @@ static int64_t run_job(job *j, const tra_dtype *types, bool wide, const tra_cell
         tra_share(x.n, run_piece, &x, NULL);
         r = x.n;
     } else {
-        r = compute_rows(j, count);
+        compute_rows(j);
     }
     free(typed);
     return r;
 }
 
-int64_t tra_rows_compute(const tra_code *code, const tra_dtype *types, int nargs, bool wide, const tra_cell *const *in,
-                         tra_cell *out, bool count) {
+void tra_rows_compute(const tra_code *code, const tra_dtype *types, int nargs, bool wide, const tra_cell *const *in,
+                      tra_cell *out) {
     job j = {.code = code, .nargs = nargs, .out = out, .ext = out->array.ext, .type = out->array.dtype};
-    return run_job(&j, types, wide, in, count, 0);
+    run_job(&j, types, wide, in, 0);
 }
 
 int tra_rows_visit(const tra_code *code, const tra_dtype *types, int nargs, bool wide, const tra_cell *const *in,
                    const tra_dims *ext, unsigned where, const tra_rows_sink *sink) {
     job j = {.code = code, .nargs = nargs, .sink = sink, .ext = *ext, .type = sink->type};
-    return (int)run_job(&j, types, wide, in, false, where);
+    return run_job(&j, types, wide, in, where);
 }

@@ -246,7 +246,7 @@ int64_t tra_job_row(job *j, int64_t number, tra_rows_maker *to) {
         return merged_row(j, number, to);
     if (one >= 0 && !j->arg[one].in.dense && !j->arg[one].wide)
         return to ? entries_row(j, one, number, to) : j->arg[one].count;
-    if (tra_job_is_merge(j) && !to && !j->out->tight) return tra_min64(j->columns, j->arg[0].count + j->arg[1].count);
+    if (tra_job_is_merge(j) && !to && !j->tight) return tra_min64(j->columns, j->arg[0].count + j->arg[1].count);
     int64_t entries = 0;
     for (int64_t c = next_column(j, 0); c < j->columns; c = next_column(j, c + 1), entries++) {
         if (!to) continue;

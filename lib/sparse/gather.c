@@ -247,7 +247,7 @@ static void run_range(void *ctx, int range, void *scratch) {
     int64_t end = (int64_t)((__int128)g->rows * (range + 1) / g->ranges), rows;
     (void)scratch;
     if (g->count) {
-        int64_t *counted = g->out->counted_of[range];
+        int64_t *counted = g->parts.most[range];
         counted[0] = counted[1] = 0;
         for (int64_t i = 0; i < g->n; i++) {
             cursor c;
@@ -292,23 +292,13 @@ static gathering gathering_of(const tra_cell_piece *p, int64_t n, tra_cell *out)
     return g;
 }
 
-static void count_all(gathering *g) {
-    g->count = true;
-    tra_share(g->ranges, run_range, g, NULL);
-    tra_rows_pieces_counted(g->out, g->ranges);
-}
-
-int64_t tra_rows_gather_bytes(tra_cell_piece *p, int64_t n, tra_cell *out) {
-    gathering g = gathering_of(p, n, out);
-    count_all(&g);
-    return tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]);
-}
-
 void tra_rows_gather(tra_cell_piece *p, int64_t n, tra_cell *out) {
     gathering g = gathering_of(p, n, out);
-    if (out->counted[1] == 0) count_all(&g);
+    g.count = true;
+    tra_share(g.ranges, run_range, &g, NULL);
+    tra_rows_pieces_add(&g.parts, out, g.ranges);
+    if (!tra_rows_pieces_begin(&g.parts, out)) return;
     g.count = false;
-    tra_rows_pieces_begin(&g.parts, out, g.ranges);
     tra_share(g.ranges, run_range, &g, NULL);
     tra_rows_pieces_end(&g.parts);
 }

@@ -192,18 +192,18 @@ static bool by_dense(const tra_kernel *k, tra_kernel_use use, const tra_type *a,
 
 /* ---- maps and joins ------------------------------------------------------------------------------------------ */
 
-static int64_t run_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, bool count, void *scratch) {
+static void map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch) {
     tra_dtype t = in->array.dtype;
     plan p = plan_of(k, TRA_USE_MAP, t, t, &in->array.ext, NULL, in->layout ? LEFT : 0, out->layout);
     switch (p.way) {
-    case ELEMENTS: return tra_rows_compute(p.step->code, &t, 1, false, &in, out, count);
-    case REDUCE: return tra_rows_reduce(p.step, &p.before, &p.after, in, out, count, scratch);
-    case TOTAL: tra_rows_total(&p.total, &in, &p.as, &out->array, scratch); return 0;
+    case ELEMENTS: tra_rows_compute(p.step->code, &t, 1, false, &in, out); return;
+    case REDUCE: tra_rows_reduce(p.step, &p.before, &p.after, in, out, scratch); return;
+    case TOTAL: tra_rows_total(&p.total, &in, &p.as, &out->array, scratch); return;
     case PRODUCT:
     case MERGE:
     case SLOW: break;
     }
-    return tra_slow_map(k, in, out, count, scratch);
+    tra_slow_map(k, in, out, scratch);
 }
 
 static tra_impl choose(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out,
@@ -214,14 +214,6 @@ static tra_impl choose(const tra_kernel *k, const tra_cell *a, const tra_cell *b
                      out->layout);
     if (p.way != PRODUCT) return (tra_impl)p.way;
     return out->layout ? tra_rows_product_way(p.step, &p.after, a, b, out) : tra_rows_contract_way(a, b);
-}
-
-static int64_t map_bytes(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch) {
-    return run_map(k, in, out, true, scratch);
-}
-
-static void map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch) {
-    run_map(k, in, out, false, scratch);
 }
 
 static void contract(const plan *p, const tra_cell *a, const tra_cell *b, tra_array *out, void *scratch) {
@@ -236,7 +228,7 @@ static unsigned held_of(const tra_cell *a, const tra_cell *b) {
 }
 
 /* The function of both, entry by entry, and then the fold, as of one operand. */
-static int64_t merge(const plan *p, const tra_cell *const *in, tra_cell *out, bool count, void *scratch) {
+static void merge(const plan *p, const tra_cell *const *in, tra_cell *out, void *scratch) {
     const tra_dtype types[2] = {in[0]->array.dtype, in[1]->array.dtype};
     bool wide = tra_aligned_sums(p->step);
     tra_kernel one = *p->step;
@@ -248,37 +240,33 @@ static int64_t merge(const plan *p, const tra_cell *const *in, tra_cell *out, bo
     own[1 - p->total.of].array.ext = p->as;
     tra_code_type(one.code, 2, types, wide, NULL, &typed);
     both.array.dtype = typed.type;
-    tra_rows_compute(one.code, types, 2, wide, operand, &both, true);
-    int64_t room = merged_room(both.counted[1], &both.array.ext);
-    tra_rows_compute(one.code, types, 2, wide, operand, &both, false);
+    tra_rows_compute(one.code, types, 2, wide, operand, &both);
+    int64_t room = merged_room(tra_rows_of(&both).n, &both.array.ext);
     one.nin = 1;
     memcpy(one.in[0], p->step->in[p->total.of], sizeof one.in[0]);
     one.rank[0] = p->step->rank[p->total.of];
     as_is = (tra_unary){.arg = typed.type};
-    return tra_rows_reduce(&one, &as_is, &p->after, &both, out, count, (char *)scratch + room);
+    tra_rows_reduce(&one, &as_is, &p->after, &both, out, (char *)scratch + room);
 }
 
-static int64_t run_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
-                        void *scratch) {
+static void join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     const tra_cell *in[2] = {a, b};
     const tra_dtype t[2] = {a->array.dtype, b->array.dtype};
     plan p = plan_of(k, TRA_USE_JOIN, t[0], t[1], &a->array.ext, &b->array.ext, held_of(a, b), out->layout);
     switch (p.way) {
-    case ELEMENTS: return tra_rows_compute(p.step->code, t, 2, false, in, out, count);
+    case ELEMENTS: tra_rows_compute(p.step->code, t, 2, false, in, out); return;
     case PRODUCT:
-        if (out->layout) return tra_rows_product(p.step, &p.after, a, b, out, count, scratch);
-        contract(&p, a, b, &out->array, scratch);
-        return 0;
-    case MERGE: return merge(&p, in, out, count, scratch);
-    case TOTAL: tra_rows_total(&p.total, in, &p.as, &out->array, scratch); return 0;
+        if (out->layout)
+            tra_rows_product(p.step, &p.after, a, b, out, scratch);
+        else
+            contract(&p, a, b, &out->array, scratch);
+        return;
+    case MERGE: merge(&p, in, out, scratch); return;
+    case TOTAL: tra_rows_total(&p.total, in, &p.as, &out->array, scratch); return;
     case REDUCE:
     case SLOW: break;
     }
-    return tra_slow_join(k, a, b, out, count, scratch);
-}
-
-static int64_t join_bytes(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    return run_join(k, a, b, out, true, scratch);
+    tra_slow_join(k, a, b, out, scratch);
 }
 
 static bool join_by_panels(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out) {
@@ -294,15 +282,11 @@ static int64_t sum_room(const tra_kernel *k, const tra_cell *a, const tra_cell *
     return tra_rows_sum_room(p.step, a, b, n, out);
 }
 
-static int64_t sum(const tra_kernel *k, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
-                   tra_cell *out, bool count, bool again, void *room, void *scratch) {
+static void sum(const tra_kernel *k, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state, tra_cell *out,
+                bool again, void *room, void *scratch) {
     const tra_kernel *const *step;
     tra_steps(k, &step, &k);
-    return tra_rows_sum(step[0], a, b, n, state, out, count, again, room, scratch);
-}
-
-static void join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    run_join(k, a, b, out, false, scratch);
+    tra_rows_sum(step[0], a, b, n, state, out, again, room, scratch);
 }
 
 static void fma_(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first,
@@ -312,39 +296,25 @@ static void fma_(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_
 
 /* ---- aggregations -------------------------------------------------------------------------------------------- */
 
-static int64_t run_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, bool count,
-                          void *scratch) {
+static void finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch) {
     const tra_kernel *rest = tra_kernel_rest(agg), *const * step;
-    if (!finishes(agg, &state->array.ext)) return tra_slow_finish(agg, in, state, out, count, scratch);
+    if (!finishes(agg, &state->array.ext)) return tra_slow_finish(agg, in, state, out, scratch);
     /* a dense state may be the memory of the result, of which no element is read after it is written */
     tra_dtype type = tra_step_dtype(tra_kernel_first(agg), TRA_USE_AGG, in, in);
     if (rest) tra_steps(rest, &step, &rest);
-    return tra_rows_compute(rest ? step[0]->code : NULL, &type, 1, false, &state, out, count);
-}
-
-static int64_t finish_bytes(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch) {
-    return run_finish(agg, in, state, out, true, scratch);
-}
-
-static void finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch) {
-    run_finish(agg, in, state, out, false, scratch);
+    tra_rows_compute(rest ? step[0]->code : NULL, &type, 1, false, &state, out);
 }
 
 static const tra_layout_kernels kernels = {
     .scratch = scratch_of,
     .choose = choose,
     .by_dense = by_dense,
-    .map_bytes = map_bytes,
     .map = map,
-    .join_bytes = join_bytes,
     .join = join,
     .fma = fma_,
     .fold = tra_rows_fold,
-    .merge_bytes = tra_rows_merge_bytes,
     .merge = tra_rows_merge,
-    .finish_bytes = finish_bytes,
     .finish = finish,
-    .gather_bytes = tra_rows_gather_bytes,
     .gather = tra_rows_gather,
     .copy = tra_rows_copy,
     .join_by_panels = join_by_panels,

@@ -258,7 +258,7 @@ static bool next_line(const work *w, int piece, int64_t *a, int64_t *r, line *l)
 static void count_piece(void *ctx, int piece, void *scratch) {
     work *w = ctx;
     adder s; /* not initialised as a whole: it is large */
-    int64_t a = w->from_a[piece], r = w->from_state[piece], *counted = w->out->counted_of[piece];
+    int64_t a = w->from_a[piece], r = w->from_state[piece], *counted = w->rows.most[piece];
     line l;
     if (w->exact) begin_adder(&s, w, scratch);
     counted[0] = counted[1] = 0;
@@ -326,16 +326,20 @@ static int64_t shorten(work *w, tra_matmul *m, int64_t end) {
     return end;
 }
 
-static int64_t count_all(work *w, void *scratch) {
-    enum { QUICK = 1 << 20 }; /* bytes of a result that need not be counted exactly */
-    w->exact = false;
+static int64_t count_all(work *w, bool exact, void *scratch) {
+    w->exact = exact;
     tra_share(w->pieces, count_piece, w, scratch);
-    int64_t bytes = tra_rows_pieces_counted(w->out, w->pieces);
+    return tra_rows_pieces_add(&w->rows, w->out, w->pieces);
+}
+
+/* Counts the entries, or more to spare time, and lays out the result; false: there is no memory. */
+static bool begin_rows(work *w, void *scratch) {
+    enum { QUICK = 1 << 20 }; /* bytes of a result that need not be counted exactly */
     int64_t enough = w->out->enough ? INT64_MAX : tra_max64(QUICK, 24 * (w->m->a.n + w->m->b.n));
-    w->exact = w->out->tight || (bytes > enough && !meets_little(w, scratch));
-    w->out->loose = !w->exact;
-    if (w->exact) tra_share(w->pieces, count_piece, w, scratch);
-    return tra_rows_pieces_counted(w->out, w->pieces);
+    bool quick = count_all(w, false, scratch) <= enough || meets_little(w, scratch);
+    if (quick && tra_rows_pieces_begin(&w->rows, w->out)) return true;
+    count_all(w, true, scratch);
+    return tra_rows_pieces_begin(&w->rows, w->out);
 }
 
 /* ---- pieces ---------------------------------------------------------------------------------------------------- */
@@ -410,7 +414,7 @@ static void cut(work *w, int64_t end) {
     }
 }
 
-int64_t tra_matmul_run(const tra_matmul *of, tra_cell *out, bool count, void *room, void *scratch) {
+void tra_matmul_run(const tra_matmul *of, tra_cell *out, void *room, void *scratch) {
     tra_matmul own = *of, *m = &own;
     work w = {.m = m, .out = out};
     if (m->state) w.state = tra_rows_of(m->state);
@@ -429,13 +433,9 @@ int64_t tra_matmul_run(const tra_matmul *of, tra_cell *out, bool count, void *ro
         w.steps += w.first - m->known[0];
     else
         count_products(&w, end), m->known[0] = w.first, m->known[1] = end;
-    if (count && out->enough) end = shorten(&w, m, end);
+    if (out->enough) end = shorten(&w, m, end);
     cut(&w, end);
-    if (count || out->counted[1] == 0) {
-        int64_t bytes = count_all(&w, scratch);
-        if (count) return bytes;
-    }
-    tra_rows_pieces_begin(&w.rows, out, w.pieces);
+    if (!begin_rows(&w, scratch)) return;
     tra_share(w.pieces, run_piece, &w, scratch);
-    return tra_rows_pieces_end(&w.rows);
+    tra_rows_pieces_end(&w.rows);
 }

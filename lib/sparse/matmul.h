@@ -25,8 +25,8 @@ typedef struct tra_matmul {
  * piece. */
 int64_t tra_matmul_room(int64_t rows, int64_t entries, int64_t shared);
 int64_t tra_matmul_scratch(int64_t box);
-/* Makes the result. count: only counts what it takes, or a bound of that. Returns its bytes. out->enough: see there. */
-int64_t tra_matmul_run(const tra_matmul *m, tra_cell *out, bool count, void *room, void *scratch);
+/* Makes the result. out->enough: see there. */
+void tra_matmul_run(const tra_matmul *m, tra_cell *out, void *room, void *scratch);
 
 /* ---- operands as matrices (matrices.c) ------------------------------------------------------------------------- */
 
@@ -55,7 +55,7 @@ int64_t tra_matrices_room(const tra_matrices *m, int64_t shared, const int64_t e
 /* Makes the sum of n products, as tra_rows_product does, and of a state as in tra_matmul. The products agree in parts
  * and box. Pieces use the first tra_matmul_scratch bytes of their thread's scratch. again: room is as a call with the
  * same operands left it, which need not be there any more unless n is 1. */
-int64_t tra_matrices_sum(const tra_matrices *m, int n, const tra_unary *after, const tra_cell *state, tra_cell *out,
-                         bool count, bool again, void *room, void *scratch);
+void tra_matrices_sum(const tra_matrices *m, int n, const tra_unary *after, const tra_cell *state, tra_cell *out,
+                      bool again, void *room, void *scratch);
 
 #endif

@@ -198,8 +198,8 @@ static void bring(const tra_matrices *m, int n, int k, int64_t shared, char **at
     free(all);
 }
 
-int64_t tra_matrices_sum(const tra_matrices *m, int n, const tra_unary *after, const tra_cell *state, tra_cell *out,
-                         bool count, bool again, void *room, void *scratch) {
+void tra_matrices_sum(const tra_matrices *m, int n, const tra_unary *after, const tra_cell *state, tra_cell *out,
+                      bool again, void *room, void *scratch) {
     ordered *o = room;
     int64_t all = out->array.ext.n ? tra_max64(1, out->array.ext.v[0]) : 1, each = m->parts / all, shared = 0;
     for (int i = 0; i < n; i++) shared += m[i].shared;
@@ -220,7 +220,7 @@ int64_t tra_matrices_sum(const tra_matrices *m, int n, const tra_unary *after, c
     for (int k = 0; k < 2 && !again; k++) bring(m, n, k, shared, &o->left, &o->v[k]);
     p.a = o->v[0];
     p.b = o->v[1];
-    return tra_matmul_run(&p, out, count, o->left, scratch);
+    tra_matmul_run(&p, out, o->left, scratch);
 }
 
 /* ---- sums of several products ---------------------------------------------------------------------------------- */
@@ -269,17 +269,16 @@ int64_t tra_rows_sum_room(const tra_kernel *step, const tra_cell *a, const tra_c
     return room;
 }
 
-int64_t tra_rows_sum(const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
-                     tra_cell *out, bool count, bool again, void *room, void *scratch) {
+void tra_rows_sum(const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
+                  tra_cell *out, bool again, void *room, void *scratch) {
     sum s;
     const tra_unary as_is = {.arg = out->array.dtype};
     bool can = sum_begin(&s, step, a, b, n, out);
     assert(can);
     (void)can;
     if (!room) room = (char *)scratch + tra_round64(tra_matmul_scratch(s.m->box));
-    int64_t bytes = tra_matrices_sum(s.m, n, &as_is, state, out, count, again, room, scratch);
+    tra_matrices_sum(s.m, n, &as_is, state, out, again, room, scratch);
     sum_free(&s);
-    return bytes;
 }
 
 /* ---- other folds than sums --------------------------------------------------------------------------------------- */

@@ -188,18 +188,12 @@ static void merge(const merger *m, const tra_dims *ext, tra_rows_maker *to, int6
     }
 }
 
-int64_t tra_rows_merge_bytes(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out) {
-    merger m = merge_of(agg, state, term, out);
-    int64_t nrows, n;
-    merge(&m, &out->array.ext, NULL, &nrows, &n);
-    return tra_rows_counted(out, nrows, n);
-}
-
 void tra_rows_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out) {
     merger m = merge_of(agg, state, term, out);
     int64_t nrows, n;
-    if (out->counted[1] == 0) merge(&m, &out->array.ext, NULL, &out->counted[0], &out->counted[1]);
-    tra_rows_maker to = tra_rows_make(out, out->counted[0], out->counted[1]);
+    merge(&m, &out->array.ext, NULL, &nrows, &n);
+    if (!tra_rows_take(out, nrows, n)) return;
+    tra_rows_maker to = tra_rows_make(out, nrows, n);
     merge(&m, &out->array.ext, &to, &nrows, &n);
     tra_rows_made(&to);
 }

@@ -324,16 +324,15 @@ static void wide_piece(void *ctx, int piece, void *scratch) {
 }
 
 /* False: it is not of that kind. */
-static bool make_wide(run *w, tra_cell *out, bool count) {
+static bool make_wide(run *w, tra_cell *out) {
     wide x; /* not initialised as a whole: it is large */
     if (!wide_of(w, &x)) return false;
     for (int i = 0; i < x.n; i++) {
-        out->counted_of[i][0] = x.at[i + 1] - x.at[i];
-        out->counted_of[i][1] = tra_mul_most(out->counted_of[i][0], x.width);
+        x.rows.most[i][0] = x.at[i + 1] - x.at[i];
+        x.rows.most[i][1] = tra_mul_most(x.rows.most[i][0], x.width);
     }
-    tra_rows_pieces_counted(out, x.n);
-    if (count) return true;
-    tra_rows_pieces_begin(&x.rows, out, x.n);
+    tra_rows_pieces_add(&x.rows, out, x.n);
+    if (!tra_rows_pieces_begin(&x.rows, out)) return true;
     tra_share(x.n, wide_piece, &x, NULL);
     tra_rows_pieces_end(&x.rows);
     return true;
@@ -429,8 +428,8 @@ tra_impl tra_rows_product_way(const tra_kernel *step, const tra_unary *after, co
     return way_of(&w, &out->array.ext, &m);
 }
 
-int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const tra_cell *a, const tra_cell *b,
-                         tra_cell *out, bool count, void *scratch) {
+void tra_rows_product(const tra_kernel *step, const tra_unary *after, const tra_cell *a, const tra_cell *b,
+                      tra_cell *out, void *scratch) {
     run w;
     tra_array shape = {tra_strip_type(after->arg), out->array.ext, NULL};
     w.out = out;
@@ -441,21 +440,18 @@ int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const t
     w.count = true;
     tra_matrices m;
     tra_impl way = none ? TRA_IMPL_SUMS : way_of(&w, &out->array.ext, &m);
-    if (way == TRA_IMPL_WIDE && make_wide(&w, out, count))
-        return count ? tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]) : tra_cell_bytes(out);
-    if (way == TRA_IMPL_MATMUL)
-        return tra_matrices_sum(&m, 1, after, NULL, out, count, false,
-                                (char *)scratch + tra_round64(tra_matmul_scratch(m.box)), scratch);
-    if (none) {
-        tra_rows_counted(out, 0, 0);
-    } else if (count || out->counted[1] == 0) {
-        go(&w, scratch);
-        tra_rows_counted(out, w.nrows, w.n);
+    if (way == TRA_IMPL_WIDE && make_wide(&w, out)) return;
+    if (way == TRA_IMPL_MATMUL) {
+        char *room = (char *)scratch + tra_round64(tra_matmul_scratch(m.box));
+        tra_matrices_sum(&m, 1, after, NULL, out, false, room, scratch);
+        return;
     }
-    if (count) return tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]);
-    tra_rows_maker to = tra_rows_make(out, out->counted[0], out->counted[1]);
+    w.nrows = w.n = 0;
+    if (!none) go(&w, scratch);
+    if (!tra_rows_take(out, w.nrows, w.n)) return;
+    tra_rows_maker to = tra_rows_make(out, w.nrows, w.n);
     w.count = false;
     w.to = &to;
-    if (!none && out->counted[1] > 0) go(&w, scratch);
-    return tra_rows_made(&to);
+    if (w.n > 0) go(&w, scratch);
+    tra_rows_made(&to);
 }

@@ -183,26 +183,24 @@ static bool has_small_box(const tra_array *out, int64_t entries) {
     return entries >= FEW && box <= LARGE && box <= TIMES * entries;
 }
 
-static int64_t add_to_rows(const tra_cell *in, const tra_route *route, const tra_unary *after, tra_cell *out,
-                           bool count, void *scratch) {
+/* to NULL: counts rows and entries. */
+static void add_to_rows(const tra_cell *in, const tra_route *route, const tra_unary *after, tra_cell *out,
+                        tra_rows_maker *to, int64_t *nrows, int64_t *n, void *scratch) {
     const tra_dims *ext = &in->array.ext;
     tra_rows_view v = tra_rows_of(in);
     tra_dtype t = TRA_F64;
-    int64_t width = tra_last_extent(&out->array.ext), step = tra_fold_step(route, ext, width), nrows;
+    int64_t width = tra_last_extent(&out->array.ext), step = tra_fold_step(route, ext, width);
     const double one = 1;
-    tra_rows_maker to = {.cell = NULL};
     tra_row_part part;
-    if (!count) to = tra_rows_make(out, out->counted[0], out->counted[1]);
     tra_sums sums = tra_sums_begin(tra_elements_of(&out->array.ext), v.n, t, scratch);
     for (int64_t r = 0; r < v.nrows && !tra_cancelled(); r++) {
         int64_t at = tra_fold_place(route, ext, width, v.row[r]);
         for (int64_t k = v.begin[r], end = v.begin[r + 1]; k < end; k += TRA_STRIP) {
             tra_row_values(v.value, t, v.column, k, tra_min64(TRA_STRIP, end - k), t, &part);
-            tra_sums_add_row(&sums, at, step, part.column, part.value, part.n, &one, count);
+            tra_sums_add_row(&sums, at, step, part.column, part.value, part.n, &one, !to);
         }
     }
-    int64_t n = tra_sums_end(&sums, 0, width, after, out->array.dtype, count ? NULL : &to, &nrows);
-    return count ? tra_rows_counted(out, nrows, n) : tra_rows_made(&to);
+    *n = tra_sums_end(&sums, 0, width, after, out->array.dtype, to, nrows);
 }
 
 /* Are there so many entries that what sorting takes in scratch has room for putting them in order in pieces? */
@@ -213,16 +211,13 @@ static bool is_quick(const tra_cell *in, int64_t box, int64_t columns) {
 }
 
 /* Entries that only move, into rows. */
-static int64_t move(const tra_cell *in, const tra_route *route, int64_t box, tra_cell *out, bool count, void *scratch) {
+static void move(const tra_cell *in, const tra_route *route, int64_t box, tra_cell *out, void *scratch) {
     tra_ordering all = {.in = in, .route = *route};
-    if (count || out->counted[1] == 0) {
-        int64_t rows, n = tra_order_count(&all, box, scratch, &rows);
-        tra_rows_counted(out, rows, n);
-    }
-    if (count) return tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]);
-    tra_rows_view v = tra_rows_begin(out, out->counted[0], out->counted[1]);
+    int64_t rows, n = tra_order_count(&all, box, scratch, &rows);
+    if (!tra_rows_take(out, rows, n)) return;
+    tra_rows_view v = tra_rows_begin(out, rows, n);
     tra_order_entries(&all, 1, box, out->array.dtype, NULL, scratch, &v);
-    return tra_rows_end(out, v.nrows, v.n);
+    tra_rows_end(out, v.nrows, v.n);
 }
 
 int64_t tra_rows_reduce_scratch(int64_t entries) { return tra_project_scratch(entries); }
@@ -235,8 +230,19 @@ int64_t tra_rows_move_scratch(int64_t entries, int64_t box, int64_t columns) {
     return tra_max64(tra_project_scratch(few), tra_add_most(tra_turn_scratch(entries, false), 64));
 }
 
-int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_unary *after, const tra_cell *in,
-                        tra_cell *out, bool count, void *scratch) {
+/* The same as sums at their places (add_to_rows). */
+static void make_sums(const tra_cell *in, const tra_route *route, const tra_unary *after, tra_cell *out,
+                      void *scratch) {
+    int64_t nrows, n;
+    add_to_rows(in, route, after, out, NULL, &nrows, &n, scratch);
+    if (!tra_rows_take(out, nrows, n)) return;
+    tra_rows_maker to = tra_rows_make(out, nrows, n);
+    add_to_rows(in, route, after, out, &to, &nrows, &n, scratch);
+    tra_rows_made(&to);
+}
+
+void tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_unary *after, const tra_cell *in,
+                     tra_cell *out, void *scratch) {
     tra_fold_labels l;
     tra_route route;
     bool is_one = tra_fold_labels_of(step, 0, in->array.ext.n, &l), moves = tra_rows_moves(step);
@@ -244,19 +250,16 @@ int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const t
     (void)is_one;
     int64_t each = tra_folded(&l, &in->array.ext);
     tra_fold_route(&l, &out->array.ext, &route);
-    int64_t rows, entries, box = tra_rows_box(&out->array.ext);
+    int64_t rows, entries = -1, box = tra_rows_box(&out->array.ext);
     if (moves && out->layout && !before->code && !after->code && in->array.dtype == out->array.dtype &&
         is_quick(in, box, tra_last_extent(&out->array.ext)))
-        return move(in, &route, box, out, count, scratch);
-    if (count && moves && (entries = tra_project_rows(in, &route, box, scratch, &rows)) >= 0) {
-        tra_rows_counted(out, rows, entries);
-        return tra_rows_room(out->array.dtype, rows, entries);
-    }
+        return move(in, &route, box, out, scratch);
+    if (out->layout && moves && (entries = tra_project_rows(in, &route, box, scratch, &rows)) >= 0 &&
+        !tra_rows_take(out, rows, entries))
+        return;
     if (adds_up(step, &l, before, in->array.dtype) && !moves && out->layout &&
-        has_small_box(&out->array, tra_rows_of(in).n)) {
-        if (!count && out->counted[1] == 0) add_to_rows(in, &route, after, out, true, scratch);
-        return add_to_rows(in, &route, after, out, count, scratch);
-    }
+        has_small_box(&out->array, tra_rows_of(in).n))
+        return make_sums(in, &route, after, out, scratch);
     tra_entry *e;
     writer w; /* not initialised as a whole: it is large */
     w.dense = out->layout ? NULL : &out->array;
@@ -269,18 +272,18 @@ int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const t
     if (w.dense) {
         clear_out(after, w.dense);
         fold_all(step, e, n, each, moves, box, &w);
-        return 0;
+        return;
     }
-    if (count || out->counted[1] == 0) {
+    if (entries < 0) {
         bool over = tra_overflow; /* of sums that are made again */
         fold_all(step, e, n, each, moves, box, &w);
         tra_overflow = over;
-        tra_rows_counted(out, w.rows.nrows, w.rows.entries);
+        rows = w.rows.nrows, entries = w.rows.entries;
+        if (!tra_rows_take(out, rows, entries)) return;
     }
-    if (count) return tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]);
-    tra_rows_maker to = tra_rows_make(out, out->counted[0], out->counted[1]);
+    tra_rows_maker to = tra_rows_make(out, rows, entries);
     tra_writer_begin(&w.rows, &to, after, t, out->array.dtype);
     fold_all(step, e, n, each, moves, box, &w);
     tra_writer_flush(&w.rows);
-    return tra_rows_made(&to);
+    tra_rows_made(&to);
 }

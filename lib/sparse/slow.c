@@ -40,33 +40,23 @@ static tra_array place_of(const tra_cell *out, char **scratch) {
     return a;
 }
 
-/* Makes the result, or only counts what it takes. */
-static int64_t put(const tra_array *a, tra_cell *out, bool count) {
-    if (!out->layout) return 0;
-    if (count) return tra_rows_bytes_of(a);
-    tra_rows_fill(a, out);
-    return 0;
-}
-
-int64_t tra_slow_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, bool count, void *scratch) {
+void tra_slow_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch) {
     char *rest = scratch;
     tra_array to = place_of(out, &rest), x = dense_in(in, &rest);
     tra_map_sparse(k, &x, in->sparse, &to, rest);
-    return put(&to, out, count);
+    if (out->layout) tra_rows_fill(&to, out);
 }
 
-int64_t tra_slow_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
-                      void *scratch) {
+void tra_slow_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     char *rest = scratch;
     tra_array to = place_of(out, &rest), x = dense_in(a, &rest), y = dense_in(b, &rest);
     tra_join_sparse(k, &x, &y, (const bool[2]){a->sparse, b->sparse}, &to, rest);
-    return put(&to, out, count);
+    if (out->layout) tra_rows_fill(&to, out);
 }
 
-int64_t tra_slow_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, bool count,
-                        void *scratch) {
+void tra_slow_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch) {
     char *rest = scratch;
     tra_array to = place_of(out, &rest), x = dense_in(state, &rest);
     tra_finish_sparse(agg, in, state->sparse, &x, &to, rest);
-    return put(&to, out, count);
+    if (out->layout) tra_rows_fill(&to, out);
 }

@@ -83,17 +83,9 @@ static inline void *tra_rows_put(tra_rows_maker *m, int64_t row, uint32_t column
     return tra_rows_next(m, column);
 }
 
-/* Notes the rows and entries that were counted for a result, and returns the bytes that they take. */
-static inline int64_t tra_rows_counted(tra_cell *out, int64_t nrows, int64_t n) {
-    out->counted[0] = nrows;
-    out->counted[1] = n;
-    return tra_rows_room(out->array.dtype, nrows, n);
-}
-
 /* The cell as a dense array: its own array, or one that is made in `room`. */
 tra_array tra_dense_of(const tra_cell *c, void *room);
 /* A dense array as rows. */
-int64_t tra_rows_bytes_of(const tra_array *a);
 void tra_rows_fill(const tra_array *a, tra_cell *out);
 
 /* ---- innermost loops (loops.c) -------------------------------------------------------------------------------- */
@@ -182,10 +174,9 @@ static inline void tra_writer_put(tra_rows_writer *w, int64_t row, int64_t colum
 
 int64_t tra_rows_product_scratch(const tra_kernel *step, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
                                  const tra_dims *ext_b);
-/* Makes the product of tra_rows_contract as rows, followed by a function that is 0 at 0. count: only counts what the
- * result takes, or a bound of it. Returns these bytes. */
-int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const tra_cell *a, const tra_cell *b,
-                         tra_cell *out, bool count, void *scratch);
+/* Makes the product of tra_rows_contract as rows, followed by a function that is 0 at 0. */
+void tra_rows_product(const tra_kernel *step, const tra_unary *after, const tra_cell *a, const tra_cell *b,
+                      tra_cell *out, void *scratch);
 tra_impl tra_rows_product_way(const tra_kernel *step, const tra_unary *after, const tra_cell *a, const tra_cell *b,
                              const tra_cell *out);
 /* Can the product be made panel by panel, a range of the result's first dimension at a time? */
@@ -194,26 +185,25 @@ bool tra_rows_product_by_panels(const tra_kernel *step, const tra_cell *a, const
 /* Sums of n products and a state (NULL: none), of the type of the products, at once: each element is added up in the
  * order of the products. tra_rows_sum_room: bytes of room for it; -1: it cannot be made so. */
 int64_t tra_rows_sum_room(const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n, const tra_cell *out);
-int64_t tra_rows_sum(const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
-                     tra_cell *out, bool count, bool again, void *room, void *scratch);
+void tra_rows_sum(const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
+                  tra_cell *out, bool again, void *room, void *scratch);
 
 /* ---- element by element (elementwise.c) ----------------------------------------------------------------------- */
 
 /* Computes a function of one or two operands at each element; operands are broadcast. types: the type that each
  * operand is to have (a state is converted first). code is NULL for the values of one operand as they are. wide:
- * integers are computed as i64. count: as in tra_rows_product; for a dense result nothing else is returned. It needs no
- * scratch. */
-int64_t tra_rows_compute(const tra_code *code, const tra_dtype *types, int nargs, bool wide, const tra_cell *const *in,
-                         tra_cell *out, bool count);
+ * integers are computed as i64. It needs no scratch. */
+void tra_rows_compute(const tra_code *code, const tra_dtype *types, int nargs, bool wide, const tra_cell *const *in,
+                      tra_cell *out);
 
 /* ---- moves and folds of one operand (reduce.c) ---------------------------------------------------------------- */
 
 /* Is the step a move or fold that tra_rows_reduce takes, for arrays of that rank? */
 bool tra_rows_reduces(const tra_kernel *step, int rank);
 /* Makes the result of a move or fold of a cell held as rows, as rows or densely. The function `before` is 0 at 0; so
- * is `after` where the result is rows. count as above. */
-int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_unary *after, const tra_cell *in,
-                        tra_cell *out, bool count, void *scratch);
+ * is `after` where the result is rows. */
+void tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_unary *after, const tra_cell *in,
+                     tra_cell *out, void *scratch);
 /* Bytes of scratch for it, for an operand of at most so many entries. */
 int64_t tra_rows_reduce_scratch(int64_t entries);
 /* The same where entries only move, as they are, into rows below box, in columns below `columns`. */
@@ -224,19 +214,15 @@ int64_t tra_rows_move_scratch(int64_t entries, int64_t box, int64_t columns);
 /* Kernels that make arrays dense in scratch, where no other file here has a better way. */
 int64_t tra_slow_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
                          const tra_type *b, const tra_dims *ext_b, const tra_layout *out);
-int64_t tra_slow_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, bool count, void *scratch);
-int64_t tra_slow_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
-                      void *scratch);
-int64_t tra_slow_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, bool count,
-                        void *scratch);
+void tra_slow_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch);
+void tra_slow_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
+void tra_slow_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch);
 
 /* fold.c */
 void tra_rows_fold(const tra_kernel *agg, tra_array *state, const tra_cell *in, const tra_agg_at *at);
 /* merge.c */
-int64_t tra_rows_merge_bytes(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out);
 void tra_rows_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out);
 /* gather.c */
-int64_t tra_rows_gather_bytes(tra_cell_piece *p, int64_t n, tra_cell *out);
 void tra_rows_gather(tra_cell_piece *p, int64_t n, tra_cell *out);
 void tra_rows_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext);
 

@@ -56,27 +56,16 @@ static int64_t count(const tra_border *k, const tra_cell *c) {
     return n;
 }
 
-static int64_t scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    const tra_border *k = data;
-    (void)ext_a, (void)ext_b;
-    return tra_vectors_bytes(k->out->n);
-}
+TRA_ROWS_FORM(border_form, tra_border, .out = x->out)
 
-static int64_t entries_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *buf) {
+static void entries_run(const void *data, tra_rows_io *io) {
     const tra_border *k = data;
-    (void)b, (void)buf;
-    out->counted[0] = count(k, a) + 1;
-    return tra_columns_room(k->out, out->counted[0] - 1);
-}
-
-static void entries_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *buf) {
-    const tra_border *k = data;
-    tra_batch made = {.v = buf};
-    const int64_t *rows = positions_of(b);
+    const tra_batch *made = &io->made;
+    const int64_t *rows = positions_of(io->b);
     int64_t i = 0;
-    const tra_dims *ext = &a->array.ext;
-    walk w = walk_of(k, a);
-    tra_columns_begin(out, k->out, out->counted[0] ? out->counted[0] - 1 : count(k, a), &made);
+    const tra_dims *ext = &io->a->array.ext;
+    walk w = walk_of(k, io->a);
+    if (!tra_rows_result(io, count(k, io->a))) return;
     for (; walk_next(&w); i++) {
         int64_t place = w.place;
         for (int d = k->rank - 1; d >= 0; d--) {
@@ -84,72 +73,49 @@ static void entries_run(const void *data, const tra_cell *a, const tra_cell *b, 
             at = d == 0 ? rows[at] : at + k->origin[d];
             place /= ext->v[d];
             if (k->label[d])
-                tra_dim_labels_put(k->label[d], at, made.v[d].values, i);
+                tra_dim_labels_put(k->label[d], at, made->v[d].values, i);
             else
-                ((int64_t *)made.v[d].values)[i] = at;
+                ((int64_t *)made->v[d].values)[i] = at;
         }
-        memcpy((char *)made.v[k->rank].values + (size_t)i * w.size, w.value, w.size);
+        memcpy((char *)made->v[k->rank].values + (size_t)i * w.size, w.value, w.size);
     }
 }
 
-const tra_rows_ops tra_entries_ops = {.scratch = scratch, .bytes = entries_bytes, .run = entries_run};
+const tra_rows_ops tra_entries_ops = {.form = border_form, .run = entries_run};
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 
-static int64_t unmatrix_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *buf) {
+static void unmatrix_run(const void *data, tra_rows_io *io) {
     const tra_border *k = data;
-    (void)b, (void)out, (void)buf;
-    return tra_columns_room(k->out, a->array.ext.v[0]);
-}
-
-static void unmatrix_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *buf) {
-    const tra_border *k = data;
-    tra_batch made = {.v = buf};
-    const int64_t *position = positions_of(b);
-    int64_t rows = a->array.ext.v[0];
+    const tra_batch *made = &io->made;
+    const int64_t *position = positions_of(io->b);
+    int64_t rows = io->a->array.ext.v[0];
     int labels = k->label[0] ? 1 : 0;
     tra_border all = *k;
-    all.sparse = a->layout == &tra_rows; /* of a dense array every element is copied */
-    walk w = walk_of(&all, a);
-    tra_columns_begin(out, k->out, rows, &made);
-    for (int64_t i = 0; labels && i < rows; i++) tra_dim_labels_put(k->label[0], position[i], made.v[0].values, i);
-    for (int c = labels; all.sparse && c < k->out->n; c++) memset(made.v[c].values, 0, (size_t)rows * w.size);
+    all.sparse = io->a->layout == &tra_rows; /* of a dense array every element is copied */
+    walk w = walk_of(&all, io->a);
+    if (!tra_rows_result(io, rows)) return;
+    for (int64_t i = 0; labels && i < rows; i++) tra_dim_labels_put(k->label[0], position[i], made->v[0].values, i);
+    for (int c = labels; all.sparse && c < k->out->n; c++) memset(made->v[c].values, 0, (size_t)rows * w.size);
     int64_t width = k->out->n - labels;
     while (walk_next(&w)) {
-        char *column = made.v[labels + w.place % width].values;
+        char *column = made->v[labels + w.place % width].values;
         memcpy(column + (size_t)(w.place / width) * w.size, w.value, w.size);
     }
 }
 
-const tra_rows_ops tra_unmatrix_ops = {.scratch = scratch, .bytes = unmatrix_bytes, .run = unmatrix_run};
+const tra_rows_ops tra_unmatrix_ops = {.form = border_form, .run = unmatrix_run};
 
 /* ---- rows by their positions ------------------------------------------------------------------------------------- */
-
-static int64_t gather_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    (void)data, (void)ext_a, (void)ext_b;
-    return 0;
-}
 
 static tra_dims gather_extents(const tra_gather *g, const tra_cell *a, const tra_cell *b) {
     return (tra_dims){2, {a->array.ext.v[0], b->array.ext.n > 1 ? b->array.ext.v[1 - g->dim] : 1}};
 }
 
-static int64_t gather_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *buf) {
-    tra_dims ext = gather_extents(data, a, b);
-    (void)buf;
-    return tra_counted_room(out->array.dtype, &ext);
-}
-
 /* Which of n ascending positions is `at`, -1: none. */
 static int64_t find_position(const int64_t *position, int64_t n, int64_t at) {
-    int64_t from = 0, to = n;
-    while (from < to) {
-        int64_t middle = from + (to - from) / 2;
-        if (position[middle] < at)
-            from = middle + 1;
-        else
-            to = middle;
-    }
+    int64_t from = 0;
+    TRA_BISECT(from, n, middle, position[middle] < at);
     return from < n && position[from] == at ? from : -1;
 }
 
@@ -170,14 +136,15 @@ static void gather_entries(const tra_gather *g, const tra_cell *b, const int64_t
     }
 }
 
-static void gather_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *buf) {
+static void gather_run(const void *data, tra_rows_io *io) {
     const tra_gather *g = data;
+    const tra_cell *a = io->a, *b = io->b;
     tra_dims ext = gather_extents(g, a, b);
     const int64_t *position = a->array.data;
     size_t size = tra_dtype_size(b->array.dtype);
-    (void)buf;
-    if (out->layout) tra_counted_begin(out, &ext);
-    char *to = out->array.data;
+    if (io->out->layout && !tra_counted_take(io->out, &ext)) return;
+    if (io->out->layout) tra_counted_begin(io->out, &ext);
+    char *to = io->out->array.data;
     if (ext.v[0] == 0 || ext.v[1] == 0) return;
     int64_t first = position[0] - position[0] % g->block, across = b->array.ext.n > 1 ? b->array.ext.v[1] : 1;
     if (b->layout == &tra_rows) {
@@ -193,4 +160,4 @@ static void gather_run(const void *data, const tra_cell *a, const tra_cell *b, t
     }
 }
 
-const tra_rows_ops tra_gather_ops = {.scratch = gather_scratch, .bytes = gather_bytes, .run = gather_run};
+const tra_rows_ops tra_gather_ops = {.run = gather_run};

@@ -77,16 +77,19 @@ static void total_all(const tra_group *g, const tra_group_aggregate *x, const tr
     }
 }
 
-/* False: it takes the members of the group. */
-static bool run_all(const tra_group *g, const tra_batch *in, tra_batch *out) {
+/* Does no aggregate take the members of its group? */
+static bool all_have_states(const tra_group *g) {
     for (int i = 0; i < g->n; i++)
         if (!tra_aggregate_has_states(g->v[i].c.f)) return false;
+    return true;
+}
+
+static void run_all(const tra_group *g, const tra_batch *in, tra_batch *out) {
     for (int i = 0; i < g->n; i++) {
         tra_group_total t;
         total_all(g, &g->v[i], in, &t);
         tra_group_put(g, i, in, &t, NULL, out, 0);
     }
-    return true;
 }
 
 /* ---- groups by sorted rows --------------------------------------------------------------------------------------- */
@@ -131,39 +134,24 @@ static void run_sorted(const sorted *s, tra_batch *out) {
  * aggregates what TRA_DIRECT_HALVES says, which is more than places and a list take. And a few words. */
 enum { HALVES = 2 * (3 + TRA_ORDER_SPARE), MORE = TRA_DIRECT_MORE };
 
-static int64_t half_words(const tra_group *g) {
-    for (int i = 0; i < g->n; i++)
-        if (!tra_aggregate_has_states(g->v[i].c.f)) return HALVES;
-    return TRA_DIRECT_HALVES;
-}
-
-static int64_t head_bytes(const tra_group *g) { return tra_vectors_bytes(tra_group_out(g)->n); }
-
 /* Bytes that so many rows need besides their vectors. */
 static int64_t rows_scratch(const tra_group *g, int64_t rows) {
-    int64_t words = tra_add_most(tra_ceil_div(tra_mul_most(rows, half_words(g)), 2), MORE);
-    return tra_add_most(head_bytes(g), tra_mul_most(words, sizeof(int64_t)));
+    int64_t halves = tra_mul_most(rows, all_have_states(g) ? TRA_DIRECT_HALVES : HALVES);
+    int64_t words = tra_add_most(tra_ceil_div(halves, 2), MORE);
+    return tra_mul_most(words, sizeof(int64_t));
 }
 
-static int64_t group_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    (void)ext_b;
-    return tra_add_most(tra_vectors_bytes(operand(data)->n), rows_scratch(data, ext_a->v[0]));
-}
+TRA_ROWS_FORM(group_form, tra_group, .in = {operand(x)}, .out = tra_group_out(x))
 
-static int64_t groups_most(const tra_group *g, int64_t rows) { return g->nkeys ? tra_min64(rows, g->most) : 1; }
+TRA_ROWS_REST(group_rest, tra_group, rows_scratch(x, a->v[0]))
 
-/* Is there room for so many groups of so many rows? */
-static bool have_room(const tra_group *g, int64_t rows, int64_t groups) {
-    if (groups <= groups_most(g, rows)) return true;
+/* Lays out the result for so many groups; false: there is no memory, or there are more than there may be. */
+static bool begin(const tra_group *g, tra_rows_io *io, int64_t groups) {
+    if (g->nkeys == 0 || groups <= g->most) return tra_rows_result(io, groups);
     tra_kernel_fail("%" PRId64 " groups, where there are at most %" PRId64
                     " by the statistics of the file: these are wrong, import the table again",
                     groups, g->most);
     return false;
-}
-
-static int64_t group_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    (void)b, (void)out, (void)scratch;
-    return tra_columns_room(tra_group_out(data), groups_most(data, a->array.ext.v[0]));
 }
 
 /* The keys of each group, from its first row. */
@@ -171,54 +159,34 @@ static void put_keys(const tra_group *g, const tra_batch *in, const int64_t *fir
     for (int k = 0; k < g->nkeys; k++) tra_gather_rows(&out->v[k], 0, &in->v[k], in->schema->v[k].type, first, groups);
 }
 
-static int64_t make_groups(const tra_group *g, const tra_batch *in, int64_t *words, tra_batch *out) {
-    if (g->nkeys == 0 && in->rows > 0 && run_all(g, in, out)) return 1;
+/* Makes the groups of these rows. a: their cell. */
+static void make_groups(const tra_group *g, const tra_cell *a, const tra_batch *in, int64_t *words, tra_rows_io *io) {
+    if (!tra_group_takes_states(g))
+        tra_refuse_errors(a, in, in->schema->n, NULL, "by which rows are grouped or which is aggregated");
+    if (g->nkeys == 0 && in->rows > 0 && all_have_states(g)) {
+        if (begin(g, io, 1)) run_all(g, in, &io->made);
+        return;
+    }
     tra_group_direct d;
     if (tra_group_find_direct(g, in, words, &d)) {
-        if (!have_room(g, in->rows, d.groups)) return 0;
-        put_keys(g, in, d.first, d.groups, out);
-        tra_group_run_direct(&d, out);
-        return d.groups;
+        if (!begin(g, io, d.groups)) return;
+        put_keys(g, in, d.first, d.groups, &io->made);
+        tra_group_run_direct(&d, &io->made);
+        return;
     }
     sorted s = {.g = g, .in = in, .at = words, .n = in->rows, .spare = words + in->rows};
     for (int64_t i = 0; i < s.n; i++) s.at[i] = i;
     find_sorted(&s);
     if (s.n == 0 && g->nkeys == 0 && !tra_group_makes_states(g)) s.groups = 1, s.begin[1] = 0; /* the one row */
-    if (!have_room(g, in->rows, s.groups)) return 0;
+    if (!begin(g, io, s.groups)) return;
     for (int64_t i = 0; i < s.groups && g->nkeys > 0; i++) s.spare[i] = s.at[s.begin[i]];
-    put_keys(g, in, s.spare, s.groups, out);
-    run_sorted(&s, out);
-    return s.groups;
+    put_keys(g, in, s.spare, s.groups, &io->made);
+    run_sorted(&s, &io->made);
 }
 
-/* a: the cell of the rows. */
-static void run_rows(const tra_group *g, const tra_cell *a, const tra_batch *in, tra_cell *out, void *scratch) {
-    tra_batch made = {.v = scratch};
-    if (!tra_group_takes_states(g))
-        tra_refuse_errors(a, in, in->schema->n, NULL, "by which rows are grouped or which is aggregated");
-    tra_columns_begin(out, tra_group_out(g), groups_most(g, in->rows), &made);
-    int64_t groups = make_groups(g, in, (int64_t *)((char *)scratch + head_bytes(g)), &made);
-    tra_columns_end(out, tra_group_out(g), groups);
-}
+static void group_run(const void *data, tra_rows_io *io) { make_groups(data, io->a, &io->in[0], io->rest, io); }
 
-static void no_rows(const tra_group *g, tra_cell *out, void *scratch) {
-    tra_batch made = {.v = scratch};
-    tra_columns_begin(out, tra_group_out(g), 0, &made);
-}
-
-static void group_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    (void)b;
-    const tra_group *g = data;
-    const tra_schema *from = operand(g);
-    tra_batch in;
-    void *rest = (char *)scratch + tra_vectors_bytes(from->n);
-    if (tra_open_rows(a, from, true, scratch, &in))
-        run_rows(g, a, &in, out, rest);
-    else
-        no_rows(g, out, rest);
-}
-
-const tra_rows_ops tra_group_ops = {.scratch = group_scratch, .bytes = group_bytes, .run = group_run};
+const tra_rows_ops tra_group_ops = {.form = group_form, .rest = group_rest, .run = group_run};
 
 /* ---- of a pass --------------------------------------------------------------------------------------------------- */
 
@@ -239,19 +207,13 @@ static int64_t pass_room(const tra_group_of_pass *p, int64_t rows) {
     return bytes;
 }
 
-static int64_t pass_vectors(const tra_group_of_pass *p) {
-    return tra_vectors_bytes(tra_rowwise_in(p->r)->n) + tra_vectors_bytes(p->g->in->n);
-}
+TRA_ROWS_FORM(pass_form, tra_group_of_pass, .in = {tra_rowwise_in(x->r)}, .out = tra_group_out(x->g))
 
-static int64_t pass_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+static int64_t pass_rest(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_group_of_pass *p = data;
     (void)ext_b;
     int64_t rows = ext_a->v[0], bytes = tra_max64(tra_rowwise_scratch(p->r), rows_scratch(p->g, rows));
-    return tra_add_most(pass_vectors(p), tra_add_most(pass_room(p, rows), bytes));
-}
-
-static int64_t pass_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    return group_bytes(((const tra_group_of_pass *)data)->g, a, b, out, scratch);
+    return tra_add_most(tra_vectors_bytes(p->g->in->n), tra_add_most(pass_room(p, rows), bytes));
 }
 
 /* Makes the rows of the pass at `room`; false after a failure. */
@@ -277,22 +239,18 @@ static bool make_rows(const tra_group_of_pass *p, int64_t first, const tra_batch
     return ok;
 }
 
-static void pass_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    (void)b;
+static void pass_run(const void *data, tra_rows_io *io) {
     const tra_group_of_pass *p = data;
-    tra_batch in, rows = {.schema = p->g->in};
-    char *room = (char *)scratch + pass_vectors(p), *rest = room + pass_room(p, a->array.ext.v[0]);
+    const tra_cell *a = io->a;
+    tra_batch rows = {.schema = p->g->in, .v = io->rest};
+    char *room = (char *)io->rest + tra_vectors_bytes(p->g->in->n), *rest = room + pass_room(p, a->array.ext.v[0]);
     tra_cell of = *a;
-    rows.v = (tra_vector *)((char *)scratch + tra_vectors_bytes(tra_rowwise_in(p->r)->n));
     if (tra_rowwise_selects(p->r)) of.first = -1;
-    if (tra_open_rows(a, tra_rowwise_in(p->r), true, scratch, &in) &&
-        make_rows(p, tra_max64(0, a->first), &in, room, rest, &rows))
-        run_rows(p->g, &of, &rows, out, rest);
-    else
-        no_rows(p->g, out, rest);
+    if (make_rows(p, tra_max64(0, a->first), &io->in[0], room, rest, &rows))
+        make_groups(p->g, &of, &rows, (int64_t *)rest, io);
 }
 
-const tra_rows_ops tra_group_of_pass_ops = {.scratch = pass_scratch, .bytes = pass_bytes, .run = pass_run};
+const tra_rows_ops tra_group_of_pass_ops = {.form = pass_form, .rest = pass_rest, .run = pass_run};
 
 /* Of each column of the pass the one of its operand that it is; NULL: some are others. */
 static const int *columns_as_they_are(tra_arena *a, const tra_rowwise *r) {

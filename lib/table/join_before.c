@@ -4,22 +4,13 @@
 
 #include <string.h>
 
-static int64_t vectors(const tra_pairs_before *x) { return tra_vectors_bytes(x->out->n + x->right->n + x->out->n); }
+TRA_ROWS_FORM(before_form, tra_pairs_before, .in = {x->left, x->right}, .out = x->out, .closed = true)
 
-static int64_t before_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    const tra_pairs_before *x = data;
-    (void)ext_b;
-    return tra_add_most(vectors(x), tra_lookup_scratch(x->join, ext_a->v[0]));
-}
+TRA_ROWS_REST(before_rest, tra_pairs_before, tra_lookup_scratch(x->join, a->v[0]))
 
 static int64_t before_keep(const void *data, const tra_dims *ext_b, bool *own) {
     *own = tra_lookup_changes_kept(((const tra_pairs_before *)data)->join);
     return tra_lookup_keep(((const tra_pairs_before *)data)->join, ext_b->v[0]);
-}
-
-static int64_t before_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    (void)b, (void)out, (void)scratch;
-    return tra_columns_room(((const tra_pairs_before *)data)->out, a->array.ext.v[0]);
 }
 
 /* The pairs of the rows before each, of how many each makes; returns those of all. */
@@ -34,24 +25,17 @@ static int64_t add_up(const tra_pairs_before *x, int64_t n, int64_t *before) {
     return pairs;
 }
 
-static void before_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+static void before_run(const void *data, tra_rows_io *io) {
     const tra_pairs_before *x = data;
-    tra_vector *v = scratch;
-    tra_batch left, right, made = {.v = v + x->left->n + x->right->n};
-    bool checked = tra_lookup_is_kept(x->join, b->kept);
-    bool open =
-        tra_open_rows(a, x->left, true, v, &left) && tra_open_rows(b, x->right, !checked, v + x->left->n, &right);
+    const tra_batch *left = &io->in[0];
     tra_err e = {0};
-    int64_t rows = open ? left.rows : 0, first = tra_max64(0, a->first);
-    tra_columns_begin(out, x->out, rows, &made);
-    if (rows == 0) return;
-    int64_t *before = made.v[x->left->n].values;
-    if (tra_lookup_count(x->join, &left, &right, first, before, b->kept, (char *)scratch + vectors(x), &e) != TRA_OK) {
-        tra_kernel_fail("%s", e.msg);
-        return;
-    }
-    tra_append_rows(x->left, &made, 0, &left);
-    int64_t pairs = add_up(x, rows, before);
+    int64_t first = tra_max64(0, io->a->first);
+    if (!tra_lookup_open(x->join, io) || !tra_rows_result(io, left->rows) || left->rows == 0) return;
+    int64_t *before = io->made.v[x->left->n].values;
+    if (tra_lookup_count(x->join, left, &io->in[1], first, before, io->b->kept, io->rest, &e) != TRA_OK)
+        return tra_kernel_fail("%s", e.msg);
+    tra_append_rows(x->left, &io->made, 0, left);
+    int64_t pairs = add_up(x, left->rows, before);
     if (pairs > x->most)
         tra_kernel_fail("a join makes %" PRId64 " pairs of rows of one block, and its plan has room for %" PRId64
                         "; write one of its tables to a file before, so that its keys are known",
@@ -71,9 +55,9 @@ static const void *before_over(tra_arena *a, const void *data, const tra_rows_fe
     return x->join ? x : NULL;
 }
 
-const tra_rows_ops tra_pairs_before_ops = {.scratch = before_scratch,
+const tra_rows_ops tra_pairs_before_ops = {.form = before_form,
+                                           .rest = before_rest,
                                            .keep = before_keep,
-                                           .bytes = before_bytes,
                                            .run = before_run,
                                            .reads = before_reads,
                                            .over = before_over};

@@ -50,6 +50,8 @@ typedef struct tra_finder {
     int32_t *slot; /* of each right row; -1: a NULL key that matches nothing */
 } tra_finder;
 
+/* Shows the right rows, in io->in[1]; false after a failure. */
+bool tra_lookup_open(const tra_lookup *l, tra_rows_io *io);
 bool tra_lookup_is_kept(const tra_lookup *l, const tra_kept *kept); /* is its index there, whose rows were checked? */
 const char *tra_lookup_name(const tra_lookup *l, int side);  /* of the left (0) or right (1) table, for messages */
 int64_t tra_finder_bytes(const tra_lookup *l, int64_t rows); /* of an index of so many rows, */

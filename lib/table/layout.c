@@ -5,36 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of all pieces. */
-static int64_t rows_of(const tra_cell_piece *p, int64_t n) {
-    int64_t rows = 0;
-    for (int64_t i = 0; i < n; i++) rows += p[i].ext.v[0];
-    return rows;
-}
-
-bool tra_open_rows(const tra_cell *c, const tra_schema *s, bool check, tra_vector *v, tra_batch *b) {
-    tra_err e = {0};
-    *b = (tra_batch){.v = v};
-    tra_status status = check ? tra_columns_of(c, s, b, &e) : tra_columns_view(c, s, b, &e);
-    b->schema = s;
-    if (status != TRA_OK) tra_kernel_fail("%s", e.msg);
-    return status == TRA_OK;
-}
-
-int64_t tra_position(const tra_cell *b) { return b->array.ext.v[0] > 0 ? ((const int64_t *)b->array.data)[0] : 0; }
-
-static int64_t gather_bytes(tra_cell_piece *p, int64_t n, tra_cell *out) {
-    return tra_columns_room(out->columns, rows_of(p, n));
+void tra_copy_rows(tra_vector *to, int64_t at, const tra_vector *from, int64_t begin, int64_t n, tra_coltype t) {
+    size_t size = tra_coltype_size(t), rows = (size_t)n;
+    memcpy((char *)to->values + (size_t)at * size, (const char *)from->values + (size_t)begin * size, rows * size);
+    if (to->state && from->state) memcpy(to->state + at, from->state + begin, rows);
+    if (to->state && !from->state) memset(to->state + at, TRA_STATE_VALUE, rows);
 }
 
 void tra_append_rows(const tra_schema *s, const tra_batch *to, int64_t at, const tra_batch *from) {
-    for (int c = 0; c < s->n && from->rows > 0; c++) {
-        size_t size = tra_coltype_size(s->v[c].type), n = (size_t)from->rows;
-        uint8_t *state = to->v[c].state;
-        memcpy((char *)to->v[c].values + (size_t)at * size, from->v[c].values, n * size);
-        if (state && from->v[c].state) memcpy(state + at, from->v[c].state, n);
-        if (state && !from->v[c].state) memset(state + at, TRA_STATE_VALUE, n);
-    }
+    for (int c = 0; c < s->n && from->rows > 0; c++)
+        tra_copy_rows(&to->v[c], at, &from->v[c], 0, from->rows, s->v[c].type);
 }
 
 /* Appends the pieces in the order in which they follow each other. */
@@ -42,7 +22,10 @@ static void gather(tra_cell_piece *p, int64_t n, tra_cell *out) {
     const tra_schema *s = out->columns;
     tra_vector *v = tra_calloc(2 * (size_t)s->n + 1, sizeof *v); /* a table may have millions of columns */
     tra_batch all = {.v = v}, one = {.v = v + s->n};
-    tra_columns_begin(out, s, rows_of(p, n), &all);
+    int64_t rows = 0;
+    for (int64_t i = 0; i < n; i++) rows += p[i].ext.v[0];
+    if (!tra_cell_take(out, tra_columns_room(s, rows))) return free(v);
+    tra_columns_begin(out, s, rows, &all);
     for (int64_t i = 0; i < n; i++) {
         tra_err e = {0};
         int64_t at = p[i].to.v[0];
@@ -55,7 +38,7 @@ static void gather(tra_cell_piece *p, int64_t n, tra_cell *out) {
     free(v);
 }
 
-static const tra_layout_kernels kernels = {.gather_bytes = gather_bytes, .gather = gather};
+static const tra_layout_kernels kernels = {.gather = gather};
 
 const tra_layout tra_columns = {.name = "columns",
                                 .id = 2,

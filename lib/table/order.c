@@ -168,9 +168,9 @@ int64_t tra_order_count_runs(const tra_batch *b, int ncolumns, const int *column
     return runs;
 }
 
-void tra_take_rows(const tra_batch *from, const int64_t *at, int64_t n, tra_batch *to) {
-    for (int c = 0; c < from->schema->n; c++)
-        tra_gather_rows(&to->v[c], 0, &from->v[c], from->schema->v[c].type, at, n);
+void tra_gather_columns(tra_rows_io *io, int ncolumns, const int *column, const int64_t *at, int64_t n) {
+    for (int c = 0; c < ncolumns; c++)
+        tra_gather_rows(&io->made.v[c], 0, &io->in[0].v[column ? column[c] : c], io->made.schema->v[c].type, at, n);
 }
 
 /* The first row in which the value of this column could not be computed, or -1. */
@@ -195,22 +195,10 @@ void tra_refuse_errors(const tra_cell *of, const tra_batch *b, int n, const int 
 
 /* ---- order, distinct, limit ----------------------------------------------------------------------------------- */
 
-static int64_t vectors(const tra_sort *s) { return tra_vectors_bytes(2 * s->in->n); }
+TRA_ROWS_FORM(sort_form, tra_sort, .in = {x->in}, .out = x->in, .nkeys = x->n, .key = x->column,
+              .repeats = TRA_REPEATS_LEFT)
 
-static int64_t sort_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    (void)ext_b;
-    return tra_add_most(vectors(data), tra_mul_most(ext_a->v[0], 3 * (int64_t)sizeof(int64_t)));
-}
-
-static int64_t rows_most(const tra_sort *s, int64_t rows) {
-    return s->distinct ? rows : tra_min64(s->count, tra_max64(0, rows - s->from));
-}
-
-static int64_t sort_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    (void)b, (void)out, (void)scratch;
-    const tra_sort *s = data;
-    return tra_columns_room(s->in, rows_most(s, a->array.ext.v[0]));
-}
+TRA_ROWS_REST(sort_rest, tra_sort, tra_mul_most(a->v[0], 3 * (int64_t)sizeof(int64_t)))
 
 /* The first of rows that are equal, by the order in which they stood. */
 static int64_t keep_first(const tra_sort *s, const tra_batch *in, int64_t *at, int64_t *spare) {
@@ -225,40 +213,19 @@ static int64_t keep_first(const tra_sort *s, const tra_batch *in, int64_t *at, i
     return n;
 }
 
-static void sort_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    (void)b;
+static void sort_run(const void *data, tra_rows_io *io) {
     const tra_sort *s = data;
-    tra_batch in = {.v = scratch}, made = {.v = (tra_vector *)scratch + s->in->n};
-    tra_err e = {0};
-    if (tra_columns_of(a, s->in, &in, &e) != TRA_OK) {
-        tra_kernel_fail("%s", e.msg);
-        tra_columns_begin(out, s->in, 0, &made);
-        return;
-    }
-    in.schema = s->in;
-    int64_t *at = (int64_t *)((char *)scratch + vectors(s)), *spare = at + in.rows, n = in.rows;
+    const tra_batch *in = &io->in[0];
+    int64_t n = in->rows, *at = io->rest, *spare = at + n, end = tra_min64(n, tra_add_most(s->from, s->count));
     for (int64_t i = 0; i < n; i++) at[i] = i;
-    tra_refuse_errors(a, &in, s->n, s->column, "by which rows are ordered");
-    tra_order_first(&in, s->n, s->column, s->desc, at, n, s->distinct ? n : tra_add_most(s->from, s->count), spare);
-    if (s->distinct) n = keep_first(s, &in, at, spare);
-    int64_t from = s->distinct ? 0 : tra_min64(s->from, n), most = s->distinct ? n : rows_most(s, n);
-    tra_columns_begin(out, s->in, most, &made);
-    tra_take_rows(&in, at + from, most, &made);
+    tra_refuse_errors(io->a, in, s->n, s->column, "by which rows are ordered");
+    tra_order_first(in, s->n, s->column, s->desc, at, n, s->distinct ? n : end, spare);
+    int64_t from = s->distinct ? 0 : tra_min64(s->from, end);
+    if (s->distinct) end = keep_first(s, in, at, spare);
+    if (tra_rows_result(io, end - from)) tra_gather_columns(io, s->in->n, NULL, at + from, end - from);
 }
 
-static void sort_reads(const void *data, tra_rows_reads *r) {
-    const tra_sort *s = data;
-    tra_rows_read(r, 0, s->n, s->column);
-    tra_rows_repeat(r, 0, s->in->n);
-}
-
-static const void *sort_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
-    tra_sort *s = tra_new(a, tra_sort);
-    *s = *(const tra_sort *)data;
-    s->in = f->in[0];
-    s->column = tra_rows_places(a, f, 0, s->n, s->column);
-    return s;
-}
+TRA_ROWS_OVER(sort_over, tra_sort, x->in = f->in[0], x->column = tra_rows_places(a, f, 0, x->n, x->column))
 
 const tra_rows_ops tra_sort_ops = {
-    .scratch = sort_scratch, .bytes = sort_bytes, .run = sort_run, .reads = sort_reads, .over = sort_over};
+    .form = sort_form, .rest = sort_rest, .run = sort_run, .over = sort_over};

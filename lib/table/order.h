@@ -69,8 +69,6 @@ int64_t tra_order_runs(const tra_batch *b, int ncolumns, const int *column, cons
 int64_t tra_order_count_runs(const tra_batch *b, int ncolumns, const int *column);
 /* Are rows i and j equal in these columns? */
 bool tra_rows_equal(const tra_batch *b, int ncolumns, const int *column, int64_t i, int64_t j);
-/* Rows at[0..n) of a batch, to rows [0..n) of columns of the same types. */
-void tra_take_rows(const tra_batch *from, const int64_t *at, int64_t n, tra_batch *to);
 /* Fails (tra_kernel_fail) when a value of n columns (NULL: of the first n) could not be computed, naming the first row,
  * by its number in the table where the cell that the rows are of knows it; what: "by which rows are ordered". */
 void tra_refuse_errors(const tra_cell *of, const tra_batch *b, int n, const int *column, const char *what);

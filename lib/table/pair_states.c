@@ -5,16 +5,7 @@
 
 #include <string.h>
 
-static int64_t states_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    const tra_pair_states *x = data;
-    (void)ext_a, (void)ext_b;
-    return tra_vectors_bytes(x->in->n + x->out->n + 1);
-}
-
-static int64_t states_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    (void)b, (void)out, (void)scratch;
-    return tra_columns_room(((const tra_pair_states *)data)->out, a->array.ext.v[0]);
-}
+TRA_ROWS_FORM(states_form, tra_pair_states, .in = {x->in}, .out = x->out, .viewed = {true})
 
 static bool is_null(const tra_vector *v, int64_t i) { return v->state && v->state[i] == TRA_STATE_NULL; }
 
@@ -91,16 +82,12 @@ static void put_states(const tra_pair_states *x, const tra_pair_state *s, const 
     }
 }
 
-static void states_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+static void states_run(const void *data, tra_rows_io *io) {
     const tra_pair_states *x = data;
-    tra_batch in = {.v = scratch}, made = {.v = (tra_vector *)scratch + x->in->n};
-    (void)b;
-    bool open = tra_open_rows(a, x->in, false, in.v, &in);
-    tra_columns_begin(out, x->out, open ? in.rows : 0, &made);
-    if (!open) return;
     const tra_schema keys = {x->nkeys, x->in->v};
-    tra_append_rows(&keys, &made, 0, &in);
-    for (int i = 0; i < x->n; i++) put_states(x, &x->v[i], &in, &made);
+    if (!tra_rows_result(io, io->in[0].rows)) return;
+    tra_append_rows(&keys, &io->made, 0, &io->in[0]);
+    for (int i = 0; i < x->n; i++) put_states(x, &x->v[i], &io->in[0], &io->made);
 }
 
-const tra_rows_ops tra_pair_states_ops = {.scratch = states_scratch, .bytes = states_bytes, .run = states_run};
+const tra_rows_ops tra_pair_states_ops = {.form = states_form, .run = states_run};

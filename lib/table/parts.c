@@ -7,35 +7,19 @@
 
 #include <string.h>
 
-void tra_copy_rows(tra_vector *to, const tra_vector *from, tra_coltype t, int64_t begin, int64_t n) {
-    size_t size = tra_coltype_size(t);
-    memcpy(to->values, (const char *)from->values + (size_t)begin * size, (size_t)n * size);
-    if (!to->state) return;
-    if (from->state)
-        memcpy(to->state, from->state + begin, (size_t)n);
-    else
-        memset(to->state, TRA_STATE_VALUE, (size_t)n);
-}
-
-/* Copies the n rows from row `begin` on to the first rows of out. */
-static void copy_rows(const tra_batch *in, int64_t begin, int64_t n, tra_batch *out) {
-    for (int c = 0; c < out->schema->n && n > 0; c++)
-        tra_copy_rows(&out->v[c], &in->v[c], out->schema->v[c].type, begin, n);
+/* The result is the rows [begin, end) of the left operand. */
+static void put_slice(tra_rows_io *io, int64_t begin, int64_t end) {
+    int64_t n = tra_max64(0, end - begin);
+    if (!tra_rows_result(io, n)) return;
+    for (int c = 0; c < io->made.schema->n && n > 0; c++)
+        tra_copy_rows(&io->made.v[c], 0, &io->in[0].v[c], begin, n, io->made.schema->v[c].type);
 }
 
 /* ---- sorted blocks --------------------------------------------------------------------------------------------- */
 
-static int64_t arrange_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    const tra_arrange *x = data;
-    (void)ext_b;
-    return tra_add_most(tra_vectors_bytes(x->in->n + x->out->n),
-                        tra_mul_most(ext_a->v[0], (1 + TRA_ORDER_SPARE) * (int64_t)sizeof(int64_t)));
-}
+TRA_ROWS_FORM(arrange_form, tra_arrange, .in = {x->in}, .out = x->out)
 
-static int64_t arrange_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    (void)b, (void)out, (void)scratch;
-    return tra_columns_room(((const tra_arrange *)data)->out, a->array.ext.v[0]);
-}
+TRA_ROWS_REST(arrange_rest, tra_arrange, tra_mul_most(a->v[0], (1 + TRA_ORDER_SPARE) * (int64_t)sizeof(int64_t)))
 
 static bool has_null(const tra_arrange *x, const tra_batch *in, int64_t row) {
     for (int k = x->free; k < x->n; k++) {
@@ -109,27 +93,25 @@ static int64_t keep_top(const tra_arrange *x, const tra_batch *in, int64_t *at, 
     return kept;
 }
 
-static void arrange_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+static void arrange_run(const void *data, tra_rows_io *io) {
     const tra_arrange *x = data;
-    tra_batch in, made = {.v = (tra_vector *)scratch + x->in->n};
-    int64_t first = b ? tra_mul_most(tra_position(b), x->block) : 0, n = 0;
-    if (!tra_open_rows(a, x->in, true, scratch, &in)) return tra_columns_begin(out, x->out, 0, &made);
-    int64_t *at = (int64_t *)((char *)scratch + tra_vectors_bytes(x->in->n + x->out->n));
-    tra_refuse_errors(a, &in, x->n, x->column, x->what);
-    if (!keep_by_place(x, &in, at, &n, at + in.rows)) {
-        for (int64_t i = 0; i < in.rows; i++)
-            if (!x->matching || !has_null(x, &in, i)) at[n++] = i;
-        tra_order_rows(&in, x->n, x->column, x->desc, at, n, at + in.rows);
-        if (x->keep != TRA_ARRANGE_ALL && n > 0) n = keep_some(x, &in, at, n, at + in.rows);
+    const tra_batch *in = &io->in[0];
+    int64_t first = io->b ? tra_mul_most(tra_rows_position(io), x->block) : 0, n = 0, *at = io->rest;
+    tra_refuse_errors(io->a, in, x->n, x->column, x->what);
+    if (!keep_by_place(x, in, at, &n, at + in->rows)) {
+        for (int64_t i = 0; i < in->rows; i++)
+            if (!x->matching || !has_null(x, in, i)) at[n++] = i;
+        tra_order_rows(in, x->n, x->column, x->desc, at, n, at + in->rows);
+        if (x->keep != TRA_ARRANGE_ALL && n > 0) n = keep_some(x, in, at, n, at + in->rows);
     }
-    if (x->top > 0 && n > 0) n = keep_top(x, &in, at, n, at + in.rows);
-    tra_columns_begin(out, x->out, n, &made);
+    if (x->top > 0 && n > 0) n = keep_top(x, in, at, n, at + in->rows);
+    if (!tra_rows_result(io, n)) return;
     for (int c = 0; c < x->out->n; c++) {
         if (x->from[c] >= 0) {
-            tra_gather_rows(&made.v[c], 0, &in.v[x->from[c]], x->out->v[c].type, at, n);
+            tra_gather_rows(&io->made.v[c], 0, &in->v[x->from[c]], x->out->v[c].type, at, n);
             continue;
         }
-        for (int64_t i = 0; i < n; i++) ((int64_t *)made.v[c].values)[i] = first + at[i];
+        for (int64_t i = 0; i < n; i++) ((int64_t *)io->made.v[c].values)[i] = first + at[i];
     }
 }
 
@@ -153,111 +135,62 @@ static const void *arrange_over(tra_arena *a, const void *data, const tra_rows_f
     return x;
 }
 
-const tra_rows_ops tra_arrange_ops = {.scratch = arrange_scratch,
-                                      .bytes = arrange_bytes,
-                                      .run = arrange_run,
-                                      .reads = arrange_reads,
-                                      .over = arrange_over};
+const tra_rows_ops tra_arrange_ops = {
+    .form = arrange_form, .rest = arrange_rest, .run = arrange_run, .reads = arrange_reads, .over = arrange_over};
 
 /* ---- samples and splitters ----------------------------------------------------------------------------------- */
 
 static int64_t samples(const tra_sampling *x, int64_t rows) { return tra_ceil_div(rows, x->every); }
 
-static int64_t sample_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+TRA_ROWS_FORM(sample_form, tra_sampling, .in = {x->in}, .out = x->out, .viewed = {true}, .nkeys = x->n,
+              .key = x->column)
+
+TRA_ROWS_REST(sample_rest, tra_sampling, 8 * samples(x, a->v[0]))
+
+static void sample_run(const void *data, tra_rows_io *io) {
     const tra_sampling *x = data;
-    (void)ext_b;
-    return tra_vectors_bytes(x->in->n + x->out->n) + 8 * samples(x, ext_a->v[0]);
+    int64_t *at = io->rest, rows = io->in[0].rows, n = samples(x, rows);
+    for (int64_t i = 0; i < n; i++) at[i] = tra_min64((i + 1) * x->every, rows) - 1;
+    if (tra_rows_result(io, n)) tra_gather_columns(io, x->n, x->column, at, n);
 }
 
-static int64_t sample_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    (void)b, (void)out, (void)scratch;
-    return tra_columns_room(((const tra_sampling *)data)->out, samples(data, a->array.ext.v[0]));
-}
-
-static void sample_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    const tra_sampling *x = data;
-    tra_batch in, made = {.v = (tra_vector *)scratch + x->in->n};
-    (void)b;
-    if (!tra_open_rows(a, x->in, false, scratch, &in)) return tra_columns_begin(out, x->out, 0, &made);
-    int64_t *at = (int64_t *)((char *)scratch + tra_vectors_bytes(x->in->n + x->out->n)), n = samples(x, in.rows);
-    for (int64_t i = 0; i < n; i++) at[i] = tra_min64((i + 1) * x->every, in.rows) - 1;
-    tra_columns_begin(out, x->out, n, &made);
-    for (int k = 0; k < x->n; k++) tra_gather_rows(&made.v[k], 0, &in.v[x->column[k]], x->out->v[k].type, at, n);
-}
-
-static void sample_reads(const void *data, tra_rows_reads *r) {
-    const tra_sampling *x = data;
-    tra_rows_read(r, 0, x->n, x->column);
-}
-
-static const void *sample_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
-    tra_sampling *x = tra_new(a, tra_sampling);
-    *x = *(const tra_sampling *)data;
-    x->in = f->in[0];
-    x->column = tra_rows_places(a, f, 0, x->n, x->column);
-    return x;
-}
+TRA_ROWS_OVER(sample_over, tra_sampling, x->in = f->in[0], x->column = tra_rows_places(a, f, 0, x->n, x->column))
 
 const tra_rows_ops tra_sample_ops = {
-    .scratch = sample_scratch, .bytes = sample_bytes, .run = sample_run, .reads = sample_reads, .over = sample_over};
+    .form = sample_form, .rest = sample_rest, .run = sample_run, .over = sample_over};
 
-static int64_t splitters_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    const tra_sampling *x = data;
-    (void)ext_b;
-    return tra_add_most(tra_vectors_bytes(2 * x->out->n) + 8 * x->parts + 8 * (x->n / 2 + 1),
-                        tra_mul_most(ext_a->v[0], (1 + TRA_ORDER_SPARE) * (int64_t)sizeof(int64_t)));
-}
+TRA_ROWS_FORM(splitters_form, tra_sampling, .in = {x->out}, .out = x->out)
 
-static int64_t splitters_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    const tra_sampling *x = data;
-    (void)b, (void)out, (void)scratch;
-    return tra_columns_room(x->out, a->array.ext.v[0] > 0 ? x->parts - 1 : 0);
-}
+TRA_ROWS_REST(splitters_rest, tra_sampling, tra_add_most(8 * x->parts + 8 * (x->n / 2 + 1), arrange_rest(NULL, a, b)))
 
-static void splitters_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+static void splitters_run(const void *data, tra_rows_io *io) {
     const tra_sampling *x = data;
-    tra_batch in, made = {.v = (tra_vector *)scratch + x->out->n};
-    (void)b;
-    if (!tra_open_rows(a, x->out, true, scratch, &in)) return tra_columns_begin(out, x->out, 0, &made);
-    int64_t *some = (int64_t *)((char *)scratch + tra_vectors_bytes(2 * x->out->n)),
-            *at = some + x->parts + x->n / 2 + 1, n = in.rows;
+    int64_t *some = io->rest, *at = some + x->parts + x->n / 2 + 1, n = io->in[0].rows;
     int *column = (int *)(some + x->parts);
     for (int k = 0; k < x->n; k++) column[k] = k;
     for (int64_t i = 0; i < n; i++) at[i] = i;
-    tra_order_rows(&in, x->n, column, x->desc, at, n, at + n);
+    tra_order_rows(&io->in[0], x->n, column, x->desc, at, n, at + n);
     for (int64_t p = 1; p < x->parts && n > 0; p++) some[p - 1] = at[(int64_t)((__int128)p * n / x->parts)];
     n = n > 0 ? x->parts - 1 : 0;
-    tra_columns_begin(out, x->out, n, &made);
-    tra_take_rows(&in, some, n, &made);
+    if (tra_rows_result(io, n)) tra_gather_columns(io, x->n, NULL, some, n);
 }
 
-const tra_rows_ops tra_splitters_ops = {.scratch = splitters_scratch, .bytes = splitters_bytes, .run = splitters_run};
+const tra_rows_ops tra_splitters_ops = {.form = splitters_form, .rest = splitters_rest, .run = splitters_run};
 
-static int64_t range_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+TRA_ROWS_FORM(range_form, tra_sampling, .in = {x->out}, .out = x->range)
+
+static void range_run(const void *data, tra_rows_io *io) {
     const tra_sampling *x = data;
-    (void)ext_a, (void)ext_b;
-    return tra_vectors_bytes(x->out->n + x->range->n);
-}
-
-static int64_t range_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    (void)b, (void)out, (void)scratch;
-    return tra_columns_room(((const tra_sampling *)data)->range, tra_min64(2, a->array.ext.v[0]));
-}
-
-static void range_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    const tra_sampling *x = data;
-    tra_batch in, made = {.v = (tra_vector *)scratch + x->out->n};
-    int64_t part = tra_position(b), at[2], n = 0;
-    if (!tra_open_rows(a, x->out, true, scratch, &in)) return tra_columns_begin(out, x->range, 0, &made);
-    if (in.rows > 0 && part > 0) at[n++] = part - 1;
+    int64_t part = tra_rows_position(io), rows = io->in[0].rows, at[2], n = 0;
+    if (rows > 0 && part > 0) at[n++] = part - 1;
     bool below = n > 0;
-    if (part < in.rows) at[n++] = part;
-    tra_columns_begin(out, x->range, n, &made);
-    for (int k = 0; k < x->n; k++) tra_gather_rows(&made.v[k], 0, &in.v[k], x->range->v[k].type, at, n);
-    for (int64_t i = 0; i < n; i++) ((uint8_t *)made.v[x->n].values)[i] = i > 0 || !below;
+    if (part < rows) at[n++] = part;
+    if (!tra_rows_result(io, n)) return;
+    tra_gather_columns(io, x->n, NULL, at, n);
+    for (int64_t i = 0; i < n; i++) ((uint8_t *)io->made.v[x->n].values)[i] = i > 0 || !below;
 }
 
-const tra_rows_ops tra_range_ops = {.scratch = range_scratch, .bytes = range_bytes, .run = range_run};
+const tra_rows_ops tra_range_ops = {.form = range_form, .run = range_run};
 
 /* ---- slices -------------------------------------------------------------------------------------------------- */
 
@@ -276,70 +209,28 @@ static int64_t find_row(const tra_slicing *x, const tra_batch *in, const tra_bat
     return low;
 }
 
-typedef struct slice {
-    tra_batch in;
-    int64_t begin, rows; /* none of what could not be opened */
-    tra_vector *rest;    /* of scratch */
-} slice;
+TRA_ROWS_FORM(slice_form, tra_slicing, .in = {x->in, x->range}, .out = x->in,
+              .viewed = {!tra_order_looks_up(x->in, x->n, x->column)}, .nkeys = x->n, .key = x->column,
+              .reads_right = true, .repeats = TRA_REPEATS_LEFT)
 
-static void put_slice(const slice *s, const tra_schema *columns, tra_cell *out) {
-    tra_batch made = {.v = s->rest};
-    tra_columns_begin(out, columns, s->rows, &made);
-    copy_rows(&s->in, s->begin, s->rows, &made);
-}
-
-static slice find_slice(const tra_slicing *x, const tra_cell *a, const tra_cell *b, void *scratch) {
-    tra_batch range;
-    tra_vector *v = scratch;
-    bool check = tra_order_looks_up(x->in, x->n, x->column);
-    slice s = {.rest = v + x->in->n + x->range->n};
-    if (!tra_open_rows(a, x->in, check, v, &s.in) || !tra_open_rows(b, x->range, true, v + x->in->n, &range)) return s;
-    int64_t end = s.in.rows;
-    for (int64_t j = 0; j < range.rows; j++) {
-        if (((const uint8_t *)range.v[x->range->n - 1].values)[j])
-            end = find_row(x, &s.in, &range, j, x->closed);
+static void slice_run(const void *data, tra_rows_io *io) {
+    const tra_slicing *x = data;
+    const tra_batch *in = &io->in[0], *range = &io->in[1];
+    int64_t begin = 0, end = in->rows;
+    for (int64_t j = 0; j < range->rows; j++) {
+        if (((const uint8_t *)range->v[x->range->n - 1].values)[j])
+            end = find_row(x, in, range, j, x->closed);
         else
-            s.begin = find_row(x, &s.in, &range, j, x->open);
+            begin = find_row(x, in, range, j, x->open);
     }
-    if (x->before && s.begin > 0) s.begin--;
-    if (x->after && end < s.in.rows) end++;
-    s.rows = tra_max64(0, end - s.begin);
-    return s;
+    if (x->before && begin > 0) begin--;
+    if (x->after && end < in->rows) end++;
+    put_slice(io, begin, end);
 }
 
-static int64_t slice_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    const tra_slicing *x = data;
-    (void)ext_a, (void)ext_b;
-    return tra_vectors_bytes(2 * x->in->n + x->range->n);
-}
+TRA_ROWS_OVER(slice_over, tra_slicing, x->in = f->in[0], x->column = tra_rows_places(a, f, 0, x->n, x->column))
 
-static int64_t slice_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    (void)out;
-    return tra_columns_room(((const tra_slicing *)data)->in, find_slice(data, a, b, scratch).rows);
-}
-
-static void slice_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    slice s = find_slice(data, a, b, scratch);
-    put_slice(&s, ((const tra_slicing *)data)->in, out);
-}
-
-static void slice_reads(const void *data, tra_rows_reads *r) {
-    const tra_slicing *x = data;
-    tra_rows_read(r, 0, x->n, x->column);
-    tra_rows_read(r, r->left, x->range->n, NULL);
-    tra_rows_repeat(r, 0, x->in->n);
-}
-
-static const void *slice_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
-    tra_slicing *x = tra_new(a, tra_slicing);
-    *x = *(const tra_slicing *)data;
-    x->in = f->in[0];
-    x->column = tra_rows_places(a, f, 0, x->n, x->column);
-    return x;
-}
-
-const tra_rows_ops tra_slice_ops = {
-    .scratch = slice_scratch, .bytes = slice_bytes, .run = slice_run, .reads = slice_reads, .over = slice_over};
+const tra_rows_ops tra_slice_ops = {.form = slice_form, .run = slice_run, .over = slice_over};
 
 static int64_t find_number(const tra_batch *in, int column, int64_t number) {
     const int64_t *v = in->v[column].values;
@@ -348,81 +239,75 @@ static int64_t find_number(const tra_batch *in, int column, int64_t number) {
     return low;
 }
 
-static int64_t number_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    (void)ext_a, (void)ext_b;
-    return tra_vectors_bytes(2 * ((const tra_number_slicing *)data)->in->n);
-}
+TRA_ROWS_FORM(number_form, tra_number_slicing, .in = {x->in}, .out = x->in, .viewed = {true}, .nkeys = 1,
+              .key = &x->column, .repeats = TRA_REPEATS_LEFT)
 
-static slice find_numbers(const tra_number_slicing *x, const tra_cell *a, const tra_cell *b, void *scratch) {
-    int64_t first = tra_mul_most(tra_position(b), x->rows);
-    slice s = {.rest = (tra_vector *)scratch + x->in->n};
-    if (!tra_open_rows(a, x->in, false, scratch, &s.in)) return s;
-    s.begin = find_number(&s.in, x->column, first);
-    s.rows = find_number(&s.in, x->column, tra_add_most(first, x->rows)) - s.begin;
-    return s;
-}
-
-static int64_t number_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    (void)out;
-    return tra_columns_room(((const tra_number_slicing *)data)->in, find_numbers(data, a, b, scratch).rows);
-}
-
-static void number_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    slice s = find_numbers(data, a, b, scratch);
-    put_slice(&s, ((const tra_number_slicing *)data)->in, out);
-}
-
-static void number_reads(const void *data, tra_rows_reads *r) {
+static void number_run(const void *data, tra_rows_io *io) {
     const tra_number_slicing *x = data;
-    r->read[x->column] = true;
-    tra_rows_repeat(r, 0, x->in->n);
+    int64_t first = tra_mul_most(tra_rows_position(io), x->rows);
+    put_slice(io, find_number(&io->in[0], x->column, first),
+              find_number(&io->in[0], x->column, tra_add_most(first, x->rows)));
 }
 
-static const void *number_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
-    const tra_number_slicing *old = data;
-    tra_number_slicing *x = tra_new(a, tra_number_slicing);
-    *x = (tra_number_slicing){f->in[0], f->place[old->column], old->rows};
-    return x;
+TRA_ROWS_OVER(number_over, tra_number_slicing, x->in = f->in[0], x->column = f->place[x->column])
+
+const tra_rows_ops tra_number_slice_ops = {.form = number_form, .run = number_run, .over = number_over};
+
+TRA_ROWS_FORM(row_slice_form, tra_row_slicing, .in = {x->in}, .out = x->in, .viewed = {true},
+              .repeats = TRA_REPEATS_LEFT)
+
+static void row_slice_run(const void *data, tra_rows_io *io) {
+    const tra_row_slicing *x = data;
+    int64_t begin = tra_min64(io->in[0].rows, tra_mul_most(tra_rows_position(io), x->rows));
+    put_slice(io, begin, tra_min64(io->in[0].rows, tra_add_most(begin, x->rows)));
 }
 
-const tra_rows_ops tra_number_slice_ops = {
-    .scratch = number_scratch, .bytes = number_bytes, .run = number_run, .reads = number_reads, .over = number_over};
+TRA_ROWS_OVER(row_slice_over, tra_row_slicing, x->in = f->in[0])
 
-static int64_t row_slice_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    (void)ext_a, (void)ext_b;
-    return tra_vectors_bytes(2 * ((const tra_row_slicing *)data)->in->n);
+const tra_rows_ops tra_row_slice_ops = {.form = row_slice_form, .run = row_slice_run, .over = row_slice_over};
+
+/* ---- some rows of a table of many blocks ---------------------------------------------------------------------- */
+
+TRA_ROWS_FORM(count_form, tra_limiting, .in = {x->weight < 0 ? NULL : x->in}, .out = x->count, .viewed = {true},
+              .nkeys = x->weight >= 0, .key = &x->weight)
+
+static void put_number(tra_rows_io *io, int64_t number) {
+    if (tra_rows_result(io, 1)) ((int64_t *)io->made.v[0].values)[0] = number;
 }
 
-static slice find_row_slice(const tra_row_slicing *x, const tra_cell *a, const tra_cell *b, void *scratch) {
-    slice s = {.rest = (tra_vector *)scratch + x->in->n};
-    if (!tra_open_rows(a, x->in, false, scratch, &s.in)) return s;
-    s.begin = tra_min64(s.in.rows, tra_mul_most(tra_position(b), x->rows));
-    s.rows = tra_min64(x->rows, s.in.rows - s.begin);
-    return s;
+static void count_run(const void *data, tra_rows_io *io) {
+    const tra_limiting *x = data;
+    int64_t n = x->weight < 0 ? io->a->array.ext.v[0] : 0;
+    for (int64_t i = 0; i < io->in[0].rows; i++) n = tra_add_most(n, tra_row_weight(&io->in[0].v[x->weight], i));
+    put_number(io, n);
 }
 
-static int64_t row_slice_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    (void)out;
-    return tra_columns_room(((const tra_row_slicing *)data)->in, find_row_slice(data, a, b, scratch).rows);
+TRA_ROWS_OVER(limiting_over, tra_limiting, x->in = f->in[0];
+              if (x->weight >= 0) x->weight = f->place[x->weight])
+
+const tra_rows_ops tra_limit_count_ops = {.form = count_form, .run = count_run, .over = limiting_over};
+
+TRA_ROWS_FORM(start_form, tra_limiting, .in = {x->count}, .out = x->count, .viewed = {true})
+
+static void start_run(const void *data, tra_rows_io *io) {
+    const int64_t *counts = io->in[0].v[0].values;
+    int64_t block = tra_min64(tra_rows_position(io), io->in[0].rows), start = 0;
+    (void)data;
+    for (int64_t i = 0; i < block; i++) start = counts[i] < 0 ? INT64_MAX : tra_add_most(start, counts[i]);
+    put_number(io, start);
 }
 
-static void row_slice_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    slice s = find_row_slice(data, a, b, scratch);
-    put_slice(&s, ((const tra_row_slicing *)data)->in, out);
+const tra_rows_ops tra_limit_start_ops = {.form = start_form, .run = start_run};
+
+TRA_ROWS_FORM(cut_form, tra_limiting, .in = {x->in, x->count}, .out = x->in, .viewed = {true, true},
+              .reads_right = true, .repeats = TRA_REPEATS_LEFT)
+
+static void cut_run(const void *data, tra_rows_io *io) {
+    const tra_limiting *x = data;
+    int64_t start = io->in[1].rows > 0 ? ((const int64_t *)io->in[1].v[0].values)[0] : -1, rows = io->in[0].rows;
+    if (start < 0) return put_slice(io, 0, 0);
+    put_slice(io, tra_min64(rows, tra_max64(0, x->from - start)),
+              tra_min64(rows, tra_max64(0, tra_add_most(x->from, x->most) - start)));
 }
 
-static void row_slice_reads(const void *data, tra_rows_reads *r) {
-    tra_rows_repeat(r, 0, ((const tra_row_slicing *)data)->in->n);
-}
-
-static const void *row_slice_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
-    tra_row_slicing *x = tra_new(a, tra_row_slicing);
-    *x = (tra_row_slicing){f->in[0], ((const tra_row_slicing *)data)->rows};
-    return x;
-}
-
-const tra_rows_ops tra_row_slice_ops = {.scratch = row_slice_scratch,
-                                        .bytes = row_slice_bytes,
-                                        .run = row_slice_run,
-                                        .reads = row_slice_reads,
-                                        .over = row_slice_over};
+const tra_rows_ops tra_limit_cut_ops = {.form = cut_form, .run = cut_run, .over = limiting_over};

@@ -85,7 +85,7 @@ typedef struct tra_row_slicing {
 } tra_row_slicing;
 extern const tra_rows_ops tra_row_slice_ops;
 
-/* Rows [from, from + most) of a table of many blocks (limit.c). If there is a column of weights (i64), a row counts as
+/* Rows [from, from + most) of a table of many blocks. If there is a column of weights (i64), a row counts as
  * many times as it says, and once where it is NULL. */
 typedef struct tra_limiting {
     const tra_schema *in, *count; /* count: one column, i64 */

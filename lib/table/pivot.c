@@ -8,17 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static int64_t scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    const tra_pivot *p = data;
-    (void)ext_a, (void)ext_b;
-    return tra_vectors_bytes(p->in->n);
-}
-
-static int64_t pivot_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *buf) {
-    (void)data, (void)b, (void)buf;
-    int64_t rows = a->array.ext.v[0];
-    return tra_rows_room(out->array.dtype, tra_min64(rows, out->array.ext.v[0]), rows);
-}
+TRA_ROWS_FORM(pivot_form, tra_pivot, .in = {x->in})
 
 /* The place of value i of a column among those of the key, -1 after a failure. */
 static int64_t place_among(const tra_pivot_key *key, const tra_column *c, const tra_vector *from, int64_t i) {
@@ -62,6 +52,7 @@ static void put_entries(const tra_pivot *p, const tra_batch *b, int64_t from, in
     size_t size = tra_dtype_size(out->array.dtype);
     int64_t width = out->array.ext.v[1], last = -1;
     tra_rows_maker m = {0};
+    if (out->layout && !tra_rows_take(out, tra_min64(to - from, out->array.ext.v[0]), to - from)) return;
     if (out->layout)
         m = tra_rows_make(out, tra_min64(to - from, out->array.ext.v[0]), to - from);
     else
@@ -84,14 +75,11 @@ static void put_entries(const tra_pivot *p, const tra_batch *b, int64_t from, in
     if (out->layout) tra_rows_made(&m);
 }
 
-static void pivot_run(const void *data, const tra_cell *a, const tra_cell *none, tra_cell *out, void *buf) {
-    const tra_pivot *p = data;
-    tra_batch b;
-    (void)none;
-    if (tra_open_rows(a, p->in, true, buf, &b)) put_entries(p, &b, 0, b.rows, 0, out);
+static void pivot_run(const void *data, tra_rows_io *io) {
+    put_entries(data, &io->in[0], 0, io->in[0].rows, 0, io->out);
 }
 
-const tra_rows_ops tra_pivot_ops = {.scratch = scratch, .bytes = pivot_bytes, .run = pivot_run};
+const tra_rows_ops tra_pivot_ops = {.form = pivot_form, .run = pivot_run};
 
 /* ---- a block of rows of the matrix ------------------------------------------------------------------------------- */
 
@@ -109,43 +97,21 @@ static bool find_rows(const tra_pivot *p, const tra_cell *at, const tra_batch *b
     return !tra_kernel_failure();
 }
 
-static int64_t block_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    return scratch(data, ext_b, ext_a);
-}
+TRA_ROWS_FORM(block_form, tra_pivot, .in = {NULL, x->in})
 
-static int64_t block_bytes(const void *data, const tra_cell *a, const tra_cell *rows, tra_cell *out, void *buf) {
-    tra_batch b;
-    int64_t first, from = 0, to = 0;
-    if (!tra_open_rows(rows, ((const tra_pivot *)data)->in, true, buf, &b) ||
-        !find_rows(data, a, &b, &first, &from, &to))
-        from = to = 0;
-    return tra_rows_room(out->array.dtype, tra_min64(to - from, out->array.ext.v[0]), to - from);
-}
-
-static void block_run(const void *data, const tra_cell *a, const tra_cell *rows, tra_cell *out, void *buf) {
-    tra_batch b;
+static void block_run(const void *data, tra_rows_io *io) {
     int64_t first, from, to;
-    if (tra_open_rows(rows, ((const tra_pivot *)data)->in, true, buf, &b) && find_rows(data, a, &b, &first, &from, &to))
-        put_entries(data, &b, from, to, first, out);
+    if (find_rows(data, io->a, &io->in[1], &first, &from, &to))
+        put_entries(data, &io->in[1], from, to, first, io->out);
 }
 
-const tra_rows_ops tra_pivot_block_ops = {.scratch = block_scratch, .bytes = block_bytes, .run = block_run};
+const tra_rows_ops tra_pivot_block_ops = {.form = block_form, .run = block_run};
 
-/* ---- a table ------------------------------------------------------------------------------------------------------
- */
+/* ---- a table ---------------------------------------------------------------------------------------------------- */
 
-static int64_t wide_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    const tra_pivot_wide *p = data;
-    (void)ext_b;
-    int64_t rows = ext_a->v[0], vectors = tra_vectors_bytes(p->in->n) + tra_vectors_bytes(tra_group_states(p->g)->n);
-    return tra_add_most(vectors, tra_mul_most(tra_add_most(tra_mul_most(4, rows), 1), sizeof(int64_t)));
-}
+TRA_ROWS_FORM(wide_form, tra_pivot_wide, .in = {x->in}, .out = tra_group_states(x->g))
 
-static int64_t wide_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *buf) {
-    const tra_pivot_wide *p = data;
-    (void)b, (void)out, (void)buf;
-    return tra_columns_room(tra_group_states(p->g), tra_min64(a->array.ext.v[0], p->most));
-}
+TRA_ROWS_REST(wide_rest, tra_pivot_wide, tra_mul_most(tra_add_most(tra_mul_most(4, a->v[0]), 1), sizeof(int64_t)))
 
 /* The value of row i becomes that of its column in row `to`. */
 static void put_wide(const tra_pivot_wide *p, const tra_batch *in, int64_t i, const tra_batch *out, int64_t to) {
@@ -160,38 +126,28 @@ static void put_wide(const tra_pivot_wide *p, const tra_batch *in, int64_t i, co
     v->state[to] = TRA_STATE_VALUE;
 }
 
-static void wide_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *buf) {
+static void wide_run(const void *data, tra_rows_io *io) {
     const tra_pivot_wide *p = data;
-    const tra_schema *states = tra_group_states(p->g);
-    tra_batch in, made = {.v = (tra_vector *)((char *)buf + tra_vectors_bytes(p->in->n))};
-    int keys = tra_group_keys(p->g);
-    (void)b;
-    if (!tra_open_rows(a, p->in, true, buf, &in)) {
-        tra_columns_begin(out, states, 0, &made);
-        return;
-    }
-    int64_t n = in.rows, most = tra_min64(n, p->most);
-    int64_t *at = (int64_t *)((char *)made.v + tra_vectors_bytes(states->n)), *begin = at + n, groups;
-    int *key = (int[TRA_PIVOT_KEYS]){0};
+    const tra_schema *states = io->made.schema;
+    const tra_batch *in = &io->in[0], *made = &io->made;
+    int keys = tra_group_keys(p->g), *key = (int[TRA_PIVOT_KEYS]){0};
+    int64_t n = in->rows, *at = io->rest, *begin = at + n, *first = begin + n + 1;
     for (int k = 0; k < keys; k++) key[k] = k;
     for (int64_t i = 0; i < n; i++) at[i] = i;
-    tra_order_rows(&in, keys, key, NULL, at, n, begin);
-    groups = n ? tra_order_runs(&in, keys, key, at, n, begin) : 0;
-    tra_columns_begin(out, states, most, &made);
-    if (groups > most) {
-        tra_kernel_fail("pivot has more rows than the statistics of the file let it have: import the table again");
-        groups = 0;
-    }
-    int64_t *first = begin + n + 1;
+    tra_order_rows(in, keys, key, NULL, at, n, begin);
+    int64_t groups = n ? tra_order_runs(in, keys, key, at, n, begin) : 0;
+    if (groups > p->most)
+        return tra_kernel_fail(
+            "pivot has more rows than the statistics of the file let it have: import the table again");
+    if (!tra_rows_result(io, groups)) return;
     for (int64_t g = 0; g < groups; g++) first[g] = at[begin[g]];
-    for (int k = 0; k < keys; k++) tra_gather_rows(&made.v[k], 0, &in.v[k], p->in->v[k].type, first, groups);
+    tra_gather_columns(io, keys, NULL, first, groups);
     for (int c = keys; c < states->n; c++) {
-        memset(made.v[c].values, 0, (size_t)groups * tra_coltype_size(states->v[c].type));
-        memset(made.v[c].state, TRA_STATE_NULL, (size_t)groups);
+        memset(made->v[c].values, 0, (size_t)groups * tra_coltype_size(states->v[c].type));
+        memset(made->v[c].state, TRA_STATE_NULL, (size_t)groups);
     }
     for (int64_t g = 0; g < groups; g++)
-        for (int64_t i = begin[g]; i < begin[g + 1]; i++) put_wide(p, &in, at[i], &made, g);
-    tra_columns_end(out, states, groups);
+        for (int64_t i = begin[g]; i < begin[g + 1]; i++) put_wide(p, in, at[i], made, g);
 }
 
-const tra_rows_ops tra_pivot_wide_ops = {.scratch = wide_scratch, .bytes = wide_bytes, .run = wide_run};
+const tra_rows_ops tra_pivot_wide_ops = {.form = wide_form, .rest = wide_rest, .run = wide_run};

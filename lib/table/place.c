@@ -10,11 +10,6 @@
 
 enum { STRIP = TRA_COLSTRIP };
 
-/* Opens the rows of a cell, of which the first n columns are compared. */
-static bool open_rows(const tra_cell *c, const tra_schema *s, int n, tra_vector *v, tra_batch *b) {
-    return tra_open_rows(c, s, tra_order_looks_up(s, n, NULL), v, b);
-}
-
 /* ---- two sorted parts ---------------------------------------------------------------------------------------- */
 
 /* Pairs wait until there is a strip of them; then those for which the condition is true are written. */
@@ -185,48 +180,30 @@ static void find_pairs(pairs *p) {
     tra_arena_free(a);
 }
 
-static int64_t merge_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+TRA_ROWS_FORM(merge_form, tra_merging, .in = {x->left, x->right}, .out = x->out,
+              .viewed = {!tra_order_looks_up(x->left, x->n, NULL), !tra_order_looks_up(x->right, x->n, NULL)})
+
+static int64_t merge_rest(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_merging *x = data;
-    int64_t fixed = tra_vectors_bytes(pair_columns(x) + x->out->n) + tra_round64(sizeof(pairs)) + condition_bytes(x);
+    int64_t fixed = tra_round64(sizeof(pairs)) + condition_bytes(x);
     return x->asof ? tra_add_most(fixed, tra_mul_most(9, tra_add_most(ext_a->v[0], ext_b->v[0]))) : fixed;
 }
 
-static bool open_pairs(const tra_merging *x, const tra_cell *a, const tra_cell *b, void *scratch, pairs **p) {
-    tra_vector *v = scratch;
-    *p = (pairs *)((char *)scratch + tra_vectors_bytes(pair_columns(x) + x->out->n));
-    (*p)->x = x;
-    (*p)->out = NULL;
-    (*p)->room = (char *)*p + tra_round64(sizeof(pairs));
-    return open_rows(a, x->left, x->n, v, &(*p)->left) && open_rows(b, x->right, x->n, v + x->left->n, &(*p)->right);
-}
-
-static int64_t count_pairs(pairs *p, tra_cell *out) {
-    if (out->counted[0]) return out->counted[0] - 1;
+static void merge_run(const void *data, tra_rows_io *io) {
+    pairs *p = io->rest;
+    p->x = data;
+    p->left = io->in[0];
+    p->right = io->in[1];
+    p->out = NULL;
+    p->room = (char *)p + tra_round64(sizeof(pairs));
+    if (!p->x->asof) find_pairs(p);
+    if (!tra_rows_result(io, p->x->asof ? p->left.rows : p->rows)) return; /* as of a time: one of each, at most */
+    p->out = &io->made;
     find_pairs(p);
-    out->counted[0] = p->rows + 1;
-    return p->rows;
+    if (p->x->asof) tra_rows_filled(io, p->rows);
 }
 
-static int64_t merge_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    const tra_merging *x = data;
-    pairs *p;
-    if (x->asof)
-        return tra_columns_room(x->out, a->array.ext.v[0]); /* one of each, at most: no need to count them first */
-    return tra_columns_room(x->out, open_pairs(x, a, b, scratch, &p) ? count_pairs(p, out) : 0);
-}
-
-static void merge_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    const tra_merging *x = data;
-    tra_batch made = {.v = (tra_vector *)scratch + x->left->n + x->right->n};
-    pairs *p;
-    if (!open_pairs(x, a, b, scratch, &p)) return tra_columns_begin(out, x->out, 0, &made);
-    tra_columns_begin(out, x->out, x->asof ? p->left.rows : count_pairs(p, out), &made);
-    p->out = &made;
-    find_pairs(p);
-    if (x->asof) tra_columns_end(out, x->out, p->rows);
-}
-
-const tra_rows_ops tra_merge_join_ops = {.scratch = merge_scratch, .bytes = merge_bytes, .run = merge_run};
+const tra_rows_ops tra_merge_join_ops = {.form = merge_form, .rest = merge_rest, .run = merge_run};
 
 /* ---- back to the rows ---------------------------------------------------------------------------------------- */
 
@@ -237,12 +214,10 @@ typedef struct placing {
     int64_t *begin, *list, rows; /* rows: of the result */
 } placing;
 
-static int64_t place_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    const tra_placing *x = data;
-    int64_t lists = tra_mul_most(tra_add_most(ext_a->v[0] + 2, ext_b->v[0]), (int64_t)sizeof(int64_t));
-    return tra_add_most(tra_vectors_bytes(x->left->n + x->right->n + x->out->n) + 2 * STRIP * (int64_t)sizeof(int64_t),
-                        lists);
-}
+TRA_ROWS_FORM(place_form, tra_placing, .in = {x->left, x->right}, .out = x->out, .viewed = {true, true})
+
+TRA_ROWS_REST(place_rest, tra_placing,
+              tra_add_most(2 * STRIP * 8, tra_mul_most(tra_add_most(a->v[0] + 2, b->v[0]), (int64_t)sizeof(int64_t))))
 
 static int64_t rows_of(const placing *p, int64_t i) {
     int64_t n = p->begin[i + 1] - p->begin[i];
@@ -256,14 +231,11 @@ static int64_t rows_of(const placing *p, int64_t i) {
     return 0;
 }
 
-static bool open_placing(const tra_placing *x, const tra_cell *a, const tra_cell *b, void *scratch, placing *p) {
-    tra_vector *v = scratch;
-    *p = (placing){.x = x};
-    if (!open_rows(a, x->left, 0, v, &p->left) || !open_rows(b, x->right, 0, v + x->left->n, &p->found)) return false;
+static bool open_placing(const tra_placing *x, const tra_rows_io *io, placing *p) {
+    *p = (placing){.x = x, .left = io->in[0], .found = io->in[1]};
     const int64_t *number = p->found.v[0].values;
-    int64_t n = p->left.rows, all = p->found.rows,
-            *lists = (int64_t *)((char *)scratch + tra_vectors_bytes(x->left->n + x->right->n + x->out->n));
-    p->begin = lists + 2 * STRIP;
+    int64_t n = p->left.rows, all = p->found.rows;
+    p->begin = (int64_t *)io->rest + 2 * STRIP;
     p->list = p->begin + n + 2;
     memset(p->begin, 0, (size_t)(n + 2) * sizeof *p->begin);
     for (int64_t i = 0; i < all; i++) {
@@ -279,17 +251,10 @@ static bool open_placing(const tra_placing *x, const tra_cell *a, const tra_cell
         char key[TRA_ROWTEXT];
         const tra_lookup_spec *s = tra_lookup_spec_of(x->join);
         tra_kernel_fail("row %" PRId64 " of the %s table has no partner for %s, but each is expected to (matched)",
-                        tra_max64(0, a->first) + i, x->name, tra_row_text(&p->left, i, s->nkeys, s->lkey, key));
+                        tra_max64(0, io->a->first) + i, x->name, tra_row_text(&p->left, i, s->nkeys, s->lkey, key));
         return false;
     }
     return true;
-}
-
-static int64_t place_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    const tra_placing *x = data;
-    placing p;
-    (void)out;
-    return tra_columns_room(x->out, open_placing(x, a, b, scratch, &p) ? p.rows : 0);
 }
 
 static void write_rows(const placing *p, const int64_t *l, const int64_t *f, int n, int64_t begin, tra_batch *made) {
@@ -301,12 +266,9 @@ static void write_rows(const placing *p, const int64_t *l, const int64_t *f, int
     }
 }
 
-static void place_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    const tra_placing *x = data;
-    tra_batch made = {.v = (tra_vector *)scratch + x->left->n + x->right->n};
+static void place_run(const void *data, tra_rows_io *io) {
     placing p;
-    if (!open_placing(x, a, b, scratch, &p)) return tra_columns_begin(out, x->out, 0, &made);
-    tra_columns_begin(out, x->out, p.rows, &made);
+    if (!open_placing(data, io, &p) || !tra_rows_result(io, p.rows)) return;
     int64_t *l = p.begin - 2 * STRIP, *f = l + STRIP, written = 0;
     int n = 0;
     for (int64_t i = 0; i < p.left.rows; i++) {
@@ -315,12 +277,12 @@ static void place_run(const void *data, const tra_cell *a, const tra_cell *b, tr
             l[n] = i;
             f[n++] = k < found ? p.list[p.begin[i] + k] : -1;
             if (n < STRIP) continue;
-            write_rows(&p, l, f, n, written, &made);
+            write_rows(&p, l, f, n, written, &io->made);
             written += n;
             n = 0;
         }
     }
-    write_rows(&p, l, f, n, written, &made);
+    write_rows(&p, l, f, n, written, &io->made);
 }
 
 static void place_reads(const void *data, tra_rows_reads *r) {
@@ -341,4 +303,4 @@ static const void *place_over(tra_arena *a, const void *data, const tra_rows_few
 }
 
 const tra_rows_ops tra_place_ops = {
-    .scratch = place_scratch, .bytes = place_bytes, .run = place_run, .reads = place_reads, .over = place_over};
+    .form = place_form, .rest = place_rest, .run = place_run, .reads = place_reads, .over = place_over};

@@ -36,23 +36,24 @@ typedef struct product {
 
 /* ---- scratch ----------------------------------------------------------------------------------------------------- */
 
-static int64_t vectors(const tra_joined_sums *s) {
+static tra_rows_form form(const void *data) {
+    const tra_joined_sums *s = data;
     const tra_lookup_spec *l = tra_lookup_spec_of(s->l);
-    return tra_vectors_bytes(l->left->n + l->right->n + s->out->n + 1);
+    return (tra_rows_form){.in = {l->left, l->right}, .out = s->out};
 }
 
 static int64_t words(int64_t n) { return tra_round64(tra_mul_most(n, sizeof(int64_t))); }
 
 static int64_t grouping_bytes(int64_t rows) { return tra_mul_most(2 + TRA_ORDER_SPARE, words(rows + 1)); }
 
-static int64_t scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+static int64_t rest(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_joined_sums *s = data;
     int64_t left = ext_a->v[0], right = ext_b->v[0];
     int64_t of_left = tra_add_most(grouping_bytes(left), 2 * words(left));
     int64_t of_right = tra_add_most(grouping_bytes(right), 6 * words(right));
     int64_t totals = tra_mul_most(right, s->n * (int64_t)sizeof(total));
     int64_t all = tra_add_most(tra_add_most(of_left, of_right), tra_add_most(totals, tra_lookup_scratch(s->l, left)));
-    return tra_add_most(all, vectors(s) + 64);
+    return tra_add_most(all, 64);
 }
 
 static int64_t keep(const void *data, const tra_dims *ext_b, bool *own) {
@@ -77,19 +78,13 @@ static grouping group_rows(const tra_batch *b, int n, const int *column, char **
     return g;
 }
 
-/* Opens the operands and finds groups and partners; false after a failure. */
-static bool prepare(product *x, const tra_cell *a, const tra_cell *b, void *room) {
+/* Finds groups and partners; false after a failure. */
+static bool prepare(product *x, const tra_rows_io *io) {
     const tra_joined_sums *s = x->s;
-    const tra_lookup_spec *l = tra_lookup_spec_of(s->l);
-    char *p = (char *)room + vectors(s);
+    char *p = io->rest;
     tra_err e = {0};
-    x->left.v = room;
-    x->right.v = x->left.v + l->left->n;
-    x->out.v = x->right.v + l->right->n;
-    if (tra_columns_of(a, l->left, &x->left, &e) != TRA_OK || tra_columns_of(b, l->right, &x->right, &e) != TRA_OK) {
-        tra_kernel_fail("%s", e.msg);
-        return false;
-    }
+    x->left = io->in[0];
+    x->right = io->in[1];
     x->rows = group_rows(&x->left, s->nleft, s->left, &p);
     x->columns = group_rows(&x->right, s->nright, s->right, &p);
     int64_t right = x->right.rows;
@@ -105,8 +100,8 @@ static bool prepare(product *x, const tra_cell *a, const tra_cell *b, void *room
     x->seen = take(&p, words(right));
     x->t = take(&p, right * s->n * (int64_t)sizeof(total));
     memset(x->seen, 0, (size_t)right);
-    if (tra_lookup_partners(s->l, &x->left, &x->right, tra_max64(0, a->first), &x->list, x->from, x->to, b->kept, p,
-                            &e) == TRA_OK)
+    if (tra_lookup_partners(s->l, &x->left, &x->right, tra_max64(0, io->a->first), &x->list, x->from, x->to,
+                            io->b->kept, p, &e) == TRA_OK)
         return true;
     tra_kernel_fail("%s", e.msg);
     return false;
@@ -258,25 +253,17 @@ static void find_places(product *x) {
     }
 }
 
-static int64_t bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *room) {
+static void run(const void *data, tra_rows_io *io) {
     product x = {.s = data};
-    if (!prepare(&x, a, b, room)) return tra_columns_room(x.s->out, 0);
-    out->counted[0] = most_rows(&x) + 1;
-    return tra_columns_room(x.s->out, out->counted[0] - 1);
-}
-
-static void run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *room) {
-    product x = {.s = data};
-    bool ready = prepare(&x, a, b, room);
-    tra_columns_begin(out, x.s->out, !ready ? 0 : out->counted[0] ? out->counted[0] - 1 : most_rows(&x), &x.out);
-    if (!ready) return;
+    if (!prepare(&x, io) || !tra_rows_result(io, most_rows(&x))) return;
+    x.out = io->made;
     if (x.s->right_first) find_places(&x);
     for (int64_t g = 0; g < x.rows.n; g++) {
         find_columns(&x, g);
         add_row(&x, g);
         put_row(&x, g);
     }
-    tra_columns_end(out, x.s->out, x.made);
+    tra_rows_filled(io, x.made);
 }
 
-const tra_rows_ops tra_joined_sums_ops = {.scratch = scratch, .keep = keep, .bytes = bytes, .run = run};
+const tra_rows_ops tra_joined_sums_ops = {.form = form, .rest = rest, .keep = keep, .run = run};

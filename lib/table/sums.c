@@ -7,20 +7,11 @@
 #include "group.h"
 #include "table_int.h"
 
-static int64_t vectors_bytes(const tra_schema *s) { return tra_vectors_bytes(s->n + 1); }
-
-/* Opens the rows of the operand, with their vectors at the beginning of scratch; *rest is what follows these. */
-static bool open_rows(const tra_rowwise *r, const tra_cell *a, void *scratch, tra_batch *in, void **rest) {
-    *rest = (char *)scratch + vectors_bytes(tra_rowwise_in(r));
-    return tra_open_rows(a, tra_rowwise_in(r), true, scratch, in);
-}
-
-static void each_strip(const tra_rowwise *r, const tra_cell *a, tra_rowwise_visit *visit, void *ctx, void *scratch) {
-    tra_batch in;
+/* What takes each strip of the rows of a pass. */
+static void each_strip(const tra_rowwise *r, const tra_rows_io *io, tra_rowwise_visit *visit, void *ctx, void *rest) {
     tra_err e = {0};
-    void *rest;
-    if (!open_rows(r, a, scratch, &in, &rest)) return;
-    if (tra_rowwise_each(r, &in, tra_max64(0, a->first), visit, ctx, rest, &e) != TRA_OK) tra_kernel_fail("%s", e.msg);
+    if (tra_rowwise_each(r, &io->in[0], tra_max64(0, io->a->first), visit, ctx, rest, &e) != TRA_OK)
+        tra_kernel_fail("%s", e.msg);
 }
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
@@ -183,28 +174,25 @@ static void add_words(void *ctx, const tra_vector *columns, int n) {
     for (; i < n; i++) to[x->slot[i]] += x->word[i];
 }
 
-static int64_t slots_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    const tra_slots *s = data;
-    (void)ext_a, (void)ext_b;
-    return vectors_bytes(tra_rowwise_in(s->r)) + tra_rowwise_scratch(s->r) + tra_round64((int64_t)sizeof(adding));
-}
+TRA_ROWS_FORM(slots_form, tra_slots, .in = {tra_rowwise_in(x->r)})
 
-static void slots_add(const void *data, const tra_cell *a, tra_array *sum, void *scratch) {
-    adding *x = scratch;
+TRA_ROWS_REST(slots_rest, tra_slots, tra_rowwise_scratch(x->r) + tra_round64((int64_t)sizeof(adding)))
+
+static void slots_add(const void *data, const tra_rows_io *io, tra_array *sum) {
+    adding *x = io->rest;
     x->s = data;
     x->to = sum->data;
-    each_strip(x->s->r, a, x->s->part ? add_words : add_strip, x,
-               (char *)scratch + tra_round64((int64_t)sizeof(adding)));
+    each_strip(x->s->r, io, x->s->part ? add_words : add_strip, x,
+               (char *)io->rest + tra_round64((int64_t)sizeof(adding)));
 }
 
-static void slots_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    (void)b;
-    memset(out->array.data, 0, tra_array_bytes(&out->array));
-    slots_add(data, a, &out->array, scratch);
+static void slots_run(const void *data, tra_rows_io *io) {
+    memset(io->out->array.data, 0, tra_array_bytes(&io->out->array));
+    slots_add(data, io, &io->out->array);
 }
 
-const tra_rows_ops tra_slot_sums_ops = {.scratch = slots_scratch, .run = slots_run};
-const tra_rows_ops tra_slot_words_ops = {.scratch = slots_scratch, .run = slots_run, .add = slots_add};
+const tra_rows_ops tra_slot_sums_ops = {.form = slots_form, .rest = slots_rest, .run = slots_run};
+const tra_rows_ops tra_slot_words_ops = {.form = slots_form, .rest = slots_rest, .run = slots_run, .add = slots_add};
 
 /* ---- slots to rows ----------------------------------------------------------------------------------------------- */
 
@@ -249,36 +237,24 @@ static void open_word(const tra_slots *s, int64_t word, double *sums) {
     }
 }
 
-static int64_t rows_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    const tra_slots *s = data;
-    (void)ext_a, (void)ext_b;
-    return vectors_bytes(s->out);
-}
+TRA_ROWS_FORM(rows_form, tra_slots, .out = x->out)
 
-static int64_t rows_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+static void rows_run(const void *data, tra_rows_io *io) {
     const tra_slots *s = data;
-    (void)b, (void)scratch;
-    out->counted[0] = count_slots(s, &a->array) + 1;
-    return tra_columns_room(s->out, out->counted[0] - 1);
-}
-
-static void rows_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    const tra_slots *s = data;
-    const int64_t *words = a->array.data;
-    const double *v = a->array.data;
-    int64_t width = a->array.ext.v[1], row = 0;
+    const tra_array *a = &io->a->array;
+    const int64_t *words = a->data;
+    const double *v = a->data;
+    int64_t width = a->ext.v[1], row = 0;
     double sums[MOST_PARTS + 1];
-    tra_batch made = {.v = scratch};
-    (void)b;
-    tra_columns_begin(out, s->out, out->counted[0] ? out->counted[0] - 1 : count_slots(s, &a->array), &made);
-    for (int64_t i = 0; i < a->array.ext.v[0]; i++) {
+    if (!tra_rows_result(io, count_slots(s, a))) return;
+    for (int64_t i = 0; i < a->ext.v[0]; i++) {
         if (s->part ? words[i] == 0 : v[i * width] == 0) continue;
         if (s->part) open_word(s, words[i], sums);
-        put_slot(s, a->first + i, s->part ? sums : v + i * width, &made, row++);
+        put_slot(s, io->a->first + i, s->part ? sums : v + i * width, &io->made, row++);
     }
 }
 
-const tra_rows_ops tra_slot_rows_ops = {.scratch = rows_scratch, .bytes = rows_bytes, .run = rows_run};
+const tra_rows_ops tra_slot_rows_ops = {.form = rows_form, .run = rows_run};
 
 /* ---- sums of columns --------------------------------------------------------------------------------------------- */
 
@@ -297,23 +273,20 @@ static void sum_strip(void *ctx, const tra_vector *columns, int n) {
     }
 }
 
-static int64_t sums_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    const tra_row_sums *s = data;
-    (void)ext_a, (void)ext_b;
-    return vectors_bytes(tra_rowwise_in(s->r)) + tra_rowwise_scratch(s->r) +
-           tra_round64(tra_rowwise_out(s->r)->n * (int64_t)sizeof(double));
-}
+TRA_ROWS_FORM(sums_form, tra_row_sums, .in = {tra_rowwise_in(x->r)})
 
-static void sums_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+TRA_ROWS_REST(sums_rest, tra_row_sums,
+              tra_rowwise_scratch(x->r) + tra_round64(tra_rowwise_out(x->r)->n * (int64_t)sizeof(double)))
+
+static void sums_run(const void *data, tra_rows_io *io) {
     const tra_row_sums *s = data;
-    summing x = {tra_rowwise_out(s->r)->n, scratch};
-    (void)b;
+    summing x = {tra_rowwise_out(s->r)->n, io->rest};
     memset(x.sum, 0, (size_t)x.n * sizeof *x.sum);
-    each_strip(s->r, a, sum_strip, &x, (char *)scratch + tra_round64(x.n * (int64_t)sizeof(double)));
-    for (int i = 0; i < s->n; i++) ((double *)out->array.data)[i] = x.sum[s->at[i]];
+    each_strip(s->r, io, sum_strip, &x, (char *)io->rest + tra_round64(x.n * (int64_t)sizeof(double)));
+    for (int i = 0; i < s->n; i++) ((double *)io->out->array.data)[i] = x.sum[s->at[i]];
 }
 
-const tra_rows_ops tra_row_sums_ops = {.scratch = sums_scratch, .run = sums_run};
+const tra_rows_ops tra_row_sums_ops = {.form = sums_form, .rest = sums_rest, .run = sums_run};
 
 /* ---- products of columns ----------------------------------------------------------------------------------------- */
 
@@ -384,19 +357,17 @@ static int64_t strip_bytes(const tra_column_products *s) {
     return s->beside ? s->ny * TRA_COLSTRIP * (int64_t)sizeof(double) : 0;
 }
 
-static int64_t products_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    const tra_column_products *s = data;
-    (void)ext_a, (void)ext_b;
-    return strip_bytes(s) + vectors_bytes(tra_rowwise_in(s->r)) + tra_rowwise_scratch(s->r);
-}
+TRA_ROWS_FORM(products_form, tra_column_products, .in = {tra_rowwise_in(x->r)})
 
-static void products_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+TRA_ROWS_REST(products_rest, tra_column_products, strip_bytes(x) + tra_rowwise_scratch(x->r))
+
+static void products_run(const void *data, tra_rows_io *io) {
     const tra_column_products *s = data;
-    multiplying m = {s, out->array.data, s->beside ? b->array.data : NULL, scratch};
-    memset(m.to, 0, tra_array_bytes(&out->array));
-    each_strip(s->r, a, multiply_strip, &m, (char *)scratch + strip_bytes(s));
+    multiplying m = {s, io->out->array.data, s->beside ? io->b->array.data : NULL, io->rest};
+    memset(m.to, 0, tra_array_bytes(&io->out->array));
+    each_strip(s->r, io, multiply_strip, &m, (char *)io->rest + strip_bytes(s));
     for (int i = 0; s->same && i < s->nx; i++)
         for (int k = 0; k < i; k++) m.to[i * s->ny + k] = m.to[k * s->ny + i];
 }
 
-const tra_rows_ops tra_column_products_ops = {.scratch = products_scratch, .run = products_run};
+const tra_rows_ops tra_column_products_ops = {.form = products_form, .rest = products_rest, .run = products_run};

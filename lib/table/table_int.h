@@ -154,20 +154,16 @@ TRA_MUSTUSE tra_status tra_keys_of(const tra_keys *k, const tra_batch *b, int64_
 uint64_t tra_keys_hash(const uint64_t *words, int n);
 TRA_MUSTUSE tra_status tra_key_failed(int64_t row, tra_err *e); /* that error */
 
-/* Opens the rows of a cell, of this schema, with vectors at v. check: codes of strings are compared with their
- * dictionaries, as they must be before a string is looked up. False after a failure (tra_kernel_fail). */
-bool tra_open_rows(const struct tra_cell *c, const tra_schema *s, bool check, tra_vector *v, tra_batch *b);
-/* The first element of an i64 array, by which a kernel is told the number of a block, part or row; 0 of an empty one.
- */
-int64_t tra_position(const struct tra_cell *b);
 /* Sets `to` to the columns of a batch from row `from` on. */
 void tra_strip_of(const tra_batch *b, int64_t from, tra_vector *to);
 
 /* Copies all rows of `from` to rows at, at + 1, ... of `to`, which has the same columns, of which more may have NULLs.
  */
 void tra_append_rows(const tra_schema *s, const tra_batch *to, int64_t at, const tra_batch *from);
-/* Copies the n values from row `begin` on to the first rows. */
-void tra_copy_rows(tra_vector *to, const tra_vector *from, tra_coltype t, int64_t begin, int64_t n);
+/* Copies the n values from row `begin` on to rows at, at + 1, ... */
+void tra_copy_rows(tra_vector *to, int64_t at, const tra_vector *from, int64_t begin, int64_t n, tra_coltype t);
+/* Columns k of the result become copies of n rows of columns column[k] of the left operand; NULL: of the first ones. */
+void tra_gather_columns(tra_rows_io *io, int ncolumns, const int *column, const int64_t *at, int64_t n);
 /* Copies of rows: to[i] = from[at[i]], and where at[i] is negative NULL. */
 void tra_gather_rows(tra_vector *to, int64_t begin, const tra_vector *from, tra_coltype t, const int64_t *at,
                      int64_t n);

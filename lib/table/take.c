@@ -51,10 +51,7 @@ static comes_to where(const taking *w, void *buf) {
     return c;
 }
 
-static int64_t scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    const tra_take *t = data;
-    return (int64_t)sizeof(int64_t) * (ext_a->v[t->dim] + ext_b->v[0]);
-}
+TRA_ROWS_REST(rest, tra_take, (int64_t)sizeof(int64_t) * (a->v[x->dim] + b->v[0]))
 
 /* ---- dense results ---------------------------------------------------------------------------------------------- */
 
@@ -198,8 +195,9 @@ static int64_t count_all(const taking *w, const tra_cell *a, void *buf) {
 
 static void make_entries(const taking *w, const tra_cell *a, tra_cell *out, void *buf) {
     const tra_dims *ext = &out->array.ext;
-    int64_t n = count_all(w, a, buf), last = ext->v[ext->n - 1], row = -1;
-    tra_rows_maker m = tra_rows_make(out, tra_min64(n, tra_rows_box(ext)), n);
+    int64_t n = count_all(w, a, buf), rows = tra_min64(n, tra_rows_box(ext)), last = ext->v[ext->n - 1], row = -1;
+    if (!tra_rows_take(out, rows, n)) return;
+    tra_rows_maker m = tra_rows_make(out, rows, n);
     if (takes_rows(w, a)) {
         take_rows(w, a, &m);
     } else if (a->layout == &tra_rows) {
@@ -220,35 +218,27 @@ static void make_entries(const taking *w, const tra_cell *a, tra_cell *out, void
 
 /* ---- the kernel ------------------------------------------------------------------------------------------------- */
 
-static int64_t bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *buf) {
-    taking w = taking_of(data, a, b);
-    if (out->layout == &tra_counted) {
-        tra_dims ext = a->array.ext;
-        ext.v[w.t->dim] = w.n;
-        return tra_counted_room(out->array.dtype, &ext);
-    }
-    int64_t n = count_all(&w, a, buf);
-    return tra_rows_room(out->array.dtype, tra_min64(n, tra_rows_box(&out->array.ext)), n);
-}
-
-static void run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *buf) {
-    taking w = taking_of(data, a, b);
+static void run(const void *data, tra_rows_io *io) {
+    const tra_cell *a = io->a;
+    tra_cell *out = io->out;
+    taking w = taking_of(data, a, io->b);
     if (out->layout == &tra_rows) {
-        make_entries(&w, a, out, buf);
+        make_entries(&w, a, out, io->rest);
         return;
     }
     if (out->layout) {
         tra_dims ext = a->array.ext;
         ext.v[w.t->dim] = w.n;
+        if (!tra_counted_take(out, &ext)) return;
         tra_counted_begin(out, &ext);
     }
     fill(&w, &out->array);
     if (a->layout == &tra_rows) {
-        comes_to to = where(&w, buf);
+        comes_to to = where(&w, io->rest);
         dense_of_entries(&w, &to, a, &out->array);
     } else {
         dense_of_dense(&w, &a->array, &out->array);
     }
 }
 
-const tra_rows_ops tra_take_ops = {.scratch = scratch, .bytes = bytes, .run = run};
+const tra_rows_ops tra_take_ops = {.rest = rest, .run = run};

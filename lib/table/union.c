@@ -21,68 +21,28 @@ tra_status tra_union_columns(tra_arena *a, int n, const char *const *names, cons
 
 /* ---- one table's blocks at their keys --------------------------------------------------------------------------- */
 
-static bool is_inside(const tra_union_part *p, const tra_cell *at) {
-    int64_t k = ((const int64_t *)at->array.data)[0];
-    return k >= p->from && k < p->to;
-}
+TRA_ROWS_FORM(part_form, tra_union_part, .in = {NULL, x->in}, .out = x->in, .repeats = TRA_REPEATS_RIGHT)
 
-static int64_t part_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    (void)ext_a, (void)ext_b;
-    return 2 * tra_vectors_bytes(((const tra_union_part *)data)->in->n);
-}
-
-static int64_t part_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+static void part_run(const void *data, tra_rows_io *io) {
     const tra_union_part *p = data;
-    (void)out, (void)scratch;
-    return tra_columns_room(p->in, is_inside(p, a) ? b->array.ext.v[0] : 0);
+    int64_t k = ((const int64_t *)io->a->array.data)[0];
+    bool inside = k >= p->from && k < p->to;
+    if (tra_rows_result(io, inside ? io->in[1].rows : 0) && inside) tra_append_rows(p->in, &io->made, 0, &io->in[1]);
 }
 
-static void part_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    const tra_union_part *p = data;
-    tra_batch from = {.v = scratch}, to = {.v = (tra_vector *)((char *)scratch + tra_vectors_bytes(p->in->n))};
-    bool inside = is_inside(p, a) && tra_open_rows(b, p->in, true, from.v, &from);
-    tra_columns_begin(out, p->in, inside ? from.rows : 0, &to);
-    if (inside) tra_append_rows(p->in, &to, 0, &from);
-}
-
-static void part_reads(const void *data, tra_rows_reads *r) {
-    tra_rows_repeat(r, r->left, ((const tra_union_part *)data)->in->n);
-}
-
-static const void *part_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
-    const tra_union_part *old = data;
-    tra_union_part *p = tra_new(a, tra_union_part);
-    *p = (tra_union_part){f->in[1], old->from, old->to};
-    return p;
-}
+TRA_ROWS_OVER(part_over, tra_union_part, x->in = f->in[1])
 
 const tra_rows_ops tra_union_part_ops = {
-    .scratch = part_scratch, .bytes = part_bytes, .run = part_run, .reads = part_reads, .over = part_over};
+    .form = part_form, .run = part_run, .over = part_over};
 
 /* ---- the two parts of a key ------------------------------------------------------------------------------------- */
 
-static int64_t both_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    (void)ext_a, (void)ext_b;
-    return 2 * tra_vectors_bytes(((const tra_union_both *)data)->out->n);
-}
+TRA_ROWS_FORM(both_form, tra_union_both, .in = {x->in[0], x->in[1]}, .out = x->out, .repeats = TRA_REPEATS_BOTH)
 
-static int64_t both_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    (void)out, (void)scratch;
-    return tra_columns_room(((const tra_union_both *)data)->out, a->array.ext.v[0] + b->array.ext.v[0]);
-}
-
-static void both_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+static void both_run(const void *data, tra_rows_io *io) {
     const tra_union_both *u = data;
-    const tra_cell *const in[2] = {a, b};
-    tra_batch from = {.v = scratch}, to = {.v = (tra_vector *)((char *)scratch + tra_vectors_bytes(u->out->n))};
-    tra_columns_begin(out, u->out, a->array.ext.v[0] + b->array.ext.v[0], &to);
-    for (int64_t i = 0, at = 0; i < 2 && tra_open_rows(in[i], u->in[i], true, from.v, &from); i++, at += from.rows)
-        tra_append_rows(u->out, &to, at, &from);
-}
-
-static void both_reads(const void *data, tra_rows_reads *r) {
-    tra_rows_repeat(r, 0, ((const tra_union_both *)data)->out->n);
-    r->both = true;
+    if (!tra_rows_result(io, io->in[0].rows + io->in[1].rows)) return;
+    for (int i = 0; i < 2; i++) tra_append_rows(u->out, &io->made, i * io->in[0].rows, &io->in[i]);
 }
 
 /* Both tables must have lost the same columns. */
@@ -94,4 +54,4 @@ static const void *both_over(tra_arena *a, const void *data, const tra_rows_fewe
 }
 
 const tra_rows_ops tra_union_both_ops = {
-    .scratch = both_scratch, .bytes = both_bytes, .run = both_run, .reads = both_reads, .over = both_over};
+    .form = both_form, .run = both_run, .over = both_over};

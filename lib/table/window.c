@@ -194,9 +194,7 @@ static void run_function(tra_windowing *w, int i) {
 
 /* ---- the kernel -------------------------------------------------------------------------------------------------- */
 
-static int64_t vectors(const tra_window *x) {
-    return tra_vectors_bytes(x->in->n + x->out->n + (x->context ? x->context->summary->n : 0));
-}
+TRA_ROWS_FORM(window_form, tra_window, .in = {x->in, x->context ? x->context->summary : NULL}, .out = x->out)
 
 /* In arrays of n words, a tree of n totals being one of these and a fifteenth: of sums and counts of integers 3, of
  * floats a count and a tree, of least values a tree and codes, of moments three trees, of ranks 6. */
@@ -212,20 +210,7 @@ int64_t tra_window_work(const tra_window *x, int64_t n) {
 
 static int64_t words(const tra_window *x, int64_t n) { return 7 * n + 8 + tra_window_work(x, n); }
 
-static int64_t window_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    (void)ext_b;
-    const tra_window *x = data;
-    int64_t n = ext_a->v[0];
-    if (n > INT64_MAX / 256) return INT64_MAX;
-    return tra_add_most(vectors(data), 8 * words(x, n));
-}
-
-static int64_t window_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    const tra_window *x = data;
-    (void)b, (void)out, (void)scratch;
-    int64_t n = a->array.ext.v[0];
-    return tra_columns_room(x->out, x->context ? tra_min64(n, x->context->part_rows) : n);
-}
+TRA_ROWS_REST(window_rest, tra_window, a->v[0] > INT64_MAX / 256 ? INT64_MAX : 8 * words(x, a->v[0]))
 
 /* Brings the items in their order, and finds groups and ties. */
 static void sort_items(tra_windowing *w) {
@@ -237,12 +222,10 @@ static void sort_items(tra_windowing *w) {
     w->nties = tra_order_runs(&w->in, nby, x->column, w->at, w->n, w->tie);
 }
 
-/* Opens the operands: rows of the table, or the context of a part and what the part reaches. */
-static bool open_window(tra_windowing *w, const tra_cell *a, const tra_cell *b, tra_vector *v) {
+/* Of a part, its context is there: the rows of what it reaches. */
+static bool find_context(tra_windowing *w, const tra_rows_io *io) {
     const tra_window *x = w->x;
-    if (!tra_open_rows(a, x->in, true, v, &w->in)) return false;
-    if (!x->context) return true;
-    if (!tra_open_rows(b, x->context->summary, true, v + x->in->n + x->out->n, &w->reached)) return false;
+    w->reached = io->in[1];
     w->place = w->in.v[x->context->place].values;
     const int64_t *number = w->in.v[x->number].values;
     for (int64_t i = 0; i < w->in.rows; i++)
@@ -281,26 +264,24 @@ static void number_results(tra_windowing *w) {
     }
 }
 
-static void window_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+static void window_run(const void *data, tra_rows_io *io) {
     const tra_window *x = data;
-    tra_windowing w = {.x = x};
-    tra_batch made = {.v = (tra_vector *)scratch + x->in->n};
-    if (!open_window(&w, a, b, scratch)) return tra_columns_begin(out, x->out, 0, &made);
-    int64_t n = w.n = w.in.rows, *at = (int64_t *)((char *)scratch + vectors(x));
-    w.out = &made;
+    tra_windowing w = {.x = x, .in = io->in[0], .out = &io->made};
+    if (x->context && !find_context(&w, io)) return;
+    int64_t n = w.n = w.in.rows, *at = io->rest;
     w.at = at, w.group = at + n, w.tie = w.group + n + 1, w.to = w.tie + n + 1, w.low = w.to + n, w.high = w.low + n;
     w.work = w.high + n;
-    tra_refuse_errors(a, &w.in, x->nkeys + x->norder, x->column, "a key or the order of a window");
+    tra_refuse_errors(io->a, &w.in, x->nkeys + x->norder, x->column, "a key or the order of a window");
     for (int i = 0; i < x->n; i++)
         if (x->v[i].column >= 0 && table[x->v[i].f].way >= TRA_WINDOW_FOLD)
-            tra_refuse_errors(a, &w.in, 1, &x->v[i].column, "which a window function takes");
+            tra_refuse_errors(io->a, &w.in, 1, &x->v[i].column, "which a window function takes");
     sort_items(&w);
     number_results(&w);
-    tra_columns_begin(out, x->out, w.results, &made);
-    int64_t *number = made.v[0].values;
+    if (!tra_rows_result(io, w.results)) return;
+    int64_t *number = io->made.v[0].values;
     for (int64_t i = 0; i < n; i++)
         if (w.to[i] >= 0) number[w.to[i]] = x->number < 0 ? w.at[i] : ((int64_t *)w.in.v[x->number].values)[w.at[i]];
     for (int i = 0; i < x->n && w.results > 0; i++) run_function(&w, i);
 }
 
-const tra_rows_ops tra_window_ops = {.scratch = window_scratch, .bytes = window_bytes, .run = window_run};
+const tra_rows_ops tra_window_ops = {.form = window_form, .rest = window_rest, .run = window_run};

@@ -22,26 +22,14 @@ static bool same_group(const tra_window *x, const tra_batch *b, int64_t i, int64
 /* Where the rows end that are equal to row `from` by n columns, among rows up to `end`. */
 static int64_t end_of(const tra_window *x, const tra_batch *b, int64_t from, int64_t end, int n) {
     int64_t low = from + 1, high = end;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (compare(x, b, middle, b, from, n) == 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TRA_BISECT(low, high, middle, compare(x, b, middle, b, from, n) == 0);
     return low;
 }
 
 /* Where those begin that are equal to row `last`, from row `from` on. */
 static int64_t begin_of(const tra_window *x, const tra_batch *b, int64_t from, int64_t last, int n) {
     int64_t low = from, high = last;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (compare(x, b, middle, b, last, n) == 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
+    TRA_BISECT(low, high, middle, compare(x, b, middle, b, last, n) != 0);
     return low;
 }
 
@@ -100,42 +88,30 @@ static void put_totals(const tra_window *x, const tra_batch *b, const piece *p, 
     }
 }
 
-static int64_t summary_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    const tra_window *x = data;
-    (void)ext_a, (void)ext_b;
-    return tra_vectors_bytes(x->in->n + x->context->summary->n);
-}
+TRA_ROWS_FORM(summary_form, tra_window, .in = {x->in}, .out = x->context->summary)
 
-static int64_t summary_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    (void)b, (void)out, (void)scratch;
-    int64_t n = tra_min64(a->array.ext.v[0], TRA_WINDOW_SUMMARY_ROWS);
-    return tra_columns_room(((const tra_window *)data)->context->summary, n);
-}
-
-static void summary_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+static void summary_run(const void *data, tra_rows_io *io) {
     const tra_window *x = data;
     const struct tra_window_context *c = x->context;
-    tra_batch in, made = {.v = (tra_vector *)scratch + x->in->n};
+    const tra_batch *in = &io->in[0], *made = &io->made;
     piece v[TRA_WINDOW_SUMMARY_ROWS];
     int64_t from[TRA_WINDOW_SUMMARY_ROWS];
-    bool ok = tra_open_rows(a, x->in, true, scratch, &in);
-    int n = ok ? find_pieces(x, &in, v) : 0;
-    tra_columns_begin(out, c->summary, n, &made);
+    int n = find_pieces(x, in, v);
+    if (!tra_rows_result(io, n)) return;
     for (int k = 0; k < n; k++) from[k] = v[k].from;
-    for (int k = 0; k < x->in->n && n > 0; k++) tra_gather_rows(&made.v[k], 0, &in.v[k], x->in->v[k].type, from, n);
+    tra_gather_columns(io, x->in->n, NULL, from, n);
     for (int k = 0; k < n; k++) {
         bool one = v[k].to - v[k].from == 1;
-        wholes(&made, c->rows)[k] = v[k].to - v[k].from;
-        wholes(&made, c->ties)[k] = one ? 0 : count_ties(x, &in, &v[k]);
-        wholes(&made, c->part)[k] = tra_position(b);
-        put_totals(x, &in, &v[k], &made, k);
+        wholes(made, c->rows)[k] = v[k].to - v[k].from;
+        wholes(made, c->ties)[k] = one ? 0 : count_ties(x, in, &v[k]);
+        wholes(made, c->part)[k] = tra_rows_position(io);
+        put_totals(x, in, &v[k], made, k);
     }
 }
 
-const tra_rows_ops tra_window_summary_ops = {.scratch = summary_scratch, .bytes = summary_bytes, .run = summary_run};
+const tra_rows_ops tra_window_summary_ops = {.form = summary_form, .run = summary_run};
 
-/* ---- what a part reaches
- * --------------------------------------------------------------------------------------------- */
+/* ---- what a part reaches ---------------------------------------------------------------------------------------- */
 
 /* Rows [from, to) of all summaries: of one part, its first or last group. */
 typedef struct segment {
@@ -245,63 +221,31 @@ static void find_reached(reaching *r, int64_t part) {
                          end_place(r, to - 1) - place_of(r, from), r->rows, r->x->context->most);
 }
 
-static int64_t reach_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    const tra_window *x = data;
-    (void)ext_b;
-    return tra_add_most(tra_vectors_bytes(2 * x->context->summary->n), tra_mul_most(ext_a->v[0], 3 * 8));
-}
+TRA_ROWS_FORM(reach_form, tra_window, .in = {x->context->summary}, .out = x->context->summary)
 
-static bool open_reaching(const tra_window *x, const tra_cell *a, const tra_cell *b, void *scratch, reaching *r) {
-    *r = (reaching){.x = x};
-    if (!tra_open_rows(a, x->context->summary, true, scratch, &r->all)) return false;
-    r->take = (int64_t *)((char *)scratch + tra_vectors_bytes(2 * x->context->summary->n));
-    r->ties = r->take + r->all.rows;
-    r->place = r->ties + r->all.rows;
-    find_reached(r, tra_position(b));
-    return true;
-}
+TRA_ROWS_REST(reach_rest, tra_window, tra_mul_most(a->v[0], 3 * 8))
 
-static int64_t reach_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    reaching r;
-    (void)out;
-    int64_t n = open_reaching(data, a, b, scratch, &r) ? r.n : 0;
-    return tra_columns_room(((const tra_window *)data)->context->summary, n);
-}
-
-static void reach_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+static void reach_run(const void *data, tra_rows_io *io) {
     const tra_window *x = data;
     const struct tra_window_context *c = x->context;
-    tra_batch made = {.v = (tra_vector *)scratch + c->summary->n};
-    reaching r;
-    bool ok = open_reaching(x, a, b, scratch, &r);
-    tra_columns_begin(out, c->summary, ok ? r.n : 0, &made);
-    if (!ok || r.n == 0) return;
-    for (int k = 0; k < c->summary->n; k++)
-        tra_gather_rows(&made.v[k], 0, &r.all.v[k], c->summary->v[k].type, r.take, r.n);
+    int64_t *rest = io->rest, rows = io->in[0].rows;
+    reaching r = {.x = x, .all = io->in[0], .take = rest, .ties = rest + rows, .place = rest + 2 * rows};
+    find_reached(&r, tra_rows_position(io));
+    if (!tra_rows_result(io, r.n)) return;
+    tra_gather_columns(io, c->summary->n, NULL, r.take, r.n);
     for (int64_t k = 0; k < r.n; k++) {
-        if (r.ties[k] != INT64_MIN) wholes(&made, c->ties)[k] = r.ties[k];
-        wholes(&made, c->place)[k] = r.place[k];
+        if (r.ties[k] != INT64_MIN) wholes(&io->made, c->ties)[k] = r.ties[k];
+        wholes(&io->made, c->place)[k] = r.place[k];
     }
 }
 
-const tra_rows_ops tra_window_reach_ops = {.scratch = reach_scratch, .bytes = reach_bytes, .run = reach_run};
+const tra_rows_ops tra_window_reach_ops = {.form = reach_form, .rest = reach_rest, .run = reach_run};
 
-/* ---- what a part takes of another one
- * -------------------------------------------------------------------------------- */
+/* ---- what a part takes of another one --------------------------------------------------------------------------- */
 
-typedef struct picking {
-    tra_batch in, reached;
-    bool own;
-    int64_t from, to;   /* rows of the other part, */
-    int64_t first, end; /* or else rows of what is reached */
-    tra_vector *rest;
-} picking;
+TRA_ROWS_FORM(pick_form, tra_window, .in = {x->in, x->context->summary}, .out = x->in, .viewed = {true, true})
 
-static int64_t pick_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    const tra_window *x = data;
-    (void)ext_a, (void)ext_b;
-    return tra_vectors_bytes(2 * x->in->n + x->context->summary->n) + TRA_WINDOW_SUMMARY_ROWS * 8;
-}
+TRA_ROWS_REST(pick_rest, tra_window, TRA_WINDOW_SUMMARY_ROWS * 8)
 
 /* The first row of what is reached whose place is not below this. */
 static int64_t find_place(const tra_window *x, const tra_batch *reached, int64_t place) {
@@ -311,65 +255,48 @@ static int64_t find_place(const tra_window *x, const tra_batch *reached, int64_t
     return low;
 }
 
-static bool open_picking(const tra_window *x, const tra_cell *a, const tra_cell *b, void *scratch, picking *p) {
+/* Which rows of the other part are taken, [*from, *to); or else rows of what is reached, [*first, *end). True: the
+ * other part is the part itself. */
+static bool find_picked(const tra_window *x, const tra_rows_io *io, int64_t *from, int64_t *to, int64_t *first,
+                        int64_t *end) {
     const struct tra_window_context *c = x->context;
-    tra_vector *v = scratch;
-    *p = (picking){.rest = v + x->in->n + c->summary->n};
-    if (!tra_open_rows(a, x->in, false, v, &p->in)) return false;
-    if (!tra_open_rows(b, c->summary, false, v + x->in->n, &p->reached)) return false;
-    if (p->in.rows == 0 || p->reached.rows == 0) return true;
-    int64_t place = wholes(&p->in, c->place)[0];
-    p->first = find_place(x, &p->reached, place);
-    p->end = find_place(x, &p->reached, place + p->in.rows);
-    if (p->first == p->end) return true;
-    int64_t ties = wholes(&p->reached, c->ties)[p->first], at = wholes(&p->reached, c->place)[p->first] - place;
-    if (ties == TRA_WINDOW_OWN) {
-        p->own = true;
-        p->to = p->in.rows;
-    } else if (ties == TRA_WINDOW_FROM) {
-        p->from = at;
-        p->to = p->in.rows;
-    } else if (ties == TRA_WINDOW_UP_TO) {
-        p->to = at + 1;
-    }
-    return true;
+    const tra_batch *in = &io->in[0], *reached = &io->in[1];
+    *from = *to = *first = *end = 0;
+    if (in->rows == 0 || reached->rows == 0) return false;
+    int64_t place = wholes(in, c->place)[0];
+    *first = find_place(x, reached, place);
+    *end = find_place(x, reached, place + in->rows);
+    if (*first == *end) return false;
+    int64_t ties = wholes(reached, c->ties)[*first], at = wholes(reached, c->place)[*first] - place;
+    if (ties == TRA_WINDOW_FROM) *from = at;
+    if (ties == TRA_WINDOW_OWN || ties == TRA_WINDOW_FROM) *to = in->rows;
+    if (ties == TRA_WINDOW_UP_TO) *to = at + 1;
+    return ties == TRA_WINDOW_OWN;
 }
 
-static int64_t picked(const picking *p) { return p->to > p->from ? p->to - p->from : p->end - p->first; }
-
-static int64_t pick_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    picking p;
-    (void)out;
-    return tra_columns_room(((const tra_window *)data)->in, open_picking(data, a, b, scratch, &p) ? picked(&p) : 0);
-}
-
-static void pick_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+static void pick_run(const void *data, tra_rows_io *io) {
     const tra_window *x = data;
-    picking p;
-    bool ok = open_picking(x, a, b, scratch, &p), rows = p.to > p.from;
-    tra_batch made = {.v = p.rest};
-    int64_t n = ok ? picked(&p) : 0,
-            *at = (int64_t *)((char *)scratch + tra_vectors_bytes(2 * x->in->n + x->context->summary->n));
-    tra_columns_begin(out, x->in, n, &made);
-    if (n == 0) return;
-    for (int64_t k = 0; !rows && k < n; k++) at[k] = p.first + k;
+    const tra_batch *reached = &io->in[1], *made = &io->made;
+    int64_t from, to, first, end, *at = io->rest;
+    bool own = find_picked(x, io, &from, &to, &first, &end), rows = to > from;
+    int64_t n = rows ? to - from : end - first;
+    if (!tra_rows_result(io, n) || n == 0) return;
+    for (int64_t k = 0; !rows && k < n; k++) at[k] = first + k;
     for (int c = 0; c < x->in->n; c++) {
         if (rows)
-            tra_copy_rows(&made.v[c], &p.in.v[c], x->in->v[c].type, p.from, n);
+            tra_copy_rows(&made->v[c], 0, &io->in[0].v[c], from, n, x->in->v[c].type);
         else
-            tra_gather_rows(&made.v[c], 0, &p.reached.v[c], x->in->v[c].type, at, n);
+            tra_gather_rows(&made->v[c], 0, &reached->v[c], x->in->v[c].type, at, n);
     }
-    int64_t *number = wholes(&made, x->number);
-    for (int64_t k = 0; k < n && !p.own; k++) {
-        bool bundle = !rows && wholes(&p.reached, x->context->ties)[at[k]] > 0;
-        number[k] = bundle ? -2 - at[k] : -1;
+    for (int64_t k = 0; k < n && !own; k++) {
+        bool bundle = !rows && wholes(reached, x->context->ties)[at[k]] > 0;
+        wholes(made, x->number)[k] = bundle ? -2 - at[k] : -1;
     }
 }
 
-const tra_rows_ops tra_window_pick_ops = {.scratch = pick_scratch, .bytes = pick_bytes, .run = pick_run};
+const tra_rows_ops tra_window_pick_ops = {.form = pick_form, .rest = pick_rest, .run = pick_run};
 
-/* ---- bundles in a window
- * ---------------------------------------------------------------------------------------------- */
+/* ---- bundles in a window ---------------------------------------------------------------------------------------- */
 
 int64_t tra_window_rows(const tra_windowing *w, int64_t i) {
     int64_t bundle = tra_window_bundle(w, i);

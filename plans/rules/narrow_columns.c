@@ -72,12 +72,9 @@ static bool reads_of(const narrowing *u, const tra_expr *x, tra_rows_reads *r) {
                           .read = tra_news(u->a, bool, left + (in[1] ? in[1]->n : 0) + 1),
                           .from = tra_news(u->a, int, n + 1)};
     for (int i = 0; i < n; i++) r->from[i] = -1;
-    if (k && k->ops->reads)
-        k->ops->reads(k->data, r);
-    else if (out && (x->node.op == TRA_OP_CONCAT || x->node.op == TRA_OP_REKEY))
-        tra_rows_repeat(r, 0, n);
-    else
-        return false;
+    if (k) return tra_rows_reads_of(k, r);
+    if (!out || (x->node.op != TRA_OP_CONCAT && x->node.op != TRA_OP_REKEY)) return false;
+    tra_rows_repeat(r, 0, n);
     return true;
 }
 

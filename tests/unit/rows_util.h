@@ -92,6 +92,31 @@ static inline void guard_ends(void *p, int64_t bytes) {
     free(p);
 }
 
+/* Room for a result, which its maker asks for and is refused now and then. */
+typedef struct giver {
+    tra_taker taker;
+    void *block;
+    int64_t bytes;
+    int refusals;
+} giver;
+static inline void *give(tra_taker *t, int64_t bytes) {
+    giver *g = (giver *)t;
+    if (g->refusals > 0) return g->refusals--, NULL;
+    g->bytes = bytes;
+    return g->block = guarded(bytes);
+}
+static inline void give_to(tra_cell *out, giver *g) {
+    static int turn;
+    *g = (giver){.taker.take = give, .refusals = ++turn % 3 ? 0 : turn % 4};
+    out->from = &g->taker;
+    if (!out->layout) g->refusals = 0, out->array.data = give(&g->taker, (int64_t)tra_array_bytes(&out->array));
+}
+/* Is there a result? If not it is to be tried again, as it was refused. */
+static inline bool is_made(const tra_cell *out) {
+    CHECK(!out->layout || out->head || out->from->refused);
+    return tra_cell_block(out) != NULL || !out->layout;
+}
+
 /* The plain array as a cell. zeros: with some entries of value 0. */
 static inline tra_cell cell_of(const plain *p, bool rows, bool zeros) {
     tra_cell c = {.layout = rows ? &tra_rows : NULL, .sparse = p->sparse, .array = {p->type, p->ext, NULL}};
@@ -149,8 +174,8 @@ static inline bool cell_is(const tra_cell *c, const plain *want, bool clean) {
 static inline bool made_is(const tra_cell *c, const plain *want) {
     if (!tra_kernel_overflowed()) return cell_is(c, want, true);
     double limit = want->type == TRA_I64 ? (double)INT64_MAX : want->type == TRA_I32 ? INT32_MAX : INFINITY;
-    for (int64_t i = 0; i < want->n; i++)
-        if (fabs(want->v[i]) >= limit) return true;
+    for (int64_t i = 0; i < want->n; i++) /* a product may be too large before a factor 0 comes */
+        if (fabs(want->v[i]) >= limit || want->v[i] == 0) return true;
     return false;
 }
 

@@ -125,6 +125,14 @@ static void *room(bench *b, int64_t bytes) {
     return p + (64 - (uintptr_t)p % 64) % 64;
 }
 
+/* Room for a result, which its maker asks for. */
+typedef struct giver {
+    tra_taker taker;
+    bench *b;
+} giver;
+
+static void *give(tra_taker *t, int64_t bytes) { return room(((giver *)t)->b, tra_max64(bytes, 64)); }
+
 static tra_cell cell_of(bench *b, const tra_node *n, const blocks *x, int64_t i) {
     tra_cell c;
     CHECK_OK(tra_cell_of(&n->type, i, x->v[i], x->bytes[i], &c, &b->e), b->e);
@@ -160,19 +168,16 @@ static void run_kernel(bench *b, const tra_node *n, const blocks *all, int64_t i
     y.kept = &kept;
     void *scratch = room(b, tra_cell_scratch(k, r ? TRA_USE_JOIN : TRA_USE_MAP, &l->type, &l->type.cat->bound,
                                              r ? &r->type : NULL, r ? &r->type.cat->bound : NULL, n->type.layout));
+    giver g = {.taker.take = give, .b = b};
     z = tra_cell_new(&n->type, i, NULL);
-    int64_t bytes = !n->type.layout ? tra_dense_bytes(n->type.dtype, &n->type.cat->bound)
-                    : r             ? tra_cell_join_bytes(k, &x, &y, &z, scratch)
-                                    : tra_cell_map_bytes(k, &x, &z, scratch);
-    void *block = room(b, tra_max64(bytes, 64));
-    tra_cell made = tra_cell_new(&n->type, i, block);
-    if (tra_kernel_failure()) return;
+    z.from = &g.taker;
+    if (!n->type.layout) z.array.data = room(b, tra_dense_bytes(n->type.dtype, &n->type.cat->bound));
     if (r)
-        tra_cell_join(k, &x, &y, &made, scratch);
+        tra_cell_join(k, &x, &y, &z, scratch);
     else
-        tra_cell_map(k, &x, &made, scratch);
-    out->v[i] = block;
-    out->bytes[i] = tra_kernel_failure() ? 0 : tra_cell_bytes(&made);
+        tra_cell_map(k, &x, &z, scratch);
+    out->v[i] = tra_cell_block(&z);
+    out->bytes[i] = tra_kernel_failure() ? 0 : tra_cell_bytes(&z);
 }
 
 static void run_concat(bench *b, const tra_node *n, const blocks *all, int64_t result, blocks *out) {
@@ -190,10 +195,10 @@ static void run_concat(bench *b, const tra_node *n, const blocks *all, int64_t r
     }
     CHECK(!n->most || at <= n->most); /* the rows that this concatenation has at most */
     tra_cell z = tra_cell_new(&n->type, result, NULL);
-    void *block = room(b, tra_cell_gather_bytes(p, count, &z));
-    z = tra_cell_new(&n->type, result, block);
+    giver g = {.taker.take = give, .b = b};
+    z.from = &g.taker;
     tra_cell_gather(p, count, &z);
-    out->v[result] = block;
+    out->v[result] = z.head;
     out->bytes[result] = tra_cell_bytes(&z);
 }
 

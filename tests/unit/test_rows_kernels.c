@@ -170,18 +170,16 @@ static bool join_is_right(const tra_kernel *k, const plain *a, const plain *b, c
     tra_cell out = {.layout = how & 4 ? &tra_rows : NULL, .array = {want->type, want->ext, NULL}};
     tra_type ta = type_of(a, how & 1), tb = type_of(b, how & 2);
     int64_t n = tra_cell_scratch(k, TRA_USE_JOIN, &ta, &a->ext, &tb, &b->ext, out.layout);
-    void *scratch = guarded(n), *block;
-    int64_t bytes = out.layout ? tra_cell_join_bytes(k, &ca, &cb, &out, scratch) : (int64_t)tra_array_bytes(&out.array);
-    block = guarded(bytes);
-    if (out.layout)
-        out.head = block;
-    else
-        out.array.data = block;
-    memset(scratch, 0xA5, (size_t)n);
-    tra_cell_join(k, &ca, &cb, &out, scratch);
+    void *scratch = guarded(n);
+    giver room;
+    give_to(&out, &room);
+    do {
+        memset(scratch, 0xA5, (size_t)n);
+        tra_cell_join(k, &ca, &cb, &out, scratch);
+    } while (!is_made(&out));
     bool right = made_is(&out, want);
-    if (out.layout) CHECK(tra_cell_bytes(&out) <= bytes);
-    guard_ends(block, bytes);
+    if (out.layout) CHECK(tra_cell_bytes(&out) <= room.bytes);
+    guard_ends(room.block, room.bytes);
     guard_ends(scratch, n);
     cell_free(&ca);
     cell_free(&cb);

@@ -91,6 +91,16 @@ static tra_cell dense(const tra_dims *ext) {
 /* ---- products -----------------------------------------------------------------------------------------------------
  */
 
+typedef struct giver {
+    tra_taker taker;
+    int64_t bytes;
+} giver;
+
+static void *give(tra_taker *t, int64_t bytes) {
+    ((giver *)t)->bytes = bytes;
+    return room(bytes);
+}
+
 /* The join as rows or densely; by: NULL, or who shares. part: only these of the first dimension. */
 static tra_cell product(const char *text, const tra_cell *a, const tra_cell *b, bool rows, const int64_t *part,
                         crowd *by) {
@@ -103,16 +113,16 @@ static tra_cell product(const char *text, const tra_cell *a, const tra_cell *b, 
     CHECK_INT(tra_kernel_einsum(arena, text, &k, &e), TRA_OK);
     const tra_dims *x = &a->array.ext, *y = &b->array.ext;
     CHECK_INT(tra_kernel_shape2(k, x, y, x, y, &out.array.ext, NULL, &e), TRA_OK);
-    int64_t n = tra_cell_scratch(k, TRA_USE_JOIN, &ta, x, &tb, y, out.layout), bytes = 0;
+    int64_t n = tra_cell_scratch(k, TRA_USE_JOIN, &ta, x, &tb, y, out.layout);
     void *scratch = room(n);
     if (by) *by = crowd_of((size_t)n);
     if (part) out.panel[0] = part[0], out.panel[1] = part[1];
     tra_share_by(by ? &by->base : NULL);
     if (rows) {
-        bytes = tra_cell_join_bytes(k, a, b, &out, scratch);
-        out.head = room(bytes);
+        giver g = {.taker.take = give};
+        out.from = &g.taker;
         tra_cell_join(k, a, b, &out, scratch);
-        CHECK(tra_cell_bytes(&out) <= bytes);
+        CHECK(tra_cell_bytes(&out) <= g.bytes);
         CHECK_INT(tra_rows_check(&out, &e), TRA_OK);
     } else {
         out.array.data = room(tra_dense_bytes(TRA_F64, &out.array.ext));
