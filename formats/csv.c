@@ -257,7 +257,7 @@ static tra_status next(tra_source *s, void *buf, int64_t want, int64_t *got, tra
             continue;
         }
         int64_t left = x->rows[x->piece] * x->columns - x->taken, n = tra_min64(left, want - *got);
-        memcpy((char *)buf + *got * size, x->block[x->piece] + x->taken * size, (size_t)(n * size));
+        if (n > 0) memcpy((char *)buf + *got * size, x->block[x->piece] + x->taken * size, (size_t)(n * size));
         *got += n;
         x->taken += n;
         if (n == left) x->piece++, x->taken = 0;

@@ -60,11 +60,28 @@ static const tra_einsum *inlined(tra_arena *a, const tra_einsum *s, int r, const
     return t;
 }
 
-/* The first reference to a sum that is a factor just once, so that it can be distributed; -1: none. */
+static uint64_t labels_of(const tra_einsum_ref *x) {
+    uint64_t set = 0;
+    for (int d = 0; d < x->n; d++) set |= (uint64_t)1 << x->label[d];
+    return set;
+}
+
+/* Is a sum wanted only where another factor, of sparse type, has entries? Others are made once, as they are written:
+ * distributed they would be made again for each entry that they meet. */
+static bool is_masked(const tra_einsum *s, int r) {
+    uint64_t own = labels_of(&s->ref[r]);
+    for (int i = 0; i < s->nrefs; i++) {
+        uint64_t set = i != r && s->ref[i].node && s->ref[i].node->type.sparse ? labels_of(&s->ref[i]) : 0;
+        if (set && ((set & ~own) == 0 || (own & ~set) == 0)) return true;
+    }
+    return false;
+}
+
+/* The first reference to a sum that is a factor just once, so that it can be distributed, and masked; -1: none. */
 static int find_sum(const tra_memo *m, const tra_einsum *s, const tra_einsum **sum) {
     for (int r = 0; r < s->nrefs; r++) {
         const tra_einsum_ref *x = &s->ref[r];
-        *sum = x->node && !x->diagonal && times(s->expr, r) == 1 ? sum_of(m, x->node) : NULL;
+        *sum = x->node && !x->diagonal && times(s->expr, r) == 1 && is_masked(s, r) ? sum_of(m, x->node) : NULL;
         if (*sum) return r;
     }
     return -1;

@@ -100,6 +100,12 @@ PROGRAMS = {
              lines(n, lambda i: f"J{i} = join(B{i}, t, k == k)\nB{i + 1} = project(J{i}, k, v0 = v0 + v)") + out([f"B{n}"]),
     "sparse": lambda n: "input A : f64 [4000,4000] by [1000,1000] as csr nnz 40000\n" +
               lines(n, lambda i: f"B{i}[i] = sum A[i,j] * {i + 1}") + out(f"B{i}" for i in range(n)),
+    "sparse products": lambda n: "input A : f64 [4000,4000] by [1000,1000] as csr nnz 40000\nB0[i,j] = A[i,j]\n" +
+                       lines(n, lambda i: f"B{i + 1}[i,k] = sum B{i}[i,j] * A[j,k]") + out([f"B{n}"]),
+    "star": lambda n: 'input t from "t.csv"\nJ0 = t\n' +
+            lines(n, lambda i: f"input d{i} : table [k{i}: i64, w{i}: f64] rows 50 by 50\n"
+                               f'J{i + 1} = join(J{i}, d{i}, k == k{i}, expect = "m:1")') +
+            f"O = group(J{n}, [g], s = sum(v))\noutput O\n",
     "loop": lambda n: A + "state x = gen(1, [400])\nrepeat 10 {\n    b0[i] = x[i]\n" +
             lines(n, lambda i: f"    b{i + 1}[i] = b{i}[i] + {i}") + f"    next x[i] = b{n}[i]\n}}\noutput x\n",
     "loops": lambda n: lines(n, lambda i: f"state x{i} = gen(1, [400])\nrepeat 10 {{ next x{i}[i] = x{i}[i] * 0.5 }}") +
@@ -113,9 +119,10 @@ KINDS = [(k, n, ["explain"]) for k, sizes in [
     ("over one", (1000, 5000)), ("independent", (1000, 5000)), ("chain", (1000, 5000)), ("diamonds", (1000, 5000)),
     ("tree", (1000, 2500)), ("fan-in", (1000, 2500)), ("one sum", (100, 500)), ("products", (300,)), ("factors", (20, 100)),
     ("selections", (1000, 5000)), ("derived", (1000, 5000)), ("groups", (1000, 5000)), ("joins", (50, 200)),
-    ("sparse", (1000, 5000)), ("loop", (1000, 5000)), ("loops", (20, 60)), ("macros", (50, 100)), ("llama", (32,))] for n in sizes]
+    ("sparse", (1000, 5000)), ("star", (100, 400)), ("loop", (1000, 5000)), ("loops", (20, 60)), ("macros", (50, 100)), ("llama", (32,))] for n in sizes]
 KINDS += [("products", 300, ["explain", "--sites", "16"]), ("over one", 5000, ["explain", "--sites", "16"]),
-          ("chain", 5000, ["explain", "--sites", "16"]), ("joins", 50, ["explain", "--sites", "16"]), ("over one", 20000, ["check"])]
+          ("chain", 5000, ["explain", "--sites", "16"]), ("joins", 50, ["explain", "--sites", "16"]),
+          ("sparse products", 100, ["explain", "--sites", "16"]), ("over one", 20000, ["check"])]
 KINDS += [("llama", 32, ["explain", "--sites", str(p)]) for p in (8, 64, 512, 4096)]
 
 

@@ -31,3 +31,16 @@ assert groups >= len(numbers) > 2 and sets and plans, (groups, numbers, sets, pl
     done
     told 2 tra explain --search --format json p.tra
 }
+
+@test "a chain of sparse products is planned in few groups: no product is distributed over the next one" {
+    {
+        echo 'input A : f64 [4000, 4000] by [1000, 1000] as csr nnz 40000'
+        echo 'B0[i,j] = A[i,j]'
+        for n in $(seq 12); do echo "B$n[i,k] = sum B$((n - 1))[i,j] * A[j,k]"; done
+        echo 'output B12'
+    } >p.tra
+    status 0 timeout 60 "$TRA" explain --sites 16 --search p.tra
+    [[ $output == "search: "[0-9]*" groups of"* ]]
+    groups=${output#search: }
+    ((${groups%% *} <= 100)) # 73 of it; distributed, a group for each stretch of the chain, of up to 13 dimensions
+}
