@@ -6,10 +6,9 @@
 #include "../base/share.h"
 #include "steps.h"
 
-enum {
-    TRA_MAXREGS = 40
-};                        /* of a program: of an expression more would take 2^38 operators, and a composition of
-                             several takes one more than the greediest */
+/* Registers of a program: of an expression more would take 2^38 operators, and a composition of several takes one more
+ * than the greediest. */
+enum { TRA_MAXREGS = 40 };
 enum { TRA_STRIP = 512 }; /* elements that one instruction handles at a time: 4 KiB of f64 stay in the first cache */
 
 /* The type in which elements of type t are computed: all integers and bools in i64. */

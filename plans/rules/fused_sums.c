@@ -66,8 +66,9 @@ static uint64_t labels_of(const tra_einsum_ref *x) {
     return set;
 }
 
-/* Is a sum wanted only where another factor, of sparse type, has entries? Others are made once, as they are written:
- * distributed they would be made again for each entry that they meet. */
+/* Does another factor, of sparse type, mask a sum? Its labels are among the sum's, or the sum's among its labels: so it
+ * has entries where the sum is wanted. A sum without a mask is computed once, as it is written: with its factors in its
+ * place it would be computed again for each entry that it meets. */
 static bool is_masked(const tra_einsum *s, int r) {
     uint64_t own = labels_of(&s->ref[r]);
     for (int i = 0; i < s->nrefs; i++) {
@@ -77,7 +78,8 @@ static bool is_masked(const tra_einsum *s, int r) {
     return false;
 }
 
-/* The first reference to a sum that is a factor just once, so that it can be distributed, and masked; -1: none. */
+/* The first reference to a sum that is masked and is a factor just once, so that its factors can take its place; -1:
+ * there is none. */
 static int find_sum(const tra_memo *m, const tra_einsum *s, const tra_einsum **sum) {
     for (int r = 0; r < s->nrefs; r++) {
         const tra_einsum_ref *x = &s->ref[r];

@@ -45,7 +45,12 @@ typedef struct plain {
     tra_dims ext;
     int64_t n;
     double *v;
+    bool too_large; /* a product of factors of an element is, before a factor 0 comes */
 } plain;
+
+static inline double plain_limit(tra_dtype t) {
+    return t == TRA_I64 ? (double)INT64_MAX : t == TRA_I32 ? INT32_MAX : INFINITY;
+}
 
 static inline plain plain_new(tra_dtype t, const tra_dims *ext, bool sparse) {
     plain p = {.type = t, .ext = *ext, .sparse = sparse};
@@ -173,10 +178,9 @@ static inline bool cell_is(const tra_cell *c, const plain *want, bool clean) {
  * values are not compared. (The largest of no integers is the least integer, whose absolute value does not fit.) */
 static inline bool made_is(const tra_cell *c, const plain *want) {
     if (!tra_kernel_overflowed()) return cell_is(c, want, true);
-    double limit = want->type == TRA_I64 ? (double)INT64_MAX : want->type == TRA_I32 ? INT32_MAX : INFINITY;
-    for (int64_t i = 0; i < want->n; i++) /* a product may be too large before a factor 0 comes */
-        if (fabs(want->v[i]) >= limit || want->v[i] == 0) return true;
-    return false;
+    for (int64_t i = 0; i < want->n; i++)
+        if (fabs(want->v[i]) >= plain_limit(want->type)) return true;
+    return want->too_large;
 }
 
 static inline tra_dtype some_type(void) { return (tra_dtype)(chance(50) ? 0 : check_draw(5)); }
@@ -265,13 +269,17 @@ static inline void rule_aligned(const aligned *k, const plain *const *in, plain 
             extent[(unsigned char)part[o][d]] = ext[o]->v[d];
             none |= ext[o]->v[d] == 0;
         }
-    for (int64_t i = 0; i < out->n; i++) out->v[i] = rule_identity(k->fold, out->type);
+    double *most = tra_malloc((size_t)(out->n + 1) * sizeof *most); /* products of factors above 1 */
+    for (int64_t i = 0; i < out->n; i++) out->v[i] = rule_identity(k->fold, out->type), most[i] = 1;
     bool folds = nall > length[2];
     while (!none) {
         double args[2] = {0, 0};
         for (int o = 0; o < nin; o++) args[o] = in[o]->v[place(part[o], length[o], ext[o], at)];
-        double v = rule_value(k->expr, args, flags), *to = &out->v[place(part[2], length[2], ext[2], at)];
+        int64_t i = place(part[2], length[2], ext[2], at);
+        double v = rule_value(k->expr, args, flags), *to = &out->v[i];
         *to = folds ? rule_fold(k->fold, *to, v, sparse) : v;
+        if (folds && k->fold == TRA_S_MUL && fabs(v) > 1) most[i] *= fabs(v);
+        out->too_large |= most[i] >= plain_limit(out->type);
         int d = nall - 1;
         for (; d >= 0; d--) {
             unsigned char c = (unsigned char)all[d];
@@ -280,6 +288,7 @@ static inline void rule_aligned(const aligned *k, const plain *const *in, plain 
         }
         none = d < 0;
     }
+    free(most);
 }
 
 #endif

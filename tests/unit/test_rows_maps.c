@@ -79,6 +79,7 @@ static plain after(const step *s, const plain *in) {
     CHECK(tra_kernel_shape1(s->k, &in->ext, &ext, NULL, NULL) == TRA_OK);
     plain out = plain_new(tra_kernel_dtype(s->k, TRA_USE_MAP, in->type, in->type), &ext, false);
     out.sparse = rule_sparse(s->labels.expr, &in->sparse);
+    out.too_large = in->too_large;
     if (s->labels.labels) {
         plain part = *in; /* a diagonal ends where the shorter side does */
         if (s->k->cls == TRA_K_DIAG) {
