@@ -58,12 +58,14 @@ bool tra_h5_get_texts(hid_t obj, const char *name, tra_arena *a, const char ***o
 /* ---- dictionaries ---------------------------------------------------------------------------------------------- */
 
 typedef struct growing {
-    int64_t n, cap, *begin, room;
+    int64_t cap, *begin, room;
     char *bytes;
 } growing;
 
-static bool take_text(growing *g, const char *s, size_t len) {
-    int64_t at = g->begin[g->n], end = at + (int64_t)len;
+static bool take_text(void *to, int64_t i, const char *s, size_t len) {
+    growing *g = to;
+    TRA_ROOM(g->begin, i + 1, g->cap);
+    int64_t at = g->begin[i], end = at + (int64_t)len;
     if (end > g->room) {
         g->room = tra_max64(end, 2 * g->room + 1024);
         char *more = realloc(g->bytes, (size_t)g->room);
@@ -71,50 +73,61 @@ static bool take_text(growing *g, const char *s, size_t len) {
         g->bytes = more;
     }
     if (len > 0) memcpy(g->bytes + at, s, len); /* without bytes there may be no room yet */
-    g->begin[++g->n] = end;
+    g->begin[i + 1] = end;
     return true;
 }
 
-const tra_dictionary *tra_h5_strings(tra_rel *r, hid_t dset) {
-    enum { AT_ONCE = 8192 };
+/* Strings are read some at a time, as many as have STEP bytes if they are as long as those before. */
+bool tra_h5_each_string(hid_t dset, int64_t *n, tra_string_taker *take, void *to) {
+    enum { AT_ONCE = 8192, STEP = 256 << 10, FIRST = 16 };
     hid_t type = H5Dget_type(dset), space = H5Dget_space(dset);
     hsize_t dims = 0;
-    texts t;
+    texts t = {.memory = -1};
     bool ok = H5Sget_simple_extent_ndims(space) == 1 && H5Sget_simple_extent_dims(space, &dims, NULL) >= 0 &&
               dims < INT32_MAX && texts_of(type, &t);
-    growing g = {.cap = (int64_t)dims};
-    if (ok) ok = (g.begin = calloc((size_t)dims + 1, sizeof *g.begin)) != NULL;
-    char *buf = ok ? tra_calloc(AT_ONCE, t.size) : NULL;
-    for (int64_t i = 0; ok && i < (int64_t)dims; i += AT_ONCE) {
-        hsize_t from = (hsize_t)i, n = (hsize_t)tra_min64(AT_ONCE, (int64_t)dims - i);
-        hid_t memory = H5Screate_simple(1, &n, NULL);
-        ok = H5Sselect_hyperslab(space, H5S_SELECT_SET, &from, NULL, &n, NULL) >= 0 &&
-             H5Dread(dset, t.memory, memory, space, H5P_DEFAULT, buf) >= 0;
-        for (int64_t k = 0; k < (int64_t)n && ok; k++) {
+    int64_t most = ok ? tra_max64(1, tra_min64(AT_ONCE, STEP / (int64_t)t.size)) : 0, bytes = 0, now = FIRST;
+    char *buf = ok ? tra_calloc((size_t)most, t.size) : NULL;
+    for (int64_t i = 0; ok && i < (int64_t)dims; i += now) {
+        if (i > 0) now = STEP / (bytes / i + 1);
+        now = tra_max64(1, tra_min64(tra_min64(most, now), (int64_t)dims - i));
+        hsize_t from = (hsize_t)i, count = (hsize_t)now;
+        hid_t memory = H5Screate_simple(1, &count, NULL);
+        bool read = H5Sselect_hyperslab(space, H5S_SELECT_SET, &from, NULL, &count, NULL) >= 0 &&
+                    H5Dread(dset, t.memory, memory, space, H5P_DEFAULT, buf) >= 0;
+        ok = read;
+        for (int64_t k = 0; k < now && ok; k++) {
             size_t len;
             const char *s = text_at(&t, buf, k, &len);
-            ok = take_text(&g, s, len);
+            bytes += (int64_t)len;
+            ok = take(to, i + k, s, len);
         }
-        if (t.variable) H5Dvlen_reclaim(t.memory, memory, H5P_DEFAULT, buf);
+        if (read && t.variable) H5Dvlen_reclaim(t.memory, memory, H5P_DEFAULT, buf);
         H5Sclose(memory);
     }
     free(buf);
+    *n = (int64_t)dims;
+    if (t.memory >= 0) H5Tclose(t.memory);
+    H5Sclose(space);
+    H5Tclose(type);
+    return ok;
+}
+
+const tra_dictionary *tra_h5_strings(tra_rel *r, hid_t dset) {
+    growing g = {.begin = tra_calloc(1, sizeof *g.begin)};
+    int64_t n = 0;
     tra_dictionary *d = NULL;
-    if (ok) {
+    if (tra_h5_each_string(dset, &n, take_text, &g)) {
         d = tra_new(r->arena, tra_dictionary);
-        int64_t *begin = tra_news(r->arena, int64_t, g.n + 1);
-        char *bytes = tra_arena_alloc(r->arena, (size_t)g.begin[g.n] + 8);
-        memcpy(begin, g.begin, (size_t)(g.n + 1) * sizeof *begin);
-        if (g.begin[g.n]) memcpy(bytes, g.bytes, (size_t)g.begin[g.n]);
-        *d = (tra_dictionary){.n = g.n, .begin = begin, .bytes = bytes, .sorted = true};
-        for (int64_t i = 1; i < d->n && d->sorted; i++)
+        int64_t *begin = tra_news(r->arena, int64_t, n + 1);
+        char *bytes = tra_arena_alloc(r->arena, (size_t)g.begin[n] + 8);
+        memcpy(begin, g.begin, (size_t)(n + 1) * sizeof *begin);
+        if (g.begin[n]) memcpy(bytes, g.bytes, (size_t)g.begin[n]);
+        *d = (tra_dictionary){.n = n, .begin = begin, .bytes = bytes, .sorted = true};
+        for (int64_t i = 1; i < n && d->sorted; i++)
             d->sorted = tra_bytes_cmp(bytes + begin[i - 1], begin[i] - begin[i - 1], bytes + begin[i],
                                       begin[i + 1] - begin[i]) < 0;
     }
     free(g.begin);
     free(g.bytes);
-    if (H5Tget_class(type) == H5T_STRING && dims < INT32_MAX && ok) H5Tclose(t.memory);
-    H5Sclose(space);
-    H5Tclose(type);
     return d;
 }

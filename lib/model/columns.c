@@ -64,13 +64,13 @@ static bool ascends(const tra_dictionary *d) {
 
 const tra_dictionary *tra_dictionary_new(tra_arena *a, int64_t n, const char *const *s, const int64_t *len) {
     tra_dictionary *d = tra_new(a, tra_dictionary);
-    int64_t *begin = tra_news(a, int64_t, n + 1);
-    for (int64_t i = 0; i < n; i++) begin[i + 1] = begin[i] + len[i];
+    int64_t *begin = tra_news(a, int64_t, n + 1), longest = 0;
+    for (int64_t i = 0; i < n; i++) begin[i + 1] = begin[i] + len[i], longest = tra_max64(longest, len[i]);
     char *bytes = tra_arena_alloc(a, (size_t)begin[n]);
     for (int64_t i = 0; i < n; i++) {
         if (len[i] > 0) memcpy(bytes + begin[i], s[i], (size_t)len[i]);
     }
-    *d = (tra_dictionary){.n = n, .begin = begin, .bytes = bytes};
+    *d = (tra_dictionary){.n = n, .begin = begin, .bytes = bytes, .longest = longest};
     d->sorted = ascends(d);
     return d;
 }

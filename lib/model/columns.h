@@ -63,7 +63,8 @@ typedef struct tra_dictionary {
     int64_t n;
     const int64_t *begin; /* n + 1, ascending from 0 */
     const char *bytes;
-    bool sorted; /* by bytes, and none occurs twice */
+    bool sorted;     /* by bytes, and none occurs twice */
+    int64_t longest; /* bytes of its longest string; 0: not known */
 } tra_dictionary;
 
 enum { TRA_MAX_CODES = INT32_MAX }; /* entries of a dictionary */

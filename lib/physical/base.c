@@ -28,12 +28,14 @@ static bool is_new(seen *s, const void *x) {
 }
 
 /* Bytes of four things: *files: what open tables hold, most of it dictionaries; *again: of these what the run holds
- * once more, since it opens the files too, but reads no strings; *made: dictionaries that operators make; *statistics:
- * the statistics of open tables, which planning has read and which are freed when the run begins. Little of the first
- * three counts as 0, since TRA_PROCESS has room for it. */
+ * once more, since it opens the files too, but reads no strings; *made: dictionaries that operators make, and what the
+ * longest string takes while it is written (a copy that grew by doubling, and two in HDF5); *statistics: the statistics
+ * of open tables, which planning has read and which are freed when the run begins. Little of the first three counts as
+ * 0, since TRA_PROCESS has room for it. */
 static void dictionary_bytes(const tra_plan *p, int64_t *files, int64_t *again, int64_t *made, int64_t *statistics) {
     enum { SMALL = 1024, INCLUDED = 64 << 10 };
     seen rels = {0}, dicts = {0};
+    int64_t longest = 0;
     *files = *again = *made = *statistics = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_schema *s = p->ops[i].type.columns;
@@ -45,12 +47,14 @@ static void dictionary_bytes(const tra_plan *p, int64_t *files, int64_t *again, 
                 *again += tra_rel_held_bytes(s->v[c].file) - tra_rel_strings_bytes(s->v[c].file);
                 *statistics += tra_rel_facts_bytes(s->v[c].file);
             }
+            if (d && p->ops[i].op == TRA_PLAN_OUTPUT) longest = tra_max64(longest, d->longest);
             if (!d || !d->begin || d->begin[d->n] + 8 * d->n <= SMALL || !is_new(&dicts, d)) continue;
             if (!file) *made += d->begin[d->n] + 16 * d->n; /* with the codes that are needed to make it */
         }
     }
     free(rels.v);
     free(dicts.v);
+    *made += 4 * longest;
     if (*files <= INCLUDED) *files = 0;
     if (*again <= INCLUDED) *again = 0;
     if (*made <= INCLUDED) *made = 0;

@@ -13,7 +13,8 @@ void tra_writer_columns(tra_writer *w, const tra_schema *s) { w->table->form.sch
 
 enum { AT_ONCE = 4096, BYTES = 256 << 10 };
 
-/* Strings from .. from + n - 1 of a dictionary: string k of these is bytes[begin[k] - begin[0]] and so on. */
+/* Strings from .. from + n - 1 of a dictionary, BYTES of them at most where they are several: string k of these is
+ * bytes[begin[k] - begin[0]] and so on. */
 typedef struct some_strings {
     const tra_dictionary *d;
     const tra_spooled *spooled; /* NULL: all are in memory */
@@ -35,12 +36,18 @@ static void end_strings(some_strings *s) {
     free(s->buf);
 }
 
+/* How many of the n strings that begin at begin[0] .. begin[n - 1] are taken at once. */
+static int64_t some_of(const int64_t *begin, int64_t n) {
+    while (n > 1 && begin[n] - begin[0] > BYTES) n /= 2;
+    return n;
+}
+
 static bool load(some_strings *s) {
     const tra_spooled *f = s->spooled;
     if (!s->begin_buf) s->begin_buf = tra_malloc((AT_ONCE + 1) * sizeof *s->begin_buf);
     if (tra_pread(f->fd, s->begin_buf, (size_t)(s->n + 1) * 8, f->begin_at + s->from * 8, f->where, NULL) != TRA_OK)
         return false;
-    while (s->n > 1 && s->begin_buf[s->n] - s->begin_buf[0] > BYTES) s->n /= 2;
+    s->n = some_of(s->begin_buf, s->n);
     int64_t bytes = s->begin_buf[s->n] - s->begin_buf[0];
     if (bytes > s->room) {
         free(s->buf);
@@ -59,6 +66,7 @@ static bool more_strings(some_strings *s, bool *ok) {
     if (s->n == 0) return false;
     if (s->spooled) return *ok = load(s);
     s->begin = s->d->begin + s->from;
+    s->n = some_of(s->begin, s->n);
     s->bytes = s->d->bytes + s->begin[0];
     return true;
 }

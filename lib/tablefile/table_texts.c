@@ -115,14 +115,18 @@ static tra_status own_dictionaries(tra_rel *r, tra_err *e) {
         if (!d) continue;
         int64_t base = at > 0 ? ends[at - 1] : 0;
         if (!(ok = d->n <= n - at)) break;
-        int64_t *begin = tra_news(r->arena, int64_t, d->n + 1);
+        int64_t *begin = tra_news(r->arena, int64_t, d->n + 1), longest = 0;
         for (int64_t i = 0; i < d->n && ok; i++) {
             begin[i + 1] = ends[at + i] - base;
+            longest = tra_max64(longest, begin[i + 1] - begin[i]);
             ok = begin[i + 1] >= begin[i] && ends[at + i] <= words * 8;
         }
         at += d->n;
-        *d = (tra_dictionary){
-            .n = d->n, .begin = begin, .bytes = bytes + base, .sorted = columns[c].type == TRA_COL_STRING};
+        *d = (tra_dictionary){.n = d->n,
+                              .begin = begin,
+                              .bytes = bytes + base,
+                              .sorted = columns[c].type == TRA_COL_STRING,
+                              .longest = longest};
         /* 8 of the 16 bytes for each string are freed when the table has been opened */
         r->table->held += begin[d->n] + 16 * d->n;
     }

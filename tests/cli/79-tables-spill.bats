@@ -183,6 +183,25 @@ output s$i"; done
     ((got <= least)) || [ -n "${SAN:-}" ] || { echo "$got bytes are held, $least were planned"; return 1; }
 }
 
+@test "strings of a megabyte: a run holds what it planned, and import and verify their ceilings" {
+    py 'f = open("s.csv", "w"); f.write("k,s\n")
+for i in range(60): f.write("%d,%s\n" % (i % 7, chr(97 + i % 20) * ((1 << 20) - i % 20)))'
+    got=$(peak "$TRA" import -q --table s.csv -o s.h5 --memory 64M)
+    ((got <= 64 << 20)) || [ -n "${SAN:-}" ] || { echo "import: $got bytes"; return 1; }
+    printf '%s\n' 'input s from "s.h5"' 'g = group(s, [k], n = count(), m = max(s))' 'output g' >p.tra
+    printf '%s\n' 'input s from "s.h5"' 'o = order(select(s, k > 2), [k])' 'output o' >q.tra
+    for p in p q; do
+        status 4 tra run $p.tra --memory 1M -v
+        least=$(exactly)
+        got=$(peak "$TRA" run -q $p.tra --memory "$least")
+        ((got <= least)) || [ -n "${SAN:-}" ] || { echo "$p: $got bytes are held, $least were planned"; return 1; }
+    done
+    got=$(peak "$TRA" verify -q s.h5 --memory 64M)
+    ((got <= 64 << 20)) || [ -n "${SAN:-}" ] || { echo "verify: $got bytes"; return 1; }
+    tra export -q s.h5 -o t.csv
+    cmp s.csv t.csv
+}
+
 @test "two large tables whose rows have several partners are joined under any ceiling: slices of pairs meet parts" {
     for how in inner left; do
         cat >p.tra <<END2
