@@ -61,16 +61,7 @@ const tra_rule tra_rule_r1_1 = {
     .condition = "",
     .forth = merge_filters,
     .back = split_filter,
-    .cases = {
-        {.program =
-             "Z = filter(filter(A, (i,j) -> j < 2), (i,j) -> i != 1)\nW = filter(A, (i,j) -> j < 2 && i != 1)\n"},
-        {.program =
-             "Z = filter(filter(E, (i,j) -> j < 2), (i,j) -> i != 1)\nW = filter(E, (i,j) -> j < 2 && i != 1)\n"},
-        {.program =
-             "Z = filter(filter(A, (i,j) -> i > 5), (i,j) -> i != 1)\nW = filter(A, (i,j) -> i > 5 && i != 1)\n"},
-        {"Z = filter(A, (i,j) -> i < 3)\nW = A\n", .one_way = true},
-        {"Z = filter(A, (i,j) -> i != 0 && 4/i > 3)\n", .refused = "division by zero"},
-    }};
+};
 
 /* ---- R1-3 --------------------------------------------------------------------------------------------------- */
 
@@ -95,14 +86,7 @@ const tra_rule tra_rule_r1_3 = {
     .condition = "the map's key function is the identity",
     .forth = filter_below_map,
     .back = map_below_filter,
-    .cases = {
-        {.program = "Z = filter(transform(A, exp), (i,j) -> i < j)\nW = transform(filter(A, (i,j) -> i < j), exp)\n"},
-        {.program =
-             "Z = filter(transform(A, rowsum), (i,j) -> i < 1)\nW = transform(filter(A, (i,j) -> i < 1), rowsum)\n"},
-        {.program = "Z = filter(transform(E, relu), (i,j) -> i < 1)\nW = transform(filter(E, (i,j) -> i < 1), relu)\n"},
-        {"Z = filter(rekey(A, (i,j) -> (j,i)), (i,j) -> i < j)\n", .refused = "key function of the map is not"},
-        {"Z = filter(tile(A, 1, 2), (i,j,t) -> t < 1)\n", .refused = "tile makes other keys"},
-    }};
+};
 
 /* ---- R1-5 --------------------------------------------------------------------------------------------------- */
 
@@ -175,21 +159,7 @@ const tra_rule tra_rule_r1_5 = {
     .condition = "the kernel counts no places in the tensor; from inside out: p' reads group keys alone",
     .forth = filter_below_agg,
     .back = agg_below_filter,
-    .cases = {
-        {.program = "Z = filter(agg(A, [1], matadd), j -> j != 1)\nW = agg(filter(A, (i,j) -> j != 1), [1], matadd)\n"},
-        {.program =
-             "Z = filter(agg(H, [1], elemmax), j -> j != 1)\nW = agg(filter(H, (i,j) -> j != 1), [1], elemmax)\n"},
-        {.program = "X = join(A, B, [1], [0], matmul)\nZ = filter(agg(X, [2,0], matadd), (j,i) -> i < 1)\n"
-                    "W = agg(filter(X, (i,k,j) -> i < 1), [2,0], matadd)\n"},
-        {.program = "Z = filter(agg(E, [1], matadd), j -> j != 1)\nW = agg(filter(E, (i,j) -> j != 1), [1], matadd)\n"},
-        {.program = "Z = filter(concat(A, 1, 1), i -> i < 2)\nW = concat(filter(A, (i,j) -> i < 2), 1, 1)\n"},
-        {"Z = agg(filter(A, (i,j) -> j < 1 && i < 2), [1], matadd)\n"
-         "W = filter(agg(filter(A, (i,j) -> i < 2), [1], matadd), j -> j < 1)\n",
-         .one_way = true},
-        {"Z = agg(filter(A, (i,j) -> i + j < 2), [1], matadd)\n", .refused = "reads keys that are not grouped"},
-        {"Z = filter(agg(A, [1], minindex), j -> j < 1)\n", .refused = "counts places in the whole tensor"},
-        {"Z = agg(filter(A, (i,j) -> i < 2), [], matadd)\n", .refused = "reads keys that are not grouped"},
-    }};
+};
 
 /* ---- R1-6 --------------------------------------------------------------------------------------------------- */
 
@@ -264,24 +234,4 @@ const tra_rule tra_rule_r1_6 = {
     .condition = "each conjunct goes to every side that has all the keys it reads, joined keys counting for both",
     .forth = filter_below_join,
     .back = join_below_filter,
-    .cases = {
-        {"Z = filter(join(A, B, [1], [0], matmul), (i,j,k) -> i < 2 && k != 0)\n"
-         "W = join(filter(A, (i,j) -> i < 2), filter(B, (j,k) -> k != 0), [1], [0], matmul)\n",
-         .one_way = true},
-        {"Z = filter(join(A, B, [1], [0], matmul), (i,j,k) -> j != 1)\n"
-         "W = join(filter(A, (i,j) -> j != 1), filter(B, (j,k) -> j != 1), [1], [0], matmul)\n",
-         .one_way = true},
-        {"Z = filter(join(A, B, [1], [0], matmul), (i,j,k) -> i < k && i > 0)\n"
-         "W = filter(join(filter(A, (i,j) -> i > 0), B, [1], [0], matmul), (i,j,k) -> i < k)\n",
-         .one_way = true},
-        {.program = "Z = filter(join(A, B, [1], [0], matmul), (i,j,k) -> i > 7)\n"
-                    "W = join(filter(A, (i,j) -> i > 7), B, [1], [0], matmul)\n"},
-        {"Z = filter(join(E, B, [1], [0], matmul), (i,j,k) -> k != 0)\n", .refused = "the frontiers differ"},
-        {"Z = filter(join(H, D, [0,1], [0,1], matadd), (i,j) -> i < 2)\n"
-         "W = join(filter(H, (i,j) -> i < 2), filter(D, (i,j) -> i < 2), [0,1], [0,1], matadd)\n",
-         .one_way = true},
-        {"Z = filter(join(A, B, [1], [0], matmul), (i,j,k) -> i < k)\n",
-         .refused = "no input of the join has all the keys"},
-        {.program = "Z = join(filter(A, (i,j) -> i < 2), C, [], [], \"ij,kl->il\")\n"
-                    "W = filter(join(A, C, [], [], \"ij,kl->il\"), (i,j,k,l) -> i < 2)\n"},
-    }};
+};

@@ -28,8 +28,4 @@ const tra_rule tra_rule_q_14 = {
         "group(project(select(T, p), c, ...), k, ...) = groups of T, whose rows are selected and made as it goes",
     .condition = "the pass does not ask for the numbers of rows",
     .forth = group_operand,
-    .cases = {
-        {"P = group(trip, [k], x = sum(x))\n" SUM_OF("x"), .makes = "group([k], x = sum(x)) of "},
-        {"P = group(select(trip, x > 0), [m = k % 2], x = max(x * 2))\n" SUM_OF("x"), .makes = " of "},
-        {"P = group(trip, [k], x = max(row()))\n" SUM_OF("x"), .refused = "asks for their numbers"},
-    }};
+};

@@ -201,24 +201,4 @@ const tra_rule tra_rule_q_8 = {
                  "conditions, or keys that may fail; no two rows of L have one key, and neither the groups nor what is "
                  "aggregated sees the order of rows",
     .forth = exchange_or_reorder,
-    .cases = {
-        {"P = join(join(trip, shop, k == k, expect = \"m:1\"), zone, j == j)\n" SUM_OF("x"), .makes = "join(trip, #5"},
-        {"P = join(join(trip, shop, k == k), zone, j == j, how = semi)\n" SUM_OF("x"),
-         .makes = "project(k = k, j = j, x = x, n = n, s = s"},
-        {"P = join(join(join(trip, shop, k == k, expect = \"m:1\"), zone, j == j), zone, k == j, how = "
-         "semi)\n" SUM_OF("x, u"),
-         .makes = ".u))"},
-        {"P = group(join(group(shop, [k], v = max(v)), trip, k == k), [], n = count())\n" SUM_OF("n"),
-         .makes = "of exchanged sides"},
-        {"P = group(join(shop, trip, k == k), [], n = count())\n" SUM_OF("n"), .refused = "may have one key"},
-        {"P = join(join(trip, shop, k == k), zone, j == j)\n" SUM_OF("x"), .refused = "several partners"},
-        {"P = join(join(trip, shop, k == k, expect = \"m:1\"), zone, v == u, prefix = \"z_\")\n" SUM_OF("x"),
-         .refused = "of the other's table"},
-        {"P = join(join(trip, shop, k == k, matched = left), zone, j == j, how = anti)\n" SUM_OF("x"),
-         .refused = "all rows are matched"},
-        {"P = join(join(trip, shop, k == k && x < v), zone, j == j, how = semi)\n" SUM_OF("x"),
-         .refused = "further conditions"},
-        {"Q = project(trip, k, x, j = n * n)\n"
-         "P = join(join(Q, shop, k == k), zone, j == j, how = semi)\n" SUM_OF("x"),
-         .refused = "a key may not be computed"},
-    }};
+};

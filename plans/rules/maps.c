@@ -101,20 +101,7 @@ const tra_rule tra_rule_r1_2 = {
     .condition = "arity one; or f works element by element",
     .forth = compose_maps,
     .back = split_map,
-    .cases = {
-        {.program = "Z = transform(transform(A, exp), neg)\nW = transform(A, neg . exp)\n"},
-        {.program = "Z = transform(transform(A, transpose), relu)\nW = transform(A, relu . transpose)\n"},
-        {"Z = transform(transform(S, x -> x + 1), diag)\nW = transform(S, (x -> x + 1) . diag)\n", .one_way = true},
-        {"Z = rekey(rekey(A, (i,j) -> (j, i)), (a,b) -> (b + a, b))\nW = rekey(A, (i,j) -> (i + j, i))\n",
-         .one_way = true},
-        {.program = "Z = transform(rekey(A, (i,j) -> (j, i)), exp)\nW = rekey(transform(A, exp), (i,j) -> (j, i))\n"},
-        {.program = "Z = transform(tile(A, 1, 2), exp)\nW = tile(transform(A, exp), 1, 2)\n"},
-        {.program = "Z = transform(tile(E, 1, 2), exp)\nW = tile(transform(E, exp), 1, 2)\n"},
-        {.program = "Z = transform(transform(H, abs), rowsum)\nW = transform(H, rowsum . abs)\n"},
-        {"Z = transform(tile(A, 1, 2), rowsum)\n", .refused = "arity: tile makes several tuples of one, and rowsum"},
-        {"Z = tile(transform(F, softmax), 0, 2)\n", .refused = "arity: tile makes several tuples of one, and softmax"},
-        {"Z = rekey(rekey(A, (i,j) -> (i, 2*i, j)), (a,b,c) -> (a + b, c))\n", .refused = "the result would differ"},
-    }};
+};
 
 /* ---- R1-4 --------------------------------------------------------------------------------------------------- */
 
@@ -210,30 +197,7 @@ const tra_rule tra_rule_r1_4 = {
         "leaves cells that no array covers",
     .forth = map_into_agg,
     .back = map_out_of_agg,
-    .cases = {
-        {.program = "Z = transform(agg(A, [0], matadd), exp)\nW = agg(A, [0], exp . matadd)\n"},
-        {.program = "Z = transform(agg(A, [0], matadd), scale(3))\nW = agg(transform(A, scale(3)), [0], matadd)\n"},
-        {.program = "Z = transform(agg(A, [], matadd), rowsum)\nW = agg(transform(A, rowsum), [], matadd)\n"},
-        {.program = "Z = transform(agg(A, [1], elemmax), exp)\nW = agg(transform(A, exp), [1], elemmax)\n"},
-        {.program = "Z = transform(agg(H, [1], elemmin), transpose)\nW = agg(transform(H, transpose), [1], elemmin)\n"},
-        {.program = "Z = transform(agg(E, [1], matadd), neg)\nW = agg(transform(E, neg), [1], matadd)\n"},
-        {.program = "Z = transform(agg(E, [], matadd), neg)\nW = agg(transform(E, neg), [], matadd)\n"},
-        {.program = "Z = transform(agg(A, [0], elemmul), abs)\nW = agg(transform(A, abs), [0], elemmul)\n"},
-        {.program = "Z = transform(concat(A, 1, 1), exp)\nW = concat(transform(A, exp), 1, 1)\n"},
-        {.program = "Z = agg(A, [0], scale(2) . matadd)\nW = agg(transform(A, scale(2)), [0], matadd)\n"},
-        {.program = "Z = transform(agg(R, [], elemmax), relu)\nW = agg(R, [], relu . elemmax)\n"},
-        {"Z = transform(agg(R, [], elemmax), relu)\n", .refused = "relu does not keep the identity of elemmax"},
-        {.program = "Z = transform(agg(R, [], elemmax), x -> x + 1)\nW = agg(transform(R, x -> x + 1), [], elemmax)\n"},
-        {"Z = transform(agg(A, [0], matadd), exp)\n", .refused = "exp does not distribute over matadd"},
-        {"Z = transform(concat(A, 1, 1), rowsum)\n", .refused = "rowsum does not distribute over concat"},
-        {"Z = transform(concat(A, 1, 1), topk(1))\n", .refused = "topk(1) does not distribute over concat"},
-        {"Z = concat(transform(F, softmax), 0, 0)\n", .refused = "softmax does not distribute over concat"},
-        {"P = join(rekey(F, (i,j) -> (1 - i, j)), F, [0], [0], \"ij,kl->ik\")\n"
-         "Z = transform(agg(P, [1,2], elemmax), relu)\n",
-         .refused = "relu does not keep the identity of elemmax"},
-        {"Z = rekey(agg(A, [0], matadd), i -> i + 1)\n", .refused = "key function of the map is not the identity"},
-        {"Z = agg(transform(A, square), [0], matadd)\n", .refused = "square does not distribute over matadd"},
-    }};
+};
 
 /* ---- R1-7 --------------------------------------------------------------------------------------------------- */
 
@@ -307,28 +271,4 @@ const tra_rule tra_rule_r1_7 = {
     .condition = "arity one; the key function is the identity; second form: f(K(a, b)) = K(f(a), f(b))",
     .forth = map_into_join,
     .back = map_out_of_join,
-    .cases = {
-        {.program = "Z = transform(join(A, B, [1], [0], matmul), exp)\nW = join(A, B, [1], [0], exp . matmul)\n"},
-        {.program = "Z = transform(join(A, D, [0,1], [0,1], matadd), neg)\n"
-                    "W = join(transform(A, neg), transform(D, neg), [0,1], [0,1], matadd)\n"},
-        {.program = "Z = transform(join(S, T, [0,1], [0,1], matadd), diag)\n"
-                    "W = join(transform(S, diag), transform(T, diag), [0,1], [0,1], matadd)\n"},
-        {.program = "Z = transform(join(H, D, [0,1], [0,1], elemdiv), transpose)\n"
-                    "W = join(transform(H, transpose), transform(D, transpose), [0,1], [0,1], elemdiv)\n"},
-        {"Z = transform(join(S, T, [0,1], [0,1], matadd), rowsum)\n"
-         "W = join(transform(S, rowsum), transform(T, rowsum), [0,1], [0,1], matadd)\n",
-         .finite = true},
-        {.program = "Z = transform(join(E, E, [0,1], [0,1], elemmax), exp)\n"
-                    "W = join(transform(E, exp), transform(E, exp), [0,1], [0,1], elemmax)\n"},
-        {.program = "Z = transform(join(A, V, [1], [0], matvecadd), scale(2))\n"
-                    "W = join(transform(A, scale(2)), transform(V, scale(2)), [1], [0], matvecadd)\n"},
-        {"Z = transform(join(A, B, [1], [0], matmul), transpose)\n",
-         .refused = "not known of f = transpose and K = matmul"},
-        {"Z = transform(join(A, V, [1], [0], matvecadd), transpose)\n",
-         .refused = "not known of f = transpose and K = matvecadd"},
-        {"Z = join(transform(A, exp), transform(D, exp), [0,1], [0,1], matadd)\n",
-         .refused = "not known of f = exp and K = matadd"},
-        {"Z = rekey(join(A, B, [1], [0], matmul), (i,j,k) -> (k,j,i))\n",
-         .refused = "the key function is not the identity"},
-        {"Z = tile(join(A, B, [1], [0], matmul), 0, 2)\n", .refused = "arity: tile"},
-    }};
+};

@@ -307,13 +307,6 @@ static void sum_matrices(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     }
 }
 
-#define GROUPED "G0 = project(trip, k = k % 8, j = j % 8, x, n)\n"
-#define JOINED  "P = join(G0, shop, k == k)\n"
-#define JOINED2 "P = join(join(G0, shop, k == k), zone, j == j)\n"
-#define ONCE    "P = join(G0, shop, k == k, expect = \"m:1\")\n"
-#define BESIDE  "Y = matrix(P, [x])\ny[n] = sum exp(Y[n,b])\nZ[a] = sum X[n,a] * y[n]\n"
-#define XX      "Z[a,b] = sum X[n,a] * X[n,b]\n"
-
 const tra_rule tra_rule_q_10 = {
     .name = "Q-10",
     .equivalence = "X'Y, X' diag(w) Y and sums of columns of joined rows = sums over groups of the joins' keys, "
@@ -326,51 +319,7 @@ const tra_rule tra_rule_q_10 = {
         "block, and a joined table has no unmatched rows (of X W); what divides the rows, as in X / q * Y, is the "
         "weight 1 / q",
     .forth = sum_matrices,
-    .cases = {
-        {GROUPED JOINED "X = matrix(P, [one = 1, v])\n" XX, .makes = "symmetric 2 x 2 sums over groups"},
-        {GROUPED JOINED "X = matrix(P, [one = 1, v, x])\n" XX, .makes = "sums of 8 from 0 groups"},
-        {GROUPED JOINED2 "X = matrix(P, [one = 1, m = hypot(v, u)])\n" XX, .makes = "8 from 0 x 8 from 0 groups"},
-        {GROUPED JOINED2 "Q = select(P, x > 0 && v < u)\nX = matrix(Q, [one = 1, v])\nY = matrix(Q, [x])\n"
-                         "Z[a,c] = sum X[n,a] * Y[n,c]\n",
-         .makes = "2 x 1 sums over groups: select"},
-        {GROUPED "P = join(G0, shop, k == k, how = left)\nX = matrix(P, [one = 1, v], fill = 2)\n" XX,
-         .makes = "symmetric 2 x 2 sums"},
-        {GROUPED JOINED "X = matrix(P, [one = 1, v, b], type = f32)\n" XX, .refused = "of f32"},
-        {GROUPED "P = join(G0, shop, k == k, how = left)\nX = matrix(P, [one = 1, v])\n" XX,
-         .refused = "column v may be NULL"},
-        {GROUPED JOINED "X = matrix(P, [one = 1, v, q = n * n])\n" XX, .refused = "may not fit"},
-        {GROUPED JOINED "X = matrix(P, [one = 1, q = v * x * 2])\n" XX, .makes = "q, q = ("},
-        {GROUPED JOINED "X = matrix(P, [one = 1, q = exp(v * x)])\n" XX, .refused = "no product of one factor of each"},
-        {"P = join(trip, shop, k == k)\nX = matrix(P, [one = 1, v])\n" XX,
-         .refused = "values of k, by which rows are to be summed, are not known to lie close together"},
-        {"G0 = project(trip, k = k % 4096, j = j % 4096, x, n)\n" JOINED2 "X = matrix(P, [one = 1, v, u])\n" XX,
-         .refused = "there may be 16777216 groups with 1 sums"},
-        {GROUPED "P = join(G0, shop, k == k && x < v)\nX = matrix(P, [one = 1, v])\n" XX,
-         .refused = "further conditions"},
-        {GROUPED "P = join(G0, shop, k == k, matched = left)\nX = matrix(P, [one = 1, v])\n" XX,
-         .refused = "checks that all rows are matched"},
-        {GROUPED JOINED "X = matrix(P, [one = 1, v, x])\nZ[a] = sum X[n,a]\n", .makes = "3 x 1 sums over groups"},
-        {GROUPED JOINED "X = matrix(P, [one = 1, v, x])\nZ[] = sum X[n,a]\n", .makes = "\"ab->\""},
-        {GROUPED JOINED "X = matrix(P, [e = exp(v), v, x])\nZ[n] = sum X[n,a]\n", .makes = "sum 0 = (exp(v) + v)"},
-        {GROUPED JOINED "X = matrix(P, [e = exp(v), v, x])\nW[a,b] = sum X[n,a] * X[n,b]\n"
-                        "Z[n,b] = sum X[n,a] * W[a,b]\n",
-         .makes = "1 columns weighed by 2, added to 3"},
-        {GROUPED JOINED "X = matrix(P, [v, v2 = v, v3 = v, v4 = v, v5 = v, v6 = v, v7 = v])\n"
-                        "W[a] = V[a] > 0\nZ[n] = sum W[a] * X[n,a]\n",
-         .refused = "weights are not f64"},
-        {GROUPED "P = join(G0, shop, k == k, how = left)\nX = matrix(P, [v, x], fill = 1)\n"
-                 "Z[n] = sum X[n,a]\n",
-         .refused = "rows may be unmatched"},
-        {GROUPED JOINED "X = matrix(P, [x, q = v * x])\nZ[n] = sum X[n,a]\n",
-         .refused = "no column of the matrix is of one joined table"},
-        {GROUPED ONCE "X = matrix(P, [e = exp(v), v, x])\n" BESIDE, .makes = "with 1 columns beside them"},
-        {GROUPED JOINED "X = matrix(P, [e = exp(v), v, x])\n" BESIDE, .refused = "a key may be there twice"},
-        {GROUPED ONCE "X = matrix(P, [v, x])\nY = matrix(P, [k])\nZ[a,c] = sum X[n,a] * floor(Y[n,c] + 0.5)\n",
-         .makes = "2 x 1 sums over groups"},
-        {GROUPED JOINED "Q = select(P, v > 0)\nX = matrix(P, [v])\nY = matrix(P, [x])\nV2 = matrix(Q, [u = v])\n"
-                        "Z[a,c] = sum X[n,a] * Y[n,c]\n",
-         .makes = "1 x 1 sums"},
-    }};
+};
 
 const tra_rule tra_rule_q_13 = {
     .name = "Q-13",
@@ -380,16 +329,4 @@ const tra_rule tra_rule_q_13 = {
         "columns of X and Y, of the same rows of a table that is no join, are f64 and never NULL, and not many; "
         "Y may be a dense f64 array beside the rows; W is in one block; no rows are selected (of X W and arrays)",
     .forth = sum_matrices,
-    .cases = {
-        {"X = matrix(trip, [one = 1, x])\nY[n,k] = exp(X[n,k])\nZ[a,k] = sum X[n,a] * Y[n,k]\n",
-         .makes = "2 x 2 products of columns with what lies beside them"},
-        {"X = matrix(project(trip, x, m = n * 0.5), [one = 1, m, x])\nY[n,a] = 2 * X[n,a]\n"
-         "W[a,k] = sum Y[n,a] * X[n,k]\nZ[n,k] = sum X[n,a] * W[a,k]\n",
-         .makes = "3 columns weighed"},
-        {"X = matrix(trip, [one = 1, x, k])\n" XX, .makes = "symmetric 3 x 3 products of columns"},
-        {"P = project(select(trip, x > 0), x, m = n * 0.5)\nX = matrix(P, [one = 1, x])\n"
-         "Y = matrix(P, [m, k = 2])\nZ[a,c] = sum X[n,a] * Y[n,c]\n",
-         .makes = "2 x 2 products of columns: select((x > 0))"},
-        {"X = matrix(trip, [x, q = n * n])\n" XX, .refused = "may not be computed"},
-        {"X = matrix(trip, [x], type = f32)\n" XX, .refused = "are not f64"},
-    }};
+};

@@ -357,8 +357,4 @@ const tra_rule tra_rule_q_6 = {
     .name = "Q-6",
     .equivalence = "an operator over a table = the same over the columns that anybody reads",
     .condition = "it is known which columns are read",
-    .cases = {
-        {"P = join(trip, shop, k == k)\nX = matrix(P, [x, v])\nZ[a,b] = sum X[n,a] * X[n,b]\n", .makes = "join(trip"},
-        {"O = order(trip, [x])\nX = matrix(O, [x])\nZ[a,b] = sum X[n,a] * X[n,b]\n",
-         .refused = "splitters([x, row], 5 parts) may read all columns"},
-    }};
+};

@@ -30,12 +30,7 @@ const tra_rule tra_rule_r2_1 = {
     .equivalence = "exchange(q, exchange(p, R)) = exchange(q, R)",
     .condition = "the first one does not bring summands together",
     .holds = chain,
-    .cases = {
-        {"Z = A\n", .sites = 3, .in = {"part(0)"}, .out = "part(1)"},
-        {"Z = A\n", .sites = 3, .in = {"all"}, .out = "part(1)"},
-        {"Z = E\n", .sites = 2, .in = {"part(1)"}, .out = "all"},
-        {"Z = A\n", .sites = 3, .in = {"partial"}, .out = "part(1)", .refused = "brings summands together"},
-    }};
+};
 
 static const char *past_filter(const tra_placed *x, char *why) {
     (void)why;
@@ -48,12 +43,7 @@ const tra_rule tra_rule_r2_2 = {
     .equivalence = "exchange(p, filter(q, R)) = filter(q, exchange(p, R))",
     .condition = "p is by keys",
     .holds = past_filter,
-    .cases = {
-        {"Z = filter(A, (i,j) -> i < 2)\n", .sites = 3, .in = {"part(0)"}, .out = "part(1)"},
-        {"Z = filter(A, (i,j) -> i < 2)\n", .sites = 2, .in = {"part(0)"}, .out = "all"},
-        {"Z = filter(A, (i,j) -> i < 2)\n", .sites = 2, .in = {"partial"}, .out = "partial"},
-        {"Z = filter(A, (i,j) -> i < 2)\n", .sites = 2, .in = {"owned"}, .out = "part(1)", .refused = "tuple by tuple"},
-    }};
+};
 
 static const char *past_map(const tra_placed *x, char *why) {
     if (!is_op(x, TRA_OP_TRANSFORM) && !is_op(x, TRA_OP_REKEY) && !is_op(x, TRA_OP_TILE)) return "it is no map";
@@ -83,17 +73,7 @@ const tra_rule tra_rule_r2_3 = {
     .equivalence = "exchange(p, map(f, R)) = map(f, exchange(p', R))",
     .condition = "p is all, or the key function hands on the keys that p partitions by; no summands",
     .holds = past_map,
-    .cases = {
-        {"Z = transform(A, exp)\n", .sites = 3, .in = {"part(0)"}, .out = "part(1)"},
-        {"Z = rekey(A, (i,j) -> (i+j, j))\n", .sites = 3, .in = {"part(0)"}, .out = "part(1)"},
-        {"Z = rekey(A, (i,j) -> (i+j, j))\n", .sites = 3, .in = {"part(0)"}, .out = "all"},
-        {"Z = tile(A, 1, 2)\n", .sites = 3, .in = {"part(0)"}, .out = "part(1)"},
-        {"Z = rekey(A, (i,j) -> (i+j, j))\n", .sites = 3, .in = {"part(0)"}, .out = "part(0)",
-         .refused = "the key function makes key dimension 0"},
-        {"Z = tile(A, 1, 2)\n", .sites = 2, .in = {"part(0)"}, .out = "part(2)",
-         .refused = "the key function makes key dimension 2"},
-        {"Z = transform(A, exp)\n", .sites = 2, .in = {"partial"}, .out = "part(1)", .refused = "holds summands"},
-    }};
+};
 
 /* ---- aggregations ------------------------------------------------------------------------------------------- */
 
@@ -125,19 +105,7 @@ const tra_rule tra_rule_r2_4 = {
     .equivalence = "agg(g, shuf(D, R)) = agg(g, R)",
     .condition = "R is everywhere, or partitioned by group keys alone; no summands",
     .holds = no_shuffle,
-    .cases = {
-        {"Z = agg(A, [0], matadd)\n", .sites = 3, .in = {"part(0)"}},
-        {"Z = agg(A, [1], matadd)\n", .sites = 3, .in = {"all"}},
-        {"X = join(A, B, [1], [0], matmul)\nZ = agg(X, [0,2], matadd)\n", .sites = 4, .in = {"grid(0:2,2:2)"}},
-        {"Z = agg(E, [1], matadd)\n", .sites = 2, .in = {"part(1)"}},
-        {"Z = agg(A, [0], matadd)\n", .sites = 3, .in = {"part(1)"},
-         .refused = "key dimension 1, which is not grouped"},
-        {"Z = agg(A, [0], matadd)\n", .sites = 3, .in = {"part(0,1)"}, .refused = "key dimension 1, which is not"},
-        {"X = join(A, B, [1], [0], matmul)\nZ = agg(X, [0,2], matadd)\n", .sites = 4, .in = {"grid(0:2,1:2)"},
-         .refused = "key dimension 1, which is not grouped"},
-        {"Z = agg(A, [0], matadd)\n", .sites = 3, .in = {"partial"}, .refused = "holds summands"},
-        {"Z = agg(A, [0], matadd)\n", .sites = 3, .in = {"owned"}, .refused = "tuple by tuple"},
-    }};
+};
 
 static const char *two_phases(const tra_placed *x, char *why) {
     const unsigned merges = TRA_P_COMMUTATIVE | TRA_P_ASSOCIATIVE;
@@ -157,14 +125,7 @@ const tra_rule tra_rule_r2_5 = {
     .equivalence = "agg(f.g, shuf(P, R)) = merge(f.g, shuf(P, agg(g, R)))",
     .condition = "the kernel commutes and associates; P among the group keys; each tuple on one site",
     .holds = two_phases,
-    .cases = {
-        {"Z = agg(A, [0], matadd)\n", .sites = 3, .in = {"part(1)"}, .out = "part(0)"},
-        {"Z = agg(A, [], exp . matadd)\n", .sites = 3, .in = {"part(0)"}, .out = "part()"},
-        {"Z = agg(E, [], matadd)\n", .sites = 3, .in = {"part(1)"}, .out = "part()"},
-        {"Z = agg(A, [0], matadd)\n", .sites = 3, .in = {"all"}, .refused = "each would count several times"},
-        {"Z = agg(A, [0], matadd)\n", .sites = 3, .in = {"part(0)"}, .refused = "nothing is left for a second phase"},
-        {"Z = agg(A, [0], matadd)\n", .sites = 3, .in = {"partial"}, .refused = "holds summands"},
-    }};
+};
 
 /* ---- joins -------------------------------------------------------------------------------------------------- */
 
@@ -214,22 +175,7 @@ const tra_rule tra_rule_r2_6 = {
     .equivalence = "join(bcast(L), R) = join(L, bcast(R)) = join(shuf(P, L), shuf(P', R))",
     .condition = "P a non-empty subset of the join keys, P' its partners, one site function; no summands",
     .holds = inputs_meet,
-    .cases = {
-        {"Z = join(A, B, [1], [0], matmul)\n", .sites = 3, .in = {"all", "part(1)"}},
-        {"Z = join(A, B, [1], [0], matmul)\n", .sites = 3, .in = {"part(0)", "all"}},
-        {"Z = join(A, B, [1], [0], matmul)\n", .sites = 3, .in = {"part(1)", "part(0)"}},
-        {"Z = join(A, D, [0,1], [0,1], matadd)\n", .sites = 2, .in = {"part(1)", "part(1)"}},
-        {"Z = join(A, B, [1], [0], matmul)\n", .sites = 3, .in = {"part(0)", "part(0)"},
-         .refused = "they are not joined"},
-        {"Z = join(S, C, [1], [0], \"ij,kl->il\")\n", .sites = 2, .in = {"part(1)", "part(0)"},
-         .refused = "the site functions differ: of 3 values on the left, of 2"},
-        {"Z = join(A, B, [1], [0], matmul)\n", .sites = 4, .in = {"part(1)", "grid(0:2,*:2)"},
-         .refused = "on different grids"},
-        {"Z = join(A, D, [0,1], [0,1], matadd)\n", .sites = 6, .in = {"grid(0:2,1:3)", "grid(0:3,1:2)"},
-         .refused = "different numbers of sites"},
-        {"Z = join(A, B, [1], [0], matmul)\n", .sites = 3, .in = {"partial", "part(0)"}, .refused = "holds summands"},
-        {"Z = join(A, B, [1], [0], matmul)\n", .sites = 3, .in = {"owned", "part(0)"}, .refused = "tuple by tuple"},
-    }};
+};
 
 static const char *shuffle_below(const tra_placed *x, char *why) {
     uint32_t joined = 0;
@@ -256,16 +202,7 @@ const tra_rule tra_rule_r2_7 = {
     .equivalence = "shuf(P, join(L, R)) = join(shuf(P, L), shuf(P', R))",
     .condition = "P a non-empty subset of the join keys, P' its partners",
     .holds = shuffle_below,
-    .cases = {
-        {"Z = join(A, B, [1], [0], matmul)\n", .sites = 3, .out = "part(1)"},
-        {"Z = join(A, D, [0,1], [0,1], matadd)\n", .sites = 4, .out = "grid(0:2,1:2)"},
-        {"Z = join(A, B, [1], [0], matmul)\n", .sites = 3, .out = "part(0)",
-         .refused = "key dimension 0 of the result"},
-        {"Z = join(A, B, [1], [0], matmul)\n", .sites = 3, .out = "part(1,2)", .refused = "key dimension 2 of the"},
-        {"Z = join(A, B, [1], [0], matmul)\n", .sites = 3, .out = "all", .refused = "to be copied"},
-        {"Z = join(A, B, [1], [0], matmul)\n", .sites = 3, .out = "part()", .refused = "is not partitioned"},
-        {"Z = join(A, V, [], [], \"ij,k->ik\")\n", .sites = 2, .out = "part(0)", .refused = "is not joined"},
-    }};
+};
 
 static const char *on_grid(const tra_placed *x, char *why) {
     if (!is_op(x, TRA_OP_JOIN)) return "it is no join";
@@ -280,12 +217,4 @@ const tra_rule tra_rule_d_1 = {
     .condition =
         "the kernel is a contraction; each input partitioned along the axes of its labels, copied along the others",
     .holds = on_grid,
-    .cases = {
-        {"Z = join(A, B, [1], [0], matmul)\n", .sites = 4, .in = {"grid(0:2,*:2)", "grid(*:2,1:2)"}},
-        {"Z = join(A, B, [1], [0], matmul)\n", .sites = 8, .in = {"grid(0:2,1:2,*:2)", "grid(*:2,0:2,1:2)"}},
-        {"Z = join(A, B, [1], [0], matmul)\n", .sites = 3, .in = {"all", "part(1)"}},
-        {"Z = join(A, D, [0,1], [0,1], elemmul)\n", .sites = 2, .in = {"part(0)", "part(0)"},
-         .refused = "no contraction"},
-        {"Z = join(A, B, [1], [0], matmul)\n", .sites = 4, .in = {"grid(0:2,*:2)", "grid(1:2,*:2)"},
-         .refused = "they are not joined"},
-    }};
+};

@@ -437,41 +437,4 @@ const tra_rule tra_rule_d_2 = {
     .equivalence = "the order of contraction: sum(sum(A*B) * C) = sum(A * sum(B*C))",
     .condition = "products and sums alone; sets of operands that share labels; no padding is multiplied",
     .forth = reorder_product,
-    .cases = {
-        {"X = agg(join(A, B, [1], [0], matmul), [0,2], matadd)\n"
-         "Z = agg(join(X, C, [1], [0], matmul), [0,2], matadd)\n"
-         "Y = agg(join(B, C, [1], [0], matmul), [0,2], matadd)\n"
-         "W = agg(join(A, Y, [1], [0], matmul), [0,2], matadd)\n",
-         .finite = true},
-        {"X = agg(join(E, B, [1], [0], matmul), [0,2], matadd)\n"
-         "Z = agg(join(X, C, [1], [0], matmul), [0,2], matadd)\n"
-         "Y = agg(join(B, C, [1], [0], matmul), [0,2], matadd)\n"
-         "W = agg(join(E, Y, [1], [0], matmul), [0,2], matadd)\n",
-         .finite = true},
-        {"X = agg(join(H, B, [1], [0], matmul), [0,2], matadd)\n"
-         "Z = agg(join(X, C, [1], [0], matmul), [0,2], matadd)\n"
-         "Y = agg(join(B, C, [1], [0], matmul), [0,2], matadd)\n"
-         "W = agg(join(H, Y, [1], [0], matmul), [0,2], matadd)\n",
-         .finite = true},
-        {"Z = agg(join(transform(rekey(A, (i,j) -> (j,i)), transpose), D, [1], [0], matmul), [0,2], matadd)\n"
-         "W = agg(join(A, D, [0], [0], \"ij,ik->jk\"), [1,2], matadd)\n",
-         .finite = true, .one_way = true},
-        {"X[i,k] = sum A[i,j] * B[j,k]\nZ[i] = sum X[i,k] * B[j,k] * V[j]\n"
-         "Y[k] = sum B[j,k] * V[j]\nW[i] = sum X[i,k] * Y[k]\n",
-         .finite = true, .one_way = true},
-        {"X = agg(join(A, B, [1], [0], matmul), [0,2], elemmax)\n"
-         "Z = agg(join(X, C, [1], [0], matmul), [0,2], elemmax)\n",
-         .refused = "aggregated by elemmax, not by a plain sum"},
-        {"X = agg(join(A, B, [1], [0], matmul), [0,2], matadd)\n"
-         "Z = agg(join(X, C, [1], [0], matmul), [0,2], relu . matadd)\n",
-         .refused = "aggregated by relu . matadd, not by a plain sum"},
-        {"X = agg(join(A, B, [1], [0], matmul), [0,2], matadd)\nZ = agg(join(X, V, [], [], \"ij,k->ik\"), [0,2], "
-         "matadd)\n",
-         .refused = "share no label"},
-        {"Z = agg(join(join(A, D, [0,1], [0,1], elemmul), V, [1], [0], \"ij,j->ij\"), [1], matadd)\n",
-         .refused = "what pads them would be multiplied"},
-        {"Q = rekey(filter(A, (i,j) -> i + j == 2 && i != 1), (i,j) -> (i + j - 2, i))\n"
-         "X = join(Q, V, [0], [0], \"ij,k->ijk\")\n"
-         "Z = agg(join(X, V, [1], [0], \"ijk,l->ijkl\"), [0], matadd)\n",
-         .refused = "what pads them would be multiplied"},
-    }};
+};

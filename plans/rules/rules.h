@@ -1,4 +1,5 @@
-/* rules.h - the equivalences of the algebra: one row each, with its condition, what it does, and data to test it.
+/* rules.h - the equivalences of the algebra: one row each, with its condition and what it does. The cases of
+ * tests/unit/rule_cases_*.h try each of them.
  *
  * R1-*, D-2 (tensor relations) and Q-* (tables) rewrite expressions: they fill the memo. R2-* and D-1 are about
  * placements: the search asks them whether an operator may run where its inputs are, and derivations name their steps
@@ -23,21 +24,6 @@ typedef struct tra_placed {
     const tra_placement *in[2], *out;
 } tra_placed;
 
-/* Test data: a program over the inputs of tests/unit/test_rules.c. R1-*, D-2: Z is the expression that the rule
- * matches, and W what it becomes; there is no W when the rule is to be refused. R2-*, D-1: Z is the operator. */
-typedef struct tra_rule_case {
-    const char *program;
-    const char *refused;     /* part of the reason; NULL: fires */
-    bool one_way;            /* the rule makes W of Z, but not Z of W */
-    bool finite;             /* not to be tried on infinities: the rule adds in another order, which may make NaN */
-    int sites;               /* R2-*, D-1 */
-    const char *in[2], *out; /* placements as explain writes them */
-    /* Of rules on tables, whose program is over the tables of tests/unit/test_rules.c: a part of the text of the
-     * expression that the rule makes. (tests/property/tables.c and tests/cli evaluate such rules.) */
-    const char *makes;
-} tra_rule_case;
-enum { TRA_MAXCASES = 32 };
-
 struct tra_rule {
     const char *name;        /* R1-6 */
     const char *equivalence; /* filter over join = join of filtered inputs */
@@ -49,7 +35,6 @@ struct tra_rule {
     void (*back)(tra_rewriting *w, tra_expr *x, tra_expr *y);
     /* R2-*, D-1: returns NULL when the rule holds, else the reason: a constant, or written to `why` (256 bytes). */
     const char *(*holds)(const tra_placed *x, char *why);
-    tra_rule_case cases[TRA_MAXCASES]; /* up to the first without a program */
 };
 /* In the order of the manual; NULL ends them. */
 extern const tra_rule *const tra_rules[];

@@ -17,9 +17,6 @@
 TRA_RULES(X)
 #undef X
 
-/* In test data: an output Z of these columns of the table P. */
-#define SUM_OF(columns) "X = matrix(P, [" columns "])\nZ[a,b] = sum X[n,a] * X[n,b]\n"
-
 /* What copying one column costs a join or a pass over rows, in operations for each row. */
 #define TRA_COLUMN_FLOPS 0.25
 /* The rule by which two passes over rows, x over y, become one; NULL: no rule on tables, but R1-2. */

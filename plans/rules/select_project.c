@@ -204,21 +204,14 @@ const tra_rule tra_rule_q_1 = {
     .equivalence = "select(p, select(q, T)) = select(q && p, T), in one pass",
     .condition = "neither asks for row()",
     .forth = merge_passes,
-    .cases = {
-        {"P = select(select(trip, x > 0), k < 3)\n" SUM_OF("x"), .makes = "select(k < 3) . select(x > 0)"},
-        {"P = select(select(trip, row() > 2), k < 3)\n" SUM_OF("x"), .refused = "row() numbers"},
-    }};
+};
 
 const tra_rule tra_rule_q_2 = {
     .name = "Q-2",
     .equivalence = "select(p, project(T)) = project(select(p', T)), p' being p of what the columns are computed from",
     .condition = "neither asks for row()",
     .forth = select_before_project,
-    .cases = {
-        {"P = select(project(trip, x = x * 2, y = exp(x)), x > 3)\n" SUM_OF("x"),
-         .makes = "select(((x * 2) > 3)), proj"},
-        {"P = select(project(trip, x, i = row()), i > 3)\n" SUM_OF("x"), .refused = "row() numbers"},
-    }};
+};
 
 const tra_rule tra_rule_q_3 = {
     .name = "Q-3",
@@ -227,26 +220,11 @@ const tra_rule tra_rule_q_3 = {
         "p reads the left table alone, and it can be computed for all of its rows; q the right one of an inner "
         "join; not past a check of unmatched rows, nor on the right past one of duplicate keys",
     .forth = select_before_join,
-    .cases = {
-        {"P = select(join(trip, shop, k == k), x > 0)\n" SUM_OF("x"), .makes = "transform(trip, select((x > 0)))"},
-        {"P = select(join(trip, shop, k == k), v > 0 && v > x)\n" SUM_OF("x"), .makes = "select((v > 0))"},
-        {"P = select(join(trip, shop, k == k), v > x)\n" SUM_OF("x"), .refused = "reads both"},
-        {"P = select(join(trip, shop, k == k), n * n > 3)\n" SUM_OF("x"), .refused = "may not be computed for rows"},
-        {"P = select(join(trip, shop, k == k, matched = left), x > 0)\n" SUM_OF("x"),
-         .refused = "all rows are matched"},
-        {"P = select(join(trip, shop, k == k, how = left), v > 0)\n" SUM_OF("x"),
-         .refused = "rows without partner are kept"},
-        {"P = select(join(trip, shop, k == k, expect = \"m:1\"), v > 0)\n" SUM_OF("x"),
-         .refused = "no key is there twice"},
-    }};
+};
 
 const tra_rule tra_rule_q_7 = {
     .name = "Q-7",
     .equivalence = "project(project(T)), and matrix(project(T)), in one pass",
     .condition = "neither asks for row()",
     .forth = merge_passes,
-    .cases = {
-        {"P = project(project(trip, x = x * 2), x = x + 1)\n" SUM_OF("x"),
-         .makes = "project(x = x + 1) . project(x = x * 2)"},
-        {"P = project(project(trip, x, i = row()), x, j = i)\n" SUM_OF("x"), .refused = "row() numbers"},
-    }};
+};

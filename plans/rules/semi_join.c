@@ -140,16 +140,4 @@ const tra_rule tra_rule_q_15 = {
     .condition = "k are keys of the group, which may have selections and projections after it; far fewer rows of L are "
                  "expected than of T; nothing may fail for groups that are left out",
     .forth = keys_before,
-    .cases = {
-        {"G = group(shop, [k, b], y = sum(v))\nP = join(limit(zone, 1), G, j == k)\n" SUM_OF("y, u"),
-         .makes = "how = semi"},
-        {"G = select(group(shop, [k], y = sum(v)), y > 1)\nP = join(limit(zone, 1), G, j == k, how = "
-         "anti)\n" SUM_OF("u"),
-         .makes = "how = semi"},
-        {"G = group(shop, [k], y = count())\nP = join(limit(zone, 1), G, j == y)\n" SUM_OF("u"),
-         .refused = "is an aggregate"},
-        {"G = group(shop, [k], y = sum(k * 4000000000))\nP = join(limit(zone, 1), G, j == k)\n" SUM_OF("u"),
-         .refused = "may not fit i64"},
-        {"G = group(shop, [k], y = sum(v))\nP = join(limit(zone, 2), G, j == k)\n" SUM_OF("u"),
-         .refused = "far fewer rows"},
-    }};
+};

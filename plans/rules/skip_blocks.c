@@ -219,10 +219,4 @@ const tra_rule tra_rule_q_12 = {
     .equivalence = "select(p, T) = select(p, the blocks of T that may have rows for which p is true)",
     .condition = "T is a file that knows the least and greatest values of its blocks; p cannot fail",
     .forth = skip_blocks,
-    .cases = {
-        {"P = select(log, t > 70)\n" SUM_OF("x"), .makes = "select(t > 70)"},
-        {"P = select(log, t < 70 || isnull(x) && word == \"no\")\n" SUM_OF("x"), .makes = "select("},
-        {"P = select(log, !(word == \"yes\"))\n" SUM_OF("x"), .makes = "select("},
-        {"P = select(log, x > 2)\n" SUM_OF("x"), .refused = "each may have rows"},
-        {"P = select(log, t * 4611686018427387904 > 3)\n" SUM_OF("x"), .refused = "each may have rows"},
-    }};
+};

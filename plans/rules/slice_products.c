@@ -113,8 +113,6 @@ static void slice(tra_rewriting *w, tra_expr *x, tra_expr *y) {
         if (m->v[below->expr[i]]->node.op == TRA_OP_JOIN) slice_product(&f, y, m->v[below->expr[i]]);
 }
 
-#define PRODUCT "J = join(A, B, [1], [0], matmul)\nM = agg(J, [0,2], matadd)\n"
-
 const tra_rule tra_rule_q_5 = {
     .name = "Q-5",
     .equivalence =
@@ -128,48 +126,4 @@ const tra_rule tra_rule_q_5 = {
         "does not check whether they match, or has these rows as its right table, in one block, whose keys it does not "
         "check either; predicates cannot fail",
     .forth = slice,
-    .cases = {
-        {PRODUCT "Z = slice(M, [1:3, :])\n"
-                 "W = agg(join(slice(A, [1:3, :]), B, [1], [0], matmul), [0,2], matadd)\n",
-         .one_way = true},
-        {PRODUCT "Z = slice(M, [1:4, 1:2])\n"
-                 "A1 = slice(A, [1:4, :])\nB1 = slice(B, [:, 1:2])\n"
-                 "W = agg(join(A1, B1, [1], [0], matmul), [0,2], matadd)\n",
-         .one_way = true},
-        {"M[i,j] = sum A[i,k] * D[j,k]\nZ = slice(M, [0:2, 3:5])\n"
-         "A1 = slice(A, [0:2, :])\nD1 = slice(D, [3:5, :])\nW[i,j] = sum A1[i,k] * D1[j,k]\n",
-         .one_way = true},
-        {"N = transform(A, relu)\nZ = slice(N, [1:3, 2:5])\nW = transform(slice(A, [1:3, 2:5]), relu)\n",
-         .one_way = true},
-        {PRODUCT "P = select(entries(M), i0 >= 2 && i1 < 3)\n" SUM_OF("value"), .makes = "rows from 2 to before 5"},
-        {PRODUCT "P = select(entries(M), i0 == 4)\n" SUM_OF("value"), .makes = "from [4,0]"},
-        {PRODUCT "P = select(entries(M), i0 != 2 && value > 0 && i0 + i1 > 3)\n" SUM_OF("value"),
-         .refused = "neither the first nor the last"},
-        {PRODUCT "P = join(entries(M), shop, i0 == k)\n" SUM_OF("value"), .makes = "rows at these positions"},
-        {PRODUCT
-         "P = select(join(entries(transform(M, relu)), shop, i0 == k, expect = \"m:1\"), v > 0)\n" SUM_OF("value"),
-         .makes = "select((v > 0))"},
-        {PRODUCT "P = select(entries(M), i0 == 0 || i0 == 4)\n" SUM_OF("value"), .makes = "rows at these positions"},
-        {"M[j,k] = sum A[i,j] * D[i,k]\nP = join(entries(M), shop, j == k, how = semi)\n" SUM_OF("value"),
-         .makes = "columns at these positions"},
-        {PRODUCT "P = join(shop, entries(reblock(M, [64, 64])), k == i0)\n" SUM_OF("value"),
-         .makes = "rows at these positions"},
-        {PRODUCT "P = join(shop, entries(reblock(M, [64, 64])), k == i0, how = anti)\n" SUM_OF("k"),
-         .makes = "rows at these positions"},
-        {PRODUCT "P = join(shop, entries(reblock(M, [64, 64])), k == i0, expect = \"m:1\")\n" SUM_OF("value"),
-         .refused = "keys of the right table, which is a product, are there once"},
-        {PRODUCT "P = join(shop, entries(M), k == i0)\n" SUM_OF("value"), .refused = "sorted by the keys of a join"},
-        {PRODUCT "P = join(shop, entries(reblock(M, [64, 64])), k == i1)\n" SUM_OF("value"),
-         .refused = "the labels of the rows of the right table"},
-        {PRODUCT "P = join(entries(M), shop, i0 == k, how = left)\n" SUM_OF("value"),
-         .refused = "keeps rows that have no partner"},
-        {PRODUCT "P = join(entries(M), shop, i0 == k, matched = left)\n" SUM_OF("value"),
-         .refused = "checks that all rows are matched"},
-        {PRODUCT "P = join(entries(M), shop, i1 == k)\n" SUM_OF("value"),
-         .refused = "the labels of the rows are no key"},
-        {PRODUCT "P = select(join(entries(M), zone, i0 == j && value * u > 3, expect = \"m:1\"), j * "
-                 "4611686018427387904 > u)\n" SUM_OF("value"),
-         .refused = "may not be computed for rows that would be left out"},
-        {"P = join(entries(A), shop, i0 == k)\n" SUM_OF("value"), .refused = "no product of two tensors"},
-        {PRODUCT "Y = stack(M, M, 0)\nZ = transform(Y, relu)\n", .refused = "goes beyond the product"},
-    }};
+};

@@ -267,9 +267,6 @@ static void sum_products(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     if (selects_joined(m, y, DEEPEST)) tra_refuse(w, x, "rows are selected between the join and the groups");
 }
 
-#define JOINED "J = join(trip, shop, k == k)\n"
-#define SUMMED "X = matrix(G, [s])\nZ[a,b] = sum X[n,a] * X[n,b]\n"
-
 const tra_rule tra_rule_q_11 = {
     .name = "Q-11",
     .equivalence = "group(join(L, R, k == k), [l, r], sum(x * y)) = the sparse product of L's entries (l, k) and R's "
@@ -279,32 +276,4 @@ const tra_rule tra_rule_q_11 = {
         "of which reads one table; sums, means and counts of products of one factor from each table, all of "
         "which can be computed for every row",
     .forth = sum_products,
-    .cases = {
-        {JOINED "G = group(J, [j, b], s = sum(x * v))\n" SUMMED,
-         .makes = "sparse product [j, b] over k == k: sum(x * v)"},
-        {JOINED "G = group(J, [b, j], s = mean(x * 2 * v), c = count())\n" SUMMED,
-         .makes = "sparse product [b, j] over"},
-        {JOINED "G = group(J, [], s = sum(v * x))\n" SUMMED, .makes = "sparse product [] over"},
-        {JOINED "G = group(select(J, x > 0 && v < 1), [j], s = sum(x * v))\n" SUMMED, .refused = "rows are selected"},
-        {JOINED "G = group(J, [k, j], s = sum(x * v))\n" SUMMED, .refused = "a key of the join is among"},
-        {JOINED "G = group(J, [a = j * v], s = sum(x * v))\n" SUMMED, .refused = "of both tables"},
-        {JOINED "G = group(J, [j, b, s], t = sum(x * v))\n"
-                "X = matrix(G, [t])\nZ[a,b] = sum X[n,a] * X[n,b]\n",
-         .refused = "from one table to the other and back"},
-        {JOINED "G = group(J, [j], s = max(x * v))\nX = matrix(G, [s], fill = 0)\n"
-                "Z[a,b] = sum X[n,a] * X[n,b]\n",
-         .refused = "is no sum"},
-        {JOINED "G = group(J, [j], s = sum(x + v))\n" SUMMED, .refused = "no product of one factor from each"},
-        {"H2 = project(shop, k, h = k + 1)\nJ = join(trip, H2, k == k)\n"
-         "G = group(J, [j], s = sum(n * n * h))\n" SUMMED,
-         .refused = "a factor may not be computed"},
-        {"H2 = project(shop, k, h = k + 1)\nJ = join(trip, H2, k == k)\n"
-         "G = group(J, [j], s = sum(n * h * n))\n" SUMMED,
-         .refused = "several whole numbers may not fit"},
-        {"J = join(trip, shop, k == k, how = left)\nG = group(J, [j], s = sum(x * v))\n" SUMMED,
-         .refused = "no inner one"},
-        {"J = join(trip, shop, k == k && x < v)\nG = group(J, [j], s = sum(x * v))\n" SUMMED,
-         .refused = "further conditions"},
-        {"J = join(trip, shop, k == k, matched = left)\nG = group(J, [j], s = sum(x * v))\n" SUMMED,
-         .refused = "all rows are matched"},
-    }};
+};

@@ -351,27 +351,4 @@ const tra_rule tra_rule_q_9 = {
         "where a row may have several partners, of either, and both tables are aggregated; each key is of one table; "
         "the join checks nothing of rows; nothing may fail",
     .forth = before_join,
-    .cases = {
-        {"P = group(join(trip, shop, k == k), [k], x = sum(x), n = count())\n" SUM_OF("x, n"),
-         .makes = "after the join: partial group"},
-        {"P = group(join(trip, shop, k == k, how = left), [j, v], x = var(x), n = min(n))\n" SUM_OF("j"),
-         .makes = "before the join, by 2 keys"},
-        {"P = group(join(shop, zone, k == j), [b, u], v = mean(v))\n" SUM_OF("u"), .makes = "after the join: group"},
-        {"P = group(join(trip, shop, k == k, expect = \"m:1\"), [k], v = sum(v))\n" SUM_OF("v"),
-         .refused = "of the right table"},
-        {"P = group(join(trip, shop, k == k, how = left), [j, b], v = mean(v), n = sum(n))\n" SUM_OF("v"),
-         .makes = "after the join of groups"},
-        {"P = group(join(trip, shop, k == k, how = left), [j], v = sum(ifnull(v, 1.0)))\n" SUM_OF("v"),
-         .refused = "NULL in rows without partner"},
-        {"P = group(join(trip, shop, k == k), [k], x = first(x))\n" SUM_OF("x"), .refused = "order of the joined rows"},
-        {"P = group(join(shop, zone, k == j), [k], v = median(v))\n" SUM_OF("v"), .refused = "no partial results"},
-        {"P = group(join(trip, shop, k == k), [q = x < v], n = count())\n" SUM_OF("n"),
-         .refused = "columns of both tables"},
-        {"P = group(join(trip, shop, k == k), [x], n = count())\n" SUM_OF("n"), .refused = "minus zero"},
-        {"P = group(join(trip, shop, k == k), [k], n = sum(n * n))\n" SUM_OF("n"),
-         .refused = "may fail in rows that the join drops"},
-        {"P = group(join(trip, shop, k == k, matched = left), [k], n = count())\n" SUM_OF("n"),
-         .refused = "all rows are matched"},
-        {"P = group(join(trip, shop, k == k && x < v), [k], n = count())\n" SUM_OF("n"),
-         .refused = "further conditions"},
-    }};
+};

@@ -79,18 +79,10 @@ static void order_operand(tra_rewriting *w, tra_expr *x, tra_expr *y) {
 }
 
 /* "# sparse": the inputs are. */
-#define LOOP(body) "# sparse\nstate v = gen(zero, [6], by = [2])\nrepeat 3 {\n" body "\n}\nZ[i] = v[i]\n"
-
 const tra_rule tra_rule_r1_8 = {
     .name = "R1-8",
     .equivalence = "join(K, L, R) = join(K', map(transpose, L), R)",
     .condition = "K is a product, L is held as rows of entries the first label of which is summed, and a loop computes "
                  "the join but not L; the same for R",
     .forth = order_operand,
-    .cases = {
-        {LOOP("next v[j] as dense = sum S[i,j] * v[i]"), .makes = "\"ij,j->i\""},
-        {LOOP("next v[j] as dense = sum v[i] * S[i,j]"), .makes = "\"ij,j->i\""},
-        {"# sparse\nstate u = gen(zero, [])\nrepeat 3 {\nnext u[] = u[] + 1\n}\n"
-         "d = gen(range, [6], by = [2])\nY[j] = sum S[i,j] * d[i]\nZ[j] = Y[j] * u[]\n",
-         .refused = "no loop"},
-    }};
+};
