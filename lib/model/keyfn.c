@@ -10,6 +10,33 @@ static const struct {
 #undef X
 };
 
+static const tra_keyexpr *keyexpr(tra_arena *a, tra_keyexpr x) {
+    tra_keyexpr *own = tra_new(a, tra_keyexpr);
+    *own = x;
+    return own;
+}
+
+const tra_keyexpr *tra_keyexpr_of(tra_arena *a, tra_keyop op, const tra_keyexpr *x, const tra_keyexpr *y) {
+    return keyexpr(a, (tra_keyexpr){.op = op, .a = x, .b = y});
+}
+
+const tra_keyexpr *tra_keyexpr_int(tra_arena *a, int64_t v) {
+    return keyexpr(a, (tra_keyexpr){.op = TRA_KEY_INT, .value = v});
+}
+
+const tra_keyexpr *tra_keyexpr_component(tra_arena *a, int d) {
+    return keyexpr(a, (tra_keyexpr){.op = TRA_KEY_VAR, .var = d});
+}
+
+const tra_keyfn *tra_keyfn_new(tra_arena *a, int arity, const char *const *names, int n,
+                               const tra_keyexpr *const *expr) {
+    tra_keyfn *f = tra_new(a, tra_keyfn);
+    *f = (tra_keyfn){.arity = arity, .n = n};
+    for (int d = 0; d < arity; d++) f->names[d] = names ? names[d] : tra_arena_printf(a, "k%d", d);
+    for (int i = 0; i < n; i++) f->expr[i] = expr[i];
+    return f;
+}
+
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
 
 /* One operator on values; false on overflow or division by zero. */

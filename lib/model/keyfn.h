@@ -52,6 +52,14 @@ typedef struct tra_keyfn {
     const tra_keyexpr *expr[TRA_MAXDIM];
 } tra_keyfn;
 
+/* New expressions in the arena: an operator with its operands (NULL where it has none), an integer, component d. */
+const tra_keyexpr *tra_keyexpr_of(tra_arena *a, tra_keyop op, const tra_keyexpr *x, const tra_keyexpr *y);
+const tra_keyexpr *tra_keyexpr_int(tra_arena *a, int64_t v);
+const tra_keyexpr *tra_keyexpr_component(tra_arena *a, int d);
+/* A new function of those n expressions. names: of the parameters; NULL: they are k0, k1, ... */
+const tra_keyfn *tra_keyfn_new(tra_arena *a, int arity, const char *const *names, int n,
+                               const tra_keyexpr *const *expr);
+
 /* The value of the expression at key. TRA_PROGRAM, naming the key if it has components: division by
  * zero, overflow. */
 TRA_MUSTUSE tra_status tra_keyexpr_eval(const tra_keyexpr *x, const tra_dims *key, int64_t *out, tra_err *e);

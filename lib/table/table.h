@@ -200,6 +200,18 @@ void tra_colexpr_print(const tra_colexpr *x, const tra_schema *s, tra_str *out);
  * select, project and matrix of a program become one. Built step by step, then immutable. */
 typedef struct tra_rowwise tra_rowwise;
 tra_rowwise *tra_rowwise_new(tra_arena *a, const tra_schema *in);
+/* Columns that a projection is to have, as they are added: the room for them grows. */
+typedef struct tra_projection {
+    tra_arena *arena;
+    int n;
+    const char **names;
+    const tra_colexpr **x;
+} tra_projection;
+/* Adds an expression, or column c of s as it is; returns its number. */
+int tra_projection_add(tra_projection *p, const char *name, const tra_colexpr *x);
+int tra_projection_keep(tra_projection *p, const tra_schema *s, int c);
+/* A pass over rows with the columns `in` that projects them. */
+tra_rowwise *tra_projection_pass(const tra_projection *p, const tra_schema *in);
 /* Rows for which the predicate (a bool over the columns of the step before) is true. */
 void tra_rowwise_select(tra_rowwise *r, const tra_colexpr *predicate);
 /* These columns, in this order; names are copied. */

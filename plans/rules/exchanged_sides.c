@@ -11,45 +11,35 @@
 #include "select_below_groups.h"
 #include "sum_query.h"
 
-/* One table: what of its columns the keys of the join and the query read. */
-typedef struct taken {
-    int n, *joined;
-    tra_expr *x;
-} taken;
-
-/* Makes the columns of one table that are read; at[i]: the number of each column of the join there. */
-static bool take_table(query *q, int d, taken *t, int *at) {
+/* The columns of one table that the keys of the join and the query read; at[i]: the number of each column of the join
+ * there. */
+static tra_expr *take_table(query *q, int d, int *at) {
     side *s = &q->of[d];
     const tra_schema *out = tra_lookup_out(q->l);
     bool *used = tra_news(q->a, bool, out->n + 1);
-    const char **names = tra_news(q->a, const char *, q->s->nkeys + out->n + 1);
-    const tra_colexpr **x = tra_news(q->a, const tra_colexpr *, q->s->nkeys + out->n + 1);
+    tra_projection p = {.arena = q->a};
     tra_rowwise *r = s->pass ? s->pass : tra_rowwise_new(q->a, s->in);
     for (int i = 0; i < q->n; i++) tra_colexpr_columns(q->x[i], used);
     for (int k = 0; k < q->s->nkeys; k++)
-        x[t->n++] = tra_colexpr_column(q->a, s->in, d == LEFT ? q->s->lkey[k] : q->s->rkey[k]);
-    for (int i = 0; i < out->n; i++) {
-        if (!used[i] || !s->by[i]) continue;
-        at[i] = t->n;
-        x[t->n++] = s->by[i];
-    }
-    for (int i = 0; i < t->n; i++) names[i] = tra_arena_printf(q->a, "%c%d", d == LEFT ? 'l' : 'r', i);
-    tra_rowwise_project(r, t->n, names, x);
-    t->x = tra_make_below(q->w, q->group, tra_proto_pass(q->w, s->rows, r));
-    return t->x != NULL;
+        tra_projection_add(&p, side_name(q, d, p.n),
+                           tra_colexpr_column(q->a, s->in, d == LEFT ? q->s->lkey[k] : q->s->rkey[k]));
+    for (int i = 0; i < out->n; i++)
+        if (used[i] && s->by[i]) at[i] = tra_projection_add(&p, side_name(q, d, p.n), s->by[i]);
+    tra_rowwise_project(r, p.n, p.names, p.x);
+    return tra_make_below(q->w, q->group, tra_proto_pass(q->w, s->rows, r));
 }
 
 static tra_expr *in_one_block(query *q, const tra_expr *x) {
-    tra_node n = {.op = TRA_OP_CONCAT, .in = {(tra_node *)&x->node}, .span = q->group->node.span};
+    tra_node n = {.op = TRA_OP_CONCAT, .in = {(tra_node *)&x->node}};
     return x ? tra_make_below(q->w, q->group, n) : NULL;
 }
 
-static tra_expr *join_exchanged(query *q, const taken *of, const tra_lookup *l) {
-    tra_expr *all = in_one_block(q, of[LEFT].x);
-    double rows = tra_rows_expected(&of[RIGHT].x->node), pairs = tra_rows_expected(&q->join->node);
+static tra_expr *join_exchanged(query *q, tra_expr *const *of, const tra_lookup *l) {
+    tra_expr *all = in_one_block(q, of[LEFT]);
+    double rows = tra_rows_expected(&of[RIGHT]->node), pairs = tra_rows_expected(&q->join->node);
     tra_rows_kernel k = tra_rows_op(&tra_lookup_ops, l, tra_lookup_out(l));
     k.use = TRA_USE_JOIN, k.counts = true, k.share = pairs < rows ? pairs / rows : 1, k.flops = TRA_LOOKUP_FLOPS;
-    tra_node n = {.op = TRA_OP_JOIN, .in = {&of[RIGHT].x->node, all ? &all->node : NULL}, .span = q->group->node.span};
+    tra_node n = {.op = TRA_OP_JOIN, .in = {&of[RIGHT]->node, all ? &all->node : NULL}};
     n.kernel = tra_rows_kernel_of(q->a, &k);
     return all ? tra_make_below(q->w, q->group, n) : NULL;
 }
@@ -58,21 +48,15 @@ static tra_expr *join_exchanged(query *q, const taken *of, const tra_lookup *l) 
 static void claim(query *q, tra_expr *whole, const tra_lookup *l, const tra_expr *joined, const int *at) {
     const tra_schema *out = tra_lookup_out(q->l), *now = tra_lookup_out(l);
     const tra_rowwise *old = tra_rowwise_of_expr(q->pass);
-    const char **names = tra_news(q->a, const char *, q->n + 1);
-    const tra_colexpr **x = tra_news(q->a, const tra_colexpr *, q->n + 1),
-                      **by = tra_news(q->a, const tra_colexpr *, out->n + 1);
+    tra_projection p = {.arena = q->a};
+    const tra_colexpr **by = tra_news(q->a, const tra_colexpr *, out->n + 1);
     int nright = tra_lookup_spec_of(l)->left->n;
     for (int i = 0; i < out->n; i++) /* all columns have names of their own, and so stay where they are in the pair */
         if (at[i] >= 0) by[i] = tra_colexpr_column(q->a, now, q->of[LEFT].by[i] ? nright + at[i] : at[i]);
-    for (int i = 0; i < q->n; i++) {
-        names[i] = tra_rowwise_out(old)->v[i].name;
-        x[i] = tra_colexpr_substitute(q->a, q->x[i], by);
-    }
-    tra_rowwise *r = tra_rowwise_new(q->a, now);
-    tra_rowwise_project(r, q->n, names, x);
-    tra_expr *e = tra_make_below(
-        q->w, q->group,
-        tra_proto_transform(tra_pass_kernel(q->w, tra_kernel_rows(q->pass->node.kernel), r), &joined->node));
+    for (int i = 0; i < q->n; i++)
+        tra_projection_add(&p, tra_rowwise_out(old)->v[i].name, tra_colexpr_substitute(q->a, q->x[i], by));
+    const tra_kernel *pass = tra_pass_kernel(q->w, tra_kernel_rows(q->pass->node.kernel), tra_projection_pass(&p, now));
+    tra_expr *e = tra_make_below(q->w, q->group, tra_proto_transform(pass, &joined->node));
     tra_rows_kernel k = *tra_kernel_rows(q->group->node.kernel);
     if (!e) return;
     k.data = tra_group_as(q->a, q->g, TRA_GROUP_PARTIAL);
@@ -82,12 +66,8 @@ static void claim(query *q, tra_expr *whole, const tra_lookup *l, const tra_expr
     if (!(e = tra_make_below(q->w, q->group, tra_proto_transform(tra_rows_kernel_of(q->a, &k), &e->node))) ||
         !(e = in_one_block(q, e)))
         return;
-    tra_keyfn *to = tra_new(q->a, tra_keyfn);
-    tra_keyexpr *zero = tra_new(q->a, tra_keyexpr);
-    *zero = (tra_keyexpr){.op = TRA_KEY_INT};
-    *to = (tra_keyfn){.n = 1, .expr = {zero}};
-    e = tra_make_below(q->w, q->group,
-                       (tra_node){.op = TRA_OP_REKEY, .in = {&e->node}, .keyfn = to, .span = q->group->node.span});
+    const tra_keyexpr *zero = tra_keyexpr_int(q->a, 0);
+    e = tra_make_below(q->w, q->group, tra_proto_rekey(q->w, &e->node, NULL, 1, &zero));
     k = *tra_kernel_rows(whole->node.kernel);
     k.data = tra_group_as(q->a, q->g, TRA_GROUP_FINAL);
     k.label = tra_arena_printf(q->a, "after exchange: %s", k.text);
@@ -95,26 +75,20 @@ static void claim(query *q, tra_expr *whole, const tra_lookup *l, const tra_expr
     tra_claim(q->w, whole, NULL, tra_proto_transform(tra_rows_kernel_of(q->a, &k), node_of(e)), e, NULL);
 }
 
-static const void *data_of(const tra_expr *x, const tra_rows_ops *ops) {
-    const tra_rows_kernel *k = x->node.kernel ? tra_kernel_rows(x->node.kernel) : NULL;
-    return k && k->ops == ops ? k->data : NULL;
-}
-
-static const tra_group *group_of(const tra_expr *x) {
-    return x->node.op == TRA_OP_TRANSFORM ? data_of(x, &tra_group_ops) : NULL;
-}
-
 /* The group of all rows that is made of these states, or is this one itself; NULL: it is in several blocks. */
 static tra_expr *whole_of(const tra_memo *m, tra_expr *group) {
     enum { DEEPEST = 16 };
-    if (tra_group_pass_of(group_of(group)) == TRA_GROUP_WHOLE) return group->node.type.cat->n == 1 ? group : NULL;
+    if (tra_group_pass_of(tra_group_of_rows(group)) == TRA_GROUP_WHOLE)
+        return group->node.type.cat->n == 1 ? group : NULL;
     for (int i = 0; i < m->n; i++) {
         tra_expr *x = m->v[i], *y = x;
-        if (!group_of(x) || tra_group_pass_of(group_of(x)) != TRA_GROUP_FINAL || x->node.type.cat->n != 1) continue;
+        const tra_group *g = x->node.op == TRA_OP_TRANSFORM ? tra_rows_args(&x->node, &tra_group_ops) : NULL;
+        if (!g || tra_group_pass_of(g) != TRA_GROUP_FINAL || x->node.type.cat->n != 1) continue;
         for (int d = 0; d < DEEPEST && y->in[0] >= 0 && y->node.in[0]->type.columns; d++) {
             if (tra_memo_find(m, y->in[0]) == tra_memo_find(m, group->group)) return x;
             y = (tra_expr *)first_of(m, y->in[0]);
-            if (!gathers(y) && !data_of(y, &tra_arrange_ops) && !data_of(y, &tra_slice_ops)) break;
+            if (!gathers(y) && !tra_rows_args(&y->node, &tra_arrange_ops) && !tra_rows_args(&y->node, &tra_slice_ops))
+                break;
         }
     }
     return NULL;
@@ -122,51 +96,41 @@ static tra_expr *whole_of(const tra_memo *m, tra_expr *group) {
 
 static void exchange_below(tra_rewriting *w, tra_expr *group, tra_expr *pass, tra_expr *join) {
     query q;
-    taken of[2] = {{0}};
+    tra_expr *of[2];
     tra_lookup *l;
-    tra_expr *whole = whole_of(w->m, group);
+    tra_expr *whole = group->rule == w->rule ? NULL : whole_of(w->m, group);
     if (!whole || !tra_read_query(&q, w, group, pass, join)) return;
     const char *why = tra_sums_refused(&q, EXCHANGED);
     bool divided = q.right != join->node.in[1]; /* by keys, as the left one is: the tables themselves are joined now */
     if (!why && !divided && q.right->op != TRA_OP_CONCAT) why = "the right table is not brought together for the join";
-    if (why) {
-        tra_refuse(w, group, "%s", why);
-        return;
-    }
+    if (tra_refused(w, group, why)) return;
     tra_find_slices(&q);
     if (!divided) q.of[RIGHT].rows = q.right->in[0];
     int *at = tra_news(q.a, int, tra_lookup_out(q.l)->n + 1), *key = tra_news(q.a, int, q.s->nkeys + 1);
     for (int i = 0; i < tra_lookup_out(q.l)->n; i++) at[i] = -1;
     for (int k = 0; k < q.s->nkeys; k++) key[k] = k;
-    if (!take_table(&q, LEFT, &of[LEFT], at)) return;
+    if (!(of[LEFT] = take_table(&q, LEFT, at))) return;
     tra_lookup_spec s = *q.s;
-    s.right = of[LEFT].x->node.type.columns;
+    s.right = of[LEFT]->node.type.columns;
     s.lkey = s.rkey = key;
     s.prefix = NULL;
-    if (!tra_lookup_once(w->m, of[LEFT].x->group, &s)) {
+    if (!tra_lookup_once(w->m, of[LEFT]->group, &s)) {
         tra_refuse(w, group, "rows of the left table may have one key: exchanged, they would be several partners");
         return;
     }
-    if (!take_table(&q, RIGHT, &of[RIGHT], at)) return;
-    if (tra_memo_facts(w->m, of[LEFT].x->group)->rows >= tra_memo_facts(w->m, of[RIGHT].x->group)->rows) {
+    if (!(of[RIGHT] = take_table(&q, RIGHT, at))) return;
+    if (tra_memo_facts(w->m, of[LEFT]->group)->rows >= tra_memo_facts(w->m, of[RIGHT]->group)->rows) {
         tra_refuse(w, group, "the left table, which would be indexed, is not expected to have fewer rows");
         return;
     }
-    s.left = of[RIGHT].x->node.type.columns;
+    s.left = of[RIGHT]->node.type.columns;
     if (tra_lookup_new(q.a, &s, &l, NULL) != TRA_OK) return;
     tra_expr *joined = join_exchanged(&q, of, l);
     if (joined) claim(&q, whole, l, joined, at);
 }
 
 void tra_exchange_sides(tra_rewriting *w, tra_expr *x, tra_expr *y) {
-    const tra_memo *m = w->m;
     const tra_node *right;
-    if (!tra_rowwise_of_expr(x) || !tra_join_of(m, y, &right) || y->rule == w->rule) return;
-    for (int i = 0, n = m->n; i < n; i++) {
-        tra_expr *g = m->v[i];
-        const tra_group *of = group_of(g);
-        if (!of || g->rule == w->rule || tra_memo_find(m, g->in[0]) != tra_memo_find(m, x->group)) continue;
-        if (tra_group_pass_of(of) == TRA_GROUP_PARTIAL || tra_group_pass_of(of) == TRA_GROUP_WHOLE)
-            exchange_below(w, g, x, y);
-    }
+    if (tra_rowwise_of_expr(x) && tra_join_of(w->m, y, &right) && y->rule != w->rule)
+        tra_each_group(w, x, y, exchange_below);
 }

@@ -251,15 +251,8 @@ static void sharpen(tra_column_known *to, tra_column_known x) {
 }
 
 static void take_pass(const tra_memo *m, const tra_rowwise *r, const tra_facts *in, tra_facts *f) {
-    const tra_rowwise_step *v;
-    int n = tra_rowwise_steps(r, &v), *to = tra_news(m->arena, int, in->n + 1);
-    const tra_colexpr *const *x = NULL; /* what the pass makes, over its input */
-    for (int i = 0; i < n; i++) {
-        const tra_colexpr **now = tra_news(m->arena, const tra_colexpr *, v[i].n + 1);
-        for (int k = 0; k < v[i].n && !v[i].selects; k++)
-            now[k] = x ? tra_colexpr_substitute(m->arena, v[i].x[k], x) : v[i].x[k];
-        if (!v[i].selects) x = now;
-    }
+    int *to = tra_news(m->arena, int, in->n + 1);
+    const tra_colexpr *const *x = tra_pass_columns(m->arena, r, NULL);
     for (int c = 0; c < in->n; c++) to[c] = x ? -1 : c;
     for (int c = 0; c < f->n; c++) {
         if (x && x[c]->op == TRA_C_COLUMN && to[x[c]->column] < 0) to[x[c]->column] = c;

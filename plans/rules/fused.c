@@ -251,9 +251,7 @@ static tra_node finish_of(const fusing *f, const tra_einsum *s, const joined *at
     for (int d = 0; d < s->nout; d++)
         for (int i = 0; i < at->n; i++) {
             if (at->label[i] != s->out[d]) continue;
-            tra_keyexpr *var = tra_new(a, tra_keyexpr);
-            *var = (tra_keyexpr){.op = TRA_KEY_VAR, .var = i};
-            k->expr[d] = var;
+            k->expr[d] = tra_keyexpr_component(a, i);
             n.group.v[d] = i;
         }
     n.span = s->node->span;

@@ -107,14 +107,8 @@ bool fused_transpose(tra_memo *m, const tra_einsum_ref *r, tra_einsum_ref *out) 
     if (tra_kernel_einsum(a, "ab->ba", &map.kernel, &none) != TRA_OK) return false;
     int i = tra_memo_add(m, &map, -1, NULL);
     if (i < 0) return false;
-    tra_keyfn *k = tra_new(a, tra_keyfn);
-    *k = (tra_keyfn){.arity = 2, .n = 2};
-    for (int d = 0; d < 2; d++) {
-        tra_keyexpr *var = tra_new(a, tra_keyexpr);
-        *var = (tra_keyexpr){.op = TRA_KEY_VAR, .var = 1 - d};
-        k->names[d] = d ? "b" : "a";
-        k->expr[d] = var;
-    }
+    const tra_keyexpr *turned[] = {tra_keyexpr_component(a, 1), tra_keyexpr_component(a, 0)};
+    const tra_keyfn *k = tra_keyfn_new(a, 2, (const char *const[]){"a", "b"}, 2, turned);
     tra_node keys = {.op = TRA_OP_REKEY, .in = {(tra_node *)&m->v[i]->node}, .span = r->node->span, .keyfn = k};
     keys.name = r->node->name;
     i = tra_memo_add(m, &keys, -1, NULL);

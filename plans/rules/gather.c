@@ -7,11 +7,6 @@
 
 enum { DEEP = 16 };
 
-tra_expr *tra_gather_below(const gathering *f, tra_node n) {
-    n.span = f->x->node.span;
-    return tra_make_below(f->w, f->x, n);
-}
-
 const tra_memo_group *tra_gather_group(const gathering *f, int group) {
     return &f->w->m->group[tra_memo_find(f->w->m, group)];
 }
@@ -139,14 +134,9 @@ static const tra_expr *way_down(const gathering *f, int group, int deep) {
 
 /* Under the key of dimension d alone; d < 0: under none. */
 static tra_expr *rekeyed(const gathering *f, const tra_expr *in, int d) {
-    tra_keyfn *k = tra_new(f->a, tra_keyfn);
-    *k = (tra_keyfn){.arity = in->node.type.cat->frontier.n, .n = d >= 0};
-    if (k->arity == k->n) return (tra_expr *)in;
-    for (int i = 0; i < k->arity; i++) k->names[i] = tra_arena_printf(f->a, "k%d", i);
-    tra_keyexpr *v = tra_new(f->a, tra_keyexpr);
-    *v = (tra_keyexpr){.op = TRA_KEY_VAR, .var = d};
-    k->expr[0] = v;
-    return tra_gather_below(f, (tra_node){.op = TRA_OP_REKEY, .in = {(tra_node *)&in->node}, .keyfn = k});
+    if (in->node.type.cat->frontier.n == (d >= 0)) return (tra_expr *)in;
+    const tra_keyexpr *key = tra_keyexpr_component(f->a, d);
+    return tra_make_below(f->w, f->x, tra_proto_rekey(f->w, &in->node, NULL, d >= 0, &key));
 }
 
 /* Whole along all dimensions but d, along which it is in blocks of positions; d < 0: in one block. */
@@ -156,7 +146,7 @@ static tra_expr *in_blocks(const gathering *f, const tra_expr *in, int d) {
     for (int i = 0; i < block.n; i++) block.v[i] = tra_max64(1, i == d ? tra_min64(f->block, block.v[i]) : block.v[i]);
     const tra_catalog *c = in->node.type.cat;
     if (!c->grid || !tra_dims_eq(&c->bound, &block))
-        in = tra_gather_below(f, (tra_node){.op = TRA_OP_REPART, .in = {(tra_node *)&in->node}, .block = block});
+        in = tra_make_below(f->w, f->x, (tra_node){.op = TRA_OP_REPART, .in = {(tra_node *)&in->node}, .block = block});
     return in ? rekeyed(f, in, d) : NULL;
 }
 
@@ -171,11 +161,11 @@ static tra_expr *gathered(const gathering *f, const tra_expr *in, int d) {
     tra_rows_kernel k = tra_rows_op(&tra_gather_ops, g, NULL);
     k.dtype = in->node.type.dtype, k.width = shape.n == 2 ? shape.v[1 - d] : 1;
     k.flops = 1; /* for each element that is taken, since these are the share of all that rows are */
-    tra_expr *made = tra_gather_below(f, tra_proto_rows_by(f->w, &k, &f->positions->node, &in->node));
+    tra_expr *made = tra_make_below(f->w, f->x, tra_proto_rows_by(f->w, &k, &f->positions->node, &in->node));
     const tra_kernel *first;
     if (!made || shape.n == 2) return made;
     if (tra_kernel_einsum(f->a, "ab->a", &first, NULL) != TRA_OK) return NULL;
-    return tra_gather_below(f, tra_proto_transform(first, &made->node));
+    return tra_make_below(f->w, f->x, tra_proto_transform(first, &made->node));
 }
 
 static tra_expr *rows_of(const gathering *f, int group, int deep);
@@ -200,7 +190,7 @@ static tra_expr *join_rows(const gathering *f, const tra_node *j, tra_product *p
     }
     if (keyed[0] && keyed[1]) n.joinl = n.joinr = (tra_dims){.n = 1};
     if (!fixed && !(n.kernel = tra_kernel_product(f->a, p))) return NULL;
-    return tra_gather_below(f, n);
+    return tra_make_below(f->w, f->x, n);
 }
 
 static tra_expr *rows_of(const gathering *f, int group, int deep) {
@@ -212,7 +202,7 @@ static tra_expr *rows_of(const gathering *f, int group, int deep) {
     if (j && is_aligned(j == &x->node ? NULL : &x->node, j, &p, &fixed)) return join_rows(f, j, &p, fixed, deep);
     tra_expr *in = rows_of(f, x->in[0], deep + 1);
     if (!in || x->node.op == TRA_OP_REPART) return in;
-    return tra_gather_below(f, tra_over(x, &in->node));
+    return tra_make_below(f->w, f->x, tra_over(x, &in->node));
 }
 
 bool tra_gather_has_product(const gathering *f, int group) { return way_down(f, group, 0) != NULL; }

@@ -46,7 +46,7 @@ static tra_expr *all_positions(const gathering *f) {
     *b = (tra_border){.rank = 1, .label = {f->border->label[0]}, .out = s};
     tra_rows_kernel k = tra_rows_op(&tra_entries_ops, b, s);
     k.rows = TRA_ROWS_ELEMENTS, k.most = INT64_MAX, k.flops = tra_rows_op_of(&f->y->node)->flops;
-    return tra_gather_below(f, tra_proto_rows_by(f->w, &k, f->index, f->index));
+    return tra_make_below(f->w, f->x, tra_proto_rows_by(f->w, &k, f->index, f->index));
 }
 
 /* The rows of the tensor that stand at positions which are left. */
@@ -57,14 +57,15 @@ static tra_expr *rows_left(gathering *f, const tra_expr *positions) {
     if (tra_rowwise_matrix(r, 1, &name, &at, TRA_I64, NULL, NULL) != TRA_OK) return NULL;
     tra_rows_kernel k = tra_rows_op(&tra_rowwise_ops, r, NULL);
     k.dtype = TRA_I64, k.width = 1, k.flops = 1;
-    f->positions = tra_gather_below(f, tra_proto_rows(f->w, &k, &positions->node, NULL));
+    f->positions = tra_make_below(f->w, f->x, tra_proto_rows(f->w, &k, &positions->node, NULL));
     tra_expr *rows = f->positions ? tra_gather_left(f, tensor_of(f)) : NULL;
     if (!rows) return NULL;
-    return tra_gather_below(f, (tra_node){.op = TRA_OP_JOIN,
-                                          .in = {&rows->node, &f->positions->node},
-                                          .joinl = {.n = 1},
-                                          .joinr = {.n = 1},
-                                          .kernel = f->y->node.kernel});
+    return tra_make_below(f->w, f->x,
+                          (tra_node){.op = TRA_OP_JOIN,
+                                     .in = {&rows->node, &f->positions->node},
+                                     .joinl = {.n = 1},
+                                     .joinr = {.n = 1},
+                                     .kernel = f->y->node.kernel});
 }
 
 static bool has_product(const gathering *f) {
@@ -87,7 +88,7 @@ static tra_expr *matched(const gathering *f, int nkeys, const int *lkey, const i
            n = (double)tra_catalog_elements(f->index->type.cat);
     tra_rows_kernel k = tra_rows_op(&tra_lookup_ops, l, tra_lookup_out(l));
     k.counts = k.meets = true, k.share = fmin(1, rows / fmax(1, n)), k.flops = 20;
-    return tra_gather_below(f, tra_proto_rows(f->w, &k, &all->node, &with->node));
+    return tra_make_below(f->w, f->x, tra_proto_rows(f->w, &k, &all->node, &with->node));
 }
 
 /* Positions whose rows have a partner on the right. */
@@ -132,9 +133,7 @@ static void gather_joined(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     const tra_lookup *l = tra_lookup_of_expr(x);
     gathering f;
     if (!l || !open_rows(&f, w, x, y)) return;
-    const char *why = join_refused(tra_lookup_spec_of(l), 0);
-    if (why) tra_refuse(w, x, "%s", why);
-    if (why || !has_product(&f)) return;
+    if (tra_refused(w, x, join_refused(tra_lookup_spec_of(l), 0)) || !has_product(&f)) return;
     tra_expr *positions = matched_positions(&f, x, tra_memo_expr(x->node.in[1]));
     tra_expr *rows = positions ? rows_left(&f, positions) : NULL;
     if (!rows) return;
@@ -145,7 +144,7 @@ static void gather_joined(tra_rewriting *w, tra_expr *x, tra_expr *y) {
  * are of no row of the result. */
 static tra_expr *wanted_positions(const gathering *f, const tra_expr *lookup) {
     const tra_lookup_spec *own = tra_lookup_spec_of(tra_lookup_of_expr(lookup));
-    tra_expr *left = tra_gather_below(f, (tra_node){.op = TRA_OP_CONCAT, .in = {lookup->node.in[0]}});
+    tra_expr *left = tra_make_below(f->w, f->x, (tra_node){.op = TRA_OP_CONCAT, .in = {lookup->node.in[0]}});
     int *lkey = tra_news(f->a, int, own->nkeys), *rkey = tra_news(f->a, int, own->nkeys), n = 0;
     for (int k = 0; k < own->nkeys; k++)
         if (own->rkey[k] == 0) lkey[n] = 0, rkey[n++] = own->lkey[k];
@@ -159,12 +158,10 @@ static void gather_right(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     int of = l ? tra_memo_find(w->m, y->in[0]) : 0, i = 0;
     while (l && i < w->m->group[of].n && !open_rows(&f, w, x, w->m->v[w->m->group[of].expr[i]])) i++;
     if (!l || i == w->m->group[of].n) return;
-    const char *why = join_refused(tra_lookup_spec_of(l), 1);
-    if (why) tra_refuse(w, x, "%s", why);
-    if (why || !has_product(&f)) return;
+    if (tra_refused(w, x, join_refused(tra_lookup_spec_of(l), 1)) || !has_product(&f)) return;
     tra_expr *positions = wanted_positions(&f, x);
     tra_expr *rows = positions ? rows_left(&f, positions) : NULL;
-    tra_expr *whole = rows ? tra_gather_below(&f, tra_over(y, &rows->node)) : NULL;
+    tra_expr *whole = rows ? tra_make_below(w, x, tra_over(y, &rows->node)) : NULL;
     if (!whole) return;
     tra_claim(w, x, y, join_of(&f, x, 1, whole, positions), NULL, whole);
 }
@@ -204,7 +201,7 @@ static tra_expr *selected_by(const gathering *f, int n, const tra_colexpr *const
     }
     if (!tra_rowwise_selects(r)) return NULL;
     if (share >= 0) k.share = share;
-    return tra_gather_below(f, tra_proto_transform(tra_pass_kernel(f->w, &k, r), in));
+    return tra_make_below(f->w, f->x, tra_proto_transform(tra_pass_kernel(f->w, &k, r), in));
 }
 
 /* x: a pass that begins with selections; y: a join, whose right side's rows it selects. */
@@ -222,10 +219,7 @@ static void gather_selected(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     const char *why = join_refused(s, 0);
     if (!why && tra_lookup_condition(l) && tra_may_fail(tra_lookup_condition(l)))
         why = "a condition of the join may not be computed for rows that would be left out";
-    if (why) {
-        tra_refuse(w, x, "%s", why);
-        return;
-    }
+    if (tra_refused(w, x, why)) return;
     const tra_colexpr **by = tra_news(f.a, const tra_colexpr *, out->n + 1);
     for (int c = 0; c < out->n; c++) {
         int from = tra_lookup_from(l)[c] - s->left->n;

@@ -17,9 +17,7 @@ static void group_operand(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     made.ops = &tra_group_of_pass_ops, made.data = tra_group_of_pass_new(w->m->arena, r, g);
     made.flops = pass->flops + pass->share * k->flops;
     made.share *= k->most == INT64_MAX ? pass->share : 1;
-    tra_node n = tra_proto_rows(w, &made, y->node.in[0], NULL);
-    n.span = x->node.span;
-    tra_claim(w, x, y, n, NULL, NULL);
+    tra_claim(w, x, y, tra_proto_rows(w, &made, y->node.in[0], NULL), NULL, NULL);
 }
 
 const tra_rule tra_rule_q_14 = {

@@ -256,24 +256,21 @@ static const tra_slot_part *parts_of(const factoring *f, int *counts) {
 /* Sets s->r, the pass that makes the rows which are summed: it selects by predicates on the source alone, unless rows
  * were selected already, and projects the group columns and what is added up. */
 static bool rows_of_slots(factoring *f, tra_slots *s) {
-    int n = f->nkeys + f->nsums;
-    const char **names = tra_news(f->a, const char *, n + 1);
-    const tra_colexpr **x = tra_news(f->a, const tra_colexpr *, n + 1);
+    tra_projection p = {.arena = f->a};
     tra_rowwise *r = tra_rowwise_new(f->a, summed(f)->type.columns);
     for (int i = 0; i < f->pipe->nselects && !f->rows; i++)
         if (!tra_pipe_reads(f->pipe, f->pipe->select[i].x, 1)) tra_rowwise_select(r, f->pipe->select[i].x);
-    for (int k = 0; k < n; k++) names[k] = tra_arena_printf(f->a, k < f->nkeys ? "key %d" : "sum %d", k);
-    for (int k = 0; k < f->nkeys; k++) x[k] = f->key[k];
+    for (int k = 0; k < f->nkeys; k++)
+        tra_projection_add(&p, tra_arena_printf(f->a, "key %d", k),
+                           f->rows ? tra_colexpr_column(f->a, summed(f)->type.columns, k) : f->key[k]);
     for (int i = 0; i < f->nsums; i++) {
         const tra_colexpr *v = summed_value(f, &f->sum[i], s->part);
-        if (!v ||
-            tra_colexpr_convert(f->a, v, s->part ? TRA_COL_I64 : TRA_COL_F64, NULL, &x[f->nkeys + i], NULL) != TRA_OK)
+        if (!v || tra_colexpr_convert(f->a, v, s->part ? TRA_COL_I64 : TRA_COL_F64, NULL, &v, NULL) != TRA_OK)
             return false;
+        if (f->rows) v = tra_colexpr_substitute(f->a, v, f->rows->by);
+        tra_projection_add(&p, tra_arena_printf(f->a, "sum %d", p.n), v);
     }
-    for (int i = 0; i < n && f->rows; i++)
-        x[i] = i < f->nkeys ? tra_colexpr_column(f->a, summed(f)->type.columns, i)
-                            : tra_colexpr_substitute(f->a, x[i], f->rows->by);
-    tra_rowwise_project(r, n, names, x);
+    tra_rowwise_project(r, p.n, p.names, p.x);
     s->r = r;
     return true;
 }
@@ -335,7 +332,7 @@ static const char *slots_text(const factoring *f) {
 
 tra_expr *tra_factor_array(factoring *f, const tra_expr *array) {
     if (array->node.type.cat->frontier.n < 2) return (tra_expr *)array;
-    return tra_factor_below(f, tra_factor_rekeyed(f, array, 1, 1));
+    return tra_make_below(f->w, f->x, tra_factor_rekeyed(f, array, 1, 1));
 }
 
 /* Adds an array, unless it is there: its columns follow all columns of the pipeline. */
@@ -418,7 +415,7 @@ tra_expr *tra_factor_groups(factoring *f) {
     tra_expr *sums = tra_factor_pass(f, source, &k);
     tra_expr *all = sums ? tra_factor_total(f, sums) : NULL;
     if (all && s->n > SLOTS) /* blocks, which workers share, and of which a few are in memory */
-        all = tra_factor_below(f, (tra_node){.op = TRA_OP_TILE, .in = {&all->node}, .dim = 0, .size = SLOTS});
+        all = tra_make_below(f->w, f->x, (tra_node){.op = TRA_OP_TILE, .in = {&all->node}, .dim = 0, .size = SLOTS});
     if (!all) return NULL;
     k = tra_rows_op(&tra_slot_rows_ops, s, s->out);
     k.label = tra_arena_printf(f->a, "groups that have rows, of %s", text);

@@ -23,13 +23,6 @@ typedef struct exchanging {
     const tra_lookup_spec *so, *si;
 } exchanging;
 
-/* The column of the join's result that is column `pair` of its two inputs side by side; -1: there is none. */
-static int place_of(const tra_lookup *l, int pair) {
-    for (int i = 0; i < tra_lookup_out(l)->n; i++)
-        if (tra_lookup_from(l)[i] == pair) return i;
-    return -1;
-}
-
 /* Makes the join of T with E, which is to come first; false after a refusal. */
 static bool make_first(exchanging *p) {
     tra_arena *a = p->w->m->arena;
@@ -53,7 +46,7 @@ static bool make_second(exchanging *p) {
     tra_lookup_spec s = *p->si;
     tra_lookup *l;
     int *lkey = tra_news(a, int, s.nkeys + 1);
-    for (int k = 0; k < s.nkeys; k++) lkey[k] = place_of(p->first, s.lkey[k]);
+    for (int k = 0; k < s.nkeys; k++) lkey[k] = tra_lookup_place(p->first, s.lkey[k]);
     s.left = tra_lookup_out(p->first);
     s.lkey = lkey;
     s.prefix = tra_arena_printf(a, "%d..", p->w->m->n);
@@ -65,16 +58,17 @@ static bool make_second(exchanging *p) {
 /* The column of the second join that is column i of the outer one. */
 static int column_of(const exchanging *p, int i) {
     int from = tra_lookup_from(p->outer)[i], between = p->so->left->n, own = p->si->left->n;
-    if (from >= between) return place_of(p->second, place_of(p->first, own + from - between));
+    if (from >= between) return tra_lookup_place(p->second, tra_lookup_place(p->first, own + from - between));
     from = tra_lookup_from(p->inner)[from];
-    return place_of(p->second, from < own ? place_of(p->first, from) : tra_lookup_out(p->first)->n + from - own);
+    return tra_lookup_place(p->second,
+                            from < own ? tra_lookup_place(p->first, from) : tra_lookup_out(p->first)->n + from - own);
 }
 
 static tra_expr *join_node(exchanging *p, const tra_expr *like, const tra_lookup *l, const tra_node *left) {
     tra_rows_kernel k = *tra_kernel_rows(like->node.kernel);
     k.columns = tra_lookup_out(l);
     k.data = l;
-    tra_node n = {.op = TRA_OP_JOIN, .span = p->x->node.span};
+    tra_node n = {.op = TRA_OP_JOIN};
     n.in[0] = (tra_node *)left;
     n.in[1] = like->node.in[1];
     n.kernel = tra_rows_kernel_of(p->w->m->arena, &k);
@@ -85,17 +79,13 @@ static tra_expr *join_node(exchanging *p, const tra_expr *like, const tra_lookup
 static const tra_rowwise *columns_back(exchanging *p) {
     tra_arena *a = p->w->m->arena;
     const tra_schema *out = tra_lookup_out(p->outer), *in = tra_lookup_out(p->second);
-    const char **names = tra_news(a, const char *, out->n + 1);
-    const tra_colexpr **x = tra_news(a, const tra_colexpr *, out->n + 1);
+    tra_projection back = {.arena = a};
     for (int i = 0; i < out->n; i++) {
         int at = column_of(p, i);
         if (at < 0) return NULL;
-        names[i] = out->v[i].name;
-        x[i] = tra_colexpr_column(a, in, at);
+        tra_projection_add(&back, out->v[i].name, tra_colexpr_column(a, in, at));
     }
-    tra_rowwise *r = tra_rowwise_new(a, in);
-    tra_rowwise_project(r, out->n, names, x);
-    return r;
+    return tra_projection_pass(&back, in);
 }
 
 /* How many rows a join is expected to leave for a row of its left side. */
@@ -112,10 +102,7 @@ static void exchange(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     if (!why) why = join_refused(p.outer);
     if (!why && !tra_lookup_once(w->m, y->in[1], p.si) && !tra_lookup_once(w->m, x->in[1], p.so))
         why = "rows may have several partners in both tables: they would come in another order";
-    if (why) {
-        tra_refuse(w, x, "%s", why);
-        return;
-    }
+    if (tra_refused(w, x, why)) return;
     if (growth(&x->node) > 1.01 * growth(&y->node)) return; /* the other order leaves fewer rows in between */
     if (!make_first(&p) || !make_second(&p)) return;
     const tra_rowwise *back = columns_back(&p);
@@ -170,19 +157,15 @@ static void reorder(tra_rewriting *w, tra_expr *x) {
     factoring *f = tra_new(w->m->arena, factoring);
     *f = (factoring){.w = w, .a = w->m->arena, .x = x, .join = x, .pipe = p, .order = order};
     const tra_schema *s = x->node.type.columns;
-    const tra_colexpr **columns = tra_news(f->a, const tra_colexpr *, s->n + 1);
-    const char **names = tra_news(f->a, const char *, s->n + 1);
+    tra_projection back = {.arena = f->a};
     bool *used = tra_news(f->a, bool, p->all->n + 1);
     joining g;
     for (int i = 0; i < s->n; i++) tra_colexpr_columns(p->column[i], used);
     tra_factor_mark_selects(f, used);
     if (!tra_factor_join_keys(f) || !tra_factor_rows(f, &g, used, right, of) || !tra_factor_select(f, &g)) return;
-    for (int i = 0; i < s->n; i++) {
-        names[i] = s->v[i].name;
-        columns[i] = tra_colexpr_substitute(f->a, p->column[i], g.by);
-    }
-    tra_rowwise *r = tra_rowwise_new(f->a, g.x->node.type.columns);
-    tra_rowwise_project(r, s->n, names, columns);
+    for (int i = 0; i < s->n; i++)
+        tra_projection_add(&back, s->v[i].name, tra_colexpr_substitute(f->a, p->column[i], g.by));
+    const tra_rowwise *r = tra_projection_pass(&back, g.x->node.type.columns);
     tra_claim(w, x, NULL, tra_proto_pass(w, &g.x->node, r), g.x, NULL);
 }
 

@@ -8,41 +8,34 @@ static int key_of(const factoring *f, const tra_colexpr *x) {
     return -1;
 }
 
-tra_expr *tra_factor_below(factoring *f, tra_node n) { return tra_make_below(f->w, f->x, n); }
-
 tra_expr *tra_factor_pass(factoring *f, const tra_expr *in, const tra_rows_kernel *k) {
-    return tra_factor_below(f, tra_proto_transform(tra_rows_kernel_of(f->a, k), &in->node));
+    return tra_make_below(f->w, f->x, tra_proto_transform(tra_rows_kernel_of(f->a, k), &in->node));
 }
 
 tra_expr *tra_factor_project(factoring *f, const tra_expr *in, const tra_rowwise *r) {
-    return tra_factor_below(f, tra_proto_pass(f->w, &in->node, r));
+    return tra_make_below(f->w, f->x, tra_proto_pass(f->w, &in->node, r));
 }
 
 tra_expr *tra_factor_beside(factoring *f, const tra_expr *rows, const tra_node *array, bool all,
                             const tra_rows_kernel *k) {
     tra_dims first = {.n = !all};
-    return tra_factor_below(f, (tra_node){.op = TRA_OP_JOIN,
-                                          .in = {(tra_node *)&rows->node, (tra_node *)array},
-                                          .joinl = first,
-                                          .joinr = first,
-                                          .kernel = tra_rows_kernel_of(f->a, k),
-                                          .span = f->x->node.span});
+    return tra_make_below(f->w, f->x,
+                          (tra_node){.op = TRA_OP_JOIN,
+                                     .in = {(tra_node *)&rows->node, (tra_node *)array},
+                                     .joinl = first,
+                                     .joinr = first,
+                                     .kernel = tra_rows_kernel_of(f->a, k)});
 }
 
 tra_node tra_factor_rekeyed(factoring *f, const tra_expr *x, int keys, int n) {
-    tra_keyfn *to = tra_new(f->a, tra_keyfn);
-    tra_keyexpr *v = tra_news(f->a, tra_keyexpr, n + 1);
-    *to = (tra_keyfn){.arity = x->node.type.cat->frontier.n, .n = n, .names = {"i", "j"}};
-    for (int i = 0; i < n; i++) {
-        v[i] = i < keys ? (tra_keyexpr){.op = TRA_KEY_VAR, .var = i} : (tra_keyexpr){.op = TRA_KEY_INT, .value = 0};
-        to->expr[i] = &v[i];
-    }
-    return (tra_node){.op = TRA_OP_REKEY, .in = {(tra_node *)&x->node}, .keyfn = to, .span = f->x->node.span};
+    const tra_keyexpr *key[2];
+    for (int i = 0; i < n; i++) key[i] = i < keys ? tra_keyexpr_component(f->a, i) : tra_keyexpr_int(f->a, 0);
+    return tra_proto_rekey(f->w, &x->node, (const char *const[]){"i", "j"}, n, key);
 }
 
 tra_expr *tra_factor_total(factoring *f, tra_expr *x) {
     if (!x || x->node.type.cat->frontier.n == 0) return x;
-    return tra_factor_below(f, tra_proto_agg(tra_kernel_sum(f->a), &(tra_dims){.n = 0}, &x->node));
+    return tra_make_below(f->w, f->x, tra_proto_agg(tra_kernel_sum(f->a), &(tra_dims){.n = 0}, &x->node));
 }
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- */
@@ -127,10 +120,10 @@ bool tra_factor_join(factoring *f, joining *g, int number, const tra_expr *right
     k.flops = tra_flops_of_columns(k.flops, k.columns->n - tra_lookup_out(l)->n);
     k.columns = tra_lookup_out(l);
     k.data = l;
-    g->x = tra_factor_below(f, (tra_node){.op = TRA_OP_JOIN,
-                                          .in = {&g->x->node, right ? (tra_node *)&right->node : j->x->node.in[1]},
-                                          .kernel = tra_rows_kernel_of(f->a, &k),
-                                          .span = f->x->node.span});
+    g->x = tra_make_below(f->w, f->x,
+                          (tra_node){.op = TRA_OP_JOIN,
+                                     .in = {&g->x->node, right ? (tra_node *)&right->node : j->x->node.in[1]},
+                                     .kernel = tra_rows_kernel_of(f->a, &k)});
     if (g->x) take_columns(f, g, l, j, left->n, of);
     return g->x != NULL;
 }
@@ -149,48 +142,39 @@ tra_rowwise *tra_factor_right(factoring *f, int j, const bool *used, int more, c
                               const tra_colexpr *const *x, int **of) {
     const tra_pipe_join *join = &f->pipe->join[j];
     const tra_schema *s = join->s->right;
-    const char **name = tra_news(f->a, const char *, s->n + more + 1);
-    const tra_colexpr **column = tra_news(f->a, const tra_colexpr *, s->n + more + 1);
-    int n = 0, *at = tra_news(f->a, int, s->n + more + 1);
+    tra_projection p = {.arena = f->a};
+    int *at = tra_news(f->a, int, s->n + more + 1);
     for (int i = 0; i < s->n; i++) {
         bool kept = used[join->first + i];
         for (int k = 0; k < join->s->nkeys; k++) kept = kept || join->s->rkey[k] == i;
-        if (!kept) continue;
-        name[n] = s->v[i].name;
-        column[n] = tra_colexpr_column(f->a, s, i);
-        at[n++] = i;
+        if (kept) at[tra_projection_keep(&p, s, i)] = i;
     }
-    for (int i = 0; i < more; i++, n++) name[n] = names[i], column[n] = x[i], at[n] = -1;
-    tra_rowwise *r = tra_rowwise_new(f->a, s);
-    tra_rowwise_project(r, n, name, column);
+    for (int i = 0; i < more; i++) at[tra_projection_add(&p, names[i], x[i])] = -1;
     *of = at;
-    return r;
+    return tra_projection_pass(&p, s);
 }
 
 /* Begins g with the rows of the source that its own predicates let through: the group columns, then the used ones. */
 static bool first_rows(factoring *f, joining *g, const bool *used) {
     const tra_schema *s = f->pipe->source->type.columns;
     tra_rowwise *r = tra_rowwise_new(f->a, s);
-    const char **names = tra_news(f->a, const char *, f->nkeys + s->n + 1);
-    const tra_colexpr **x = tra_news(f->a, const tra_colexpr *, f->nkeys + s->n + 1);
-    int n = f->nkeys, *at = tra_news(f->a, int, s->n + 1);
+    tra_projection p = {.arena = f->a};
+    int *at = tra_news(f->a, int, s->n + 1);
     for (int i = 0; i < f->pipe->nselects; i++)
         if (!tra_pipe_reads(f->pipe, f->pipe->select[i].x, 1)) tra_rowwise_select(r, f->pipe->select[i].x);
     for (int k = 0; k < f->nkeys; k++) {
         bool own = f->key[k]->op == TRA_C_COLUMN;
-        names[k] =
-            own ? tra_arena_printf(f->a, "0.%s", s->v[f->key[k]->column].name) : tra_arena_printf(f->a, "key %d", k);
-        x[k] = f->key[k];
+        tra_projection_add(&p,
+                           own ? tra_arena_printf(f->a, "0.%s", s->v[f->key[k]->column].name)
+                               : tra_arena_printf(f->a, "key %d", k),
+                           f->key[k]);
     }
     for (int i = 0; i < s->n; i++) {
         const tra_colexpr *own = tra_colexpr_column(f->a, s, i);
         at[i] = used[i] ? key_of(f, own) : -1;
-        if (!used[i] || at[i] >= 0) continue;
-        names[n] = tra_arena_printf(f->a, "0.%s", s->v[i].name);
-        x[n] = own;
-        at[i] = n++;
+        if (used[i] && at[i] < 0) at[i] = tra_projection_add(&p, tra_arena_printf(f->a, "0.%s", s->v[i].name), own);
     }
-    tra_rowwise_project(r, n, names, x);
+    tra_rowwise_project(r, p.n, p.names, p.x);
     if (!(g->x = tra_factor_project(f, tra_memo_expr(f->pipe->source), r))) return false;
     for (int i = 0; i < s->n; i++)
         if (at[i] >= 0) g->by[i] = tra_colexpr_column(f->a, tra_rowwise_out(r), at[i]);

@@ -27,6 +27,11 @@ void *tra_refuse(tra_rewriting *w, const tra_expr *x, const char *fmt, ...) {
     return NULL;
 }
 
+bool tra_refused(tra_rewriting *w, const tra_expr *x, const char *why) {
+    if (why) tra_refuse(w, x, "%s", why);
+    return why != NULL;
+}
+
 static bool has(tra_rewriting *w, uint64_t hash) {
     for (uint64_t at = hash;; at++) {
         uint64_t *slot = &w->tried[at & (uint64_t)(w->captried - 1)];
@@ -74,8 +79,10 @@ static int add(tra_rewriting *w, const tra_expr *x, const tra_node *proto, int g
     tra_memo *m = w->m;
     const char *why = NULL;
     int before = m->n, limit = m->limit;
+    tra_node n = *proto;
+    if (n.span.len == 0) n.span = x->node.span;
     if (w->room < m->limit) m->limit = w->room;
-    int i = tra_memo_add(m, proto, group, &why);
+    int i = tra_memo_add(m, &n, group, &why);
     bool full = i < 0 && m->n >= m->limit;
     m->limit = limit;
     if (i < 0 && !full) tra_refuse(w, x, group < 0 ? "%s" : "the result would differ: %s", why);
@@ -130,8 +137,6 @@ void tra_claim(tra_rewriting *w, const tra_expr *x, const tra_expr *y, tra_node 
 
 /* ---- prototypes --------------------------------------------------------------------------------------------- */
 
-static tra_span span_of(const tra_node *in) { return in ? in->span : (tra_span){0}; }
-
 tra_node tra_over(const tra_expr *x, const tra_node *in) {
     tra_node n = x->node;
     n.in[0] = (tra_node *)in;
@@ -144,7 +149,7 @@ void tra_swap(tra_rewriting *w, tra_expr *x, tra_expr *y) {
 }
 
 tra_node tra_proto_transform(const tra_kernel *k, const tra_node *in) {
-    return (tra_node){.op = TRA_OP_TRANSFORM, .in = {(tra_node *)in}, .kernel = k, .span = span_of(in)};
+    return (tra_node){.op = TRA_OP_TRANSFORM, .in = {(tra_node *)in}, .kernel = k};
 }
 
 tra_node tra_proto_rows(tra_rewriting *w, const tra_rows_kernel *op, const tra_node *l, const tra_node *r) {
@@ -161,8 +166,14 @@ tra_node tra_proto_rows_by(tra_rewriting *w, const tra_rows_kernel *op, const tr
     return n;
 }
 
+tra_node tra_proto_rekey(tra_rewriting *w, const tra_node *in, const char *const *names, int n,
+                         const tra_keyexpr *const *expr) {
+    const tra_keyfn *f = in ? tra_keyfn_new(w->m->arena, in->type.cat->frontier.n, names, n, expr) : NULL;
+    return (tra_node){.op = TRA_OP_REKEY, .in = {(tra_node *)in}, .keyfn = f};
+}
+
 tra_node tra_proto_agg(const tra_kernel *k, const tra_dims *group, const tra_node *in) {
-    return (tra_node){.op = TRA_OP_AGG, .in = {(tra_node *)in}, .kernel = k, .group = *group, .span = span_of(in)};
+    return (tra_node){.op = TRA_OP_AGG, .in = {(tra_node *)in}, .kernel = k, .group = *group};
 }
 
 const char *tra_kernel_name(tra_rewriting *w, const tra_kernel *k) {
@@ -217,20 +228,12 @@ tra_node tra_proto_filter(tra_rewriting *w, const conjuncts *c, const char *cons
         for (int i = 0; i < d; i++) twice = twice || strcmp(f->names[i], f->names[d]) == 0;
     }
     for (int d = 0; d < f->arity && twice; d++) f->names[d] = tra_arena_printf(a, "k%d", d);
-    for (int i = 0; i < c->n; i++) {
-        tra_keyexpr *both = tra_new(a, tra_keyexpr);
-        *both = (tra_keyexpr){.op = TRA_KEY_AND, .a = f->expr[0], .b = c->v[i]};
-        f->expr[0] = i ? both : c->v[i];
-    }
-    return (tra_node){.op = TRA_OP_FILTER, .in = {(tra_node *)in}, .keyfn = f, .span = span_of(in)};
+    for (int i = 0; i < c->n; i++) f->expr[0] = i ? tra_keyexpr_of(a, TRA_KEY_AND, f->expr[0], c->v[i]) : c->v[i];
+    return (tra_node){.op = TRA_OP_FILTER, .in = {(tra_node *)in}, .keyfn = f};
 }
 
 const tra_keyexpr *tra_rename_vars(tra_rewriting *w, const tra_keyexpr *x, const int *to) {
     const tra_keyexpr *by[TRA_MAXDIM];
-    for (int i = 0; i < TRA_MAXDIM; i++) {
-        tra_keyexpr *v = tra_new(w->m->arena, tra_keyexpr);
-        *v = (tra_keyexpr){.op = TRA_KEY_VAR, .var = to[i]};
-        by[i] = v;
-    }
+    for (int i = 0; i < TRA_MAXDIM; i++) by[i] = tra_keyexpr_component(w->m->arena, to[i]);
     return tra_keyexpr_replace(w->m->arena, x, by);
 }

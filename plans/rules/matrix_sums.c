@@ -38,9 +38,7 @@ static const tra_colexpr *rewritten(const factoring *f, const joining *g, const 
 }
 
 typedef struct summing {
-    int n;
-    const char **names;
-    const tra_colexpr **x;
+    tra_projection sums;
     int *at;
 } summing;
 
@@ -83,20 +81,17 @@ static bool add_element(factoring *f, const joining *g, summing *u, int i, int j
         x = times_sum(f, s, x, of);
     else if (!tra_factor_multiply(f->a, tra_colexpr_column(f->a, s, f->nkeys), x, &x))
         return false;
-    u->names[u->n] = tra_arena_printf(f->a, "%s, %s", p->name, q->name);
-    u->x[u->n++] = x;
+    tra_projection_add(&u->sums, tra_arena_printf(f->a, "%s, %s", p->name, q->name), x);
     return x != NULL;
 }
 
 static bool set_elements(factoring *f, const joining *g, summing *u) {
     int all = f->own->n[0] * f->own->n[1];
-    u->names = tra_news(f->a, const char *, all + 1);
-    u->x = tra_news(f->a, const tra_colexpr *, all + 1);
     u->at = tra_news(f->a, int, all + 1);
     for (int i = 0; i < f->own->n[0]; i++)
         for (int j = 0; j < f->own->n[1]; j++) {
             bool mirrored = f->own->same && j < i;
-            u->at[i * f->own->n[1] + j] = mirrored ? u->at[j * f->own->n[1] + i] : u->n;
+            u->at[i * f->own->n[1] + j] = mirrored ? u->at[j * f->own->n[1] + i] : u->sums.n;
             if (!mirrored && !add_element(f, g, u, i, j)) return false;
         }
     return true;
@@ -110,17 +105,17 @@ static const char *sums_text(const factoring *f, const tra_rowwise *r) {
 }
 
 static tra_expr *make_sums(factoring *f, const joining *g) {
-    summing u = {0};
+    summing u = {.sums.arena = f->a};
     tra_rowwise *r = tra_rowwise_new(f->a, g->x->node.type.columns);
     for (int i = 0; i < f->pipe->nselects && !f->rows; i++)
         if (tra_pipe_reads(f->pipe, f->pipe->select[i].x, 1))
             tra_rowwise_select(r, rewritten(f, g, f->pipe->select[i].x));
     if (!set_elements(f, g, &u)) return NULL;
-    tra_rowwise_project(r, u.n, u.names, u.x);
+    tra_rowwise_project(r, u.sums.n, u.sums.names, u.sums.x);
     tra_row_sums *s = tra_new(f->a, tra_row_sums);
     *s = (tra_row_sums){r, f->own->n[0] * f->own->n[1], u.at};
     tra_rows_kernel k = tra_rows_op(&tra_row_sums_ops, s, NULL);
-    k.label = sums_text(f, r), k.width = f->own->n[1], k.flops = 4.0 * u.n;
+    k.label = sums_text(f, r), k.width = f->own->n[1], k.flops = 4.0 * u.sums.n;
     k.rows = TRA_ROWS_FIXED, k.most = f->own->n[0];
     return tra_factor_pass(f, g->x, &k);
 }
@@ -135,7 +130,7 @@ void tra_factor_claim(factoring *f, const tra_expr *made, int keys) {
             tra_claim(f->w, f->x, f->join, n, made, NULL);
             return;
         }
-        if (!(made = tra_factor_below(f, n))) return;
+        if (!(made = tra_make_below(f->w, f->x, n))) return;
     }
     tra_claim(f->w, f->x, f->join, tra_factor_rekeyed(f, made, keys, all), made, NULL);
 }
@@ -237,16 +232,16 @@ static bool sum_groups(factoring *f, tra_factor_which which, const opened *o) {
 static const tra_rowwise *columns_of(factoring *f) {
     const product *p = f->own;
     int n = p->n[0] + (p->same || !p->f[1] ? 0 : p->n[1]);
-    const char **names = tra_news(f->a, const char *, n + 1);
-    const tra_colexpr **x = tra_news(f->a, const tra_colexpr *, n + 1);
+    tra_projection columns = {.arena = f->a};
     tra_rowwise *r = tra_rowwise_new(f->a, f->pipe->source->type.columns);
     for (int i = 0; i < f->pipe->nselects; i++) tra_rowwise_select(r, f->pipe->select[i].x);
     for (int i = 0; i < n; i++) {
         const feature *c = i < p->n[0] ? &p->f[0][i] : &p->f[1][i - p->n[0]];
-        names[i] = c->name;
-        if (!tra_factor_real(f->a, c->x, &x[i])) return NULL;
+        const tra_colexpr *x;
+        if (!tra_factor_real(f->a, c->x, &x)) return NULL;
+        tra_projection_add(&columns, c->name, x);
     }
-    tra_rowwise_project(r, n, names, x);
+    tra_rowwise_project(r, n, columns.names, columns.x);
     return r;
 }
 

@@ -114,8 +114,7 @@ bool tra_factor_multiply(tra_arena *a, const tra_colexpr *x, const tra_colexpr *
 
 /* ---- joins, over something else than rows (joined_rows.c) -------------------------------------------------------- */
 
-/* Expressions of the memo below f->x: the operator n; the kernel k on each array of `in`. NULL after a refusal. */
-tra_expr *tra_factor_below(factoring *f, tra_node n);
+/* The kernel k on each array of `in`, below f->x; NULL after a refusal. */
 tra_expr *tra_factor_pass(factoring *f, const tra_expr *in, const tra_rows_kernel *k);
 /* The pass r over the table `in`. */
 tra_expr *tra_factor_project(factoring *f, const tra_expr *in, const tra_rowwise *r);

@@ -161,19 +161,9 @@ static bool is_changed(const narrowing *u, const tra_expr *x) {
 /* Ends a pass with those of its n columns that are live; places: their numbers, which change. */
 static void drop_columns(const narrowing *u, tra_rowwise *r, const bool *live, int n, int *places) {
     const tra_schema *s = tra_rowwise_out(r);
-    const char **names = tra_news(u->a, const char *, n + 1);
-    const tra_colexpr **x = tra_news(u->a, const tra_colexpr *, n + 1);
-    int kept = 0;
-    for (int i = 0; i < n; i++) {
-        if (!live[i] || places[i] < 0) {
-            places[i] = -1;
-            continue;
-        }
-        names[kept] = s->v[places[i]].name;
-        x[kept] = tra_colexpr_column(u->a, s, places[i]);
-        places[i] = kept++;
-    }
-    tra_rowwise_project(r, kept, names, x);
+    tra_projection p = {.arena = u->a};
+    for (int i = 0; i < n; i++) places[i] = live[i] && places[i] >= 0 ? tra_projection_keep(&p, s, places[i]) : -1;
+    tra_rowwise_project(r, p.n, p.names, p.x);
 }
 
 /* The pass over the twin of its input, with those columns of its result that are read; at: their numbers there. */
@@ -197,21 +187,17 @@ static bool narrow_pass(narrowing *u, const tra_expr *x, const tra_rowwise *r, t
             tra_rowwise_select(made, tra_colexpr_substitute(u->a, v[k].x[0], by));
             continue;
         }
-        const char **names = tra_news(u->a, const char *, v[k].n + 1);
-        const tra_colexpr **to = tra_news(u->a, const tra_colexpr *, v[k].n + 1);
-        int kept = 0;
+        tra_projection p = {.arena = u->a};
         places = tra_news(u->a, int, v[k].n + 1);
-        for (int i = 0; i < v[k].n; i++) {
-            places[i] = live[k + 1][i] ? kept : -1;
-            if (!live[k + 1][i]) continue;
-            names[kept] = v[k].names[i];
-            to[kept++] = tra_colexpr_substitute(u->a, v[k].x[i], by);
-        }
+        for (int i = 0; i < v[k].n; i++)
+            places[i] = live[k + 1][i]
+                            ? tra_projection_add(&p, v[k].names[i], tra_colexpr_substitute(u->a, v[k].x[i], by))
+                            : -1;
         if (matrix && k == steps - 1) {
-            if (tra_rowwise_matrix(made, kept, names, to, dtype, tra_rowwise_fill(r), NULL) != TRA_OK) return false;
+            if (tra_rowwise_matrix(made, p.n, p.names, p.x, dtype, tra_rowwise_fill(r), NULL) != TRA_OK) return false;
             break;
         }
-        tra_rowwise_project(made, kept, names, to);
+        tra_rowwise_project(made, p.n, p.names, p.x);
         by = tra_news(u->a, const tra_colexpr *, v[k].n + 1);
         for (int i = 0; i < v[k].n; i++) {
             if (places[i] >= 0) by[i] = tra_colexpr_column(u->a, tra_rowwise_out(made), places[i]);

@@ -220,6 +220,16 @@ double tra_rows_expected(const tra_node *n) {
                                               : (double)tra_catalog_elements(n->type.cat);
 }
 
+double tra_share_expected(const tra_node *n) {
+    return tra_rows_expected(n) / (double)tra_max64(1, tra_catalog_elements(n->type.cat));
+}
+
+int tra_lookup_place(const tra_lookup *l, int pair) {
+    for (int i = 0; i < tra_lookup_out(l)->n; i++)
+        if (tra_lookup_from(l)[i] == pair) return i;
+    return -1;
+}
+
 double tra_flops_of_columns(double flops, int fewer) {
     double less = flops - TRA_COLUMN_FLOPS * fewer;
     return less > 0.5 * flops ? less : 0.5 * flops;
@@ -239,6 +249,19 @@ tra_node tra_proto_pass(tra_rewriting *w, const tra_node *in, const tra_rowwise 
     for (int i = tra_rowwise_steps(r, &v) - 1; i >= 0; i--)
         if (v[i].selects) k.share *= tra_table_selectivity(v[i].x[0]), k.flops += 2;
     return tra_proto_transform(tra_pass_kernel(w, &k, r), in);
+}
+
+const tra_colexpr *const *tra_pass_columns(tra_arena *a, const tra_rowwise *r, const tra_colexpr *const *by) {
+    const tra_rowwise_step *v;
+    const tra_colexpr *const *made = NULL;
+    int n = tra_rowwise_steps(r, &v);
+    for (int i = 0; i < n; i++) {
+        const tra_colexpr **now = tra_news(a, const tra_colexpr *, v[i].n + 1);
+        for (int k = 0; k < v[i].n && !v[i].selects; k++)
+            now[k] = by ? tra_colexpr_substitute(a, v[i].x[k], by) : v[i].x[k];
+        if (!v[i].selects) by = made = now;
+    }
+    return made;
 }
 
 void tra_add_steps(tra_rowwise *to, int n, const tra_rowwise_step *v) {

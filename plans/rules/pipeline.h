@@ -55,8 +55,12 @@ const tra_lookup *tra_lookup_of_expr(const tra_expr *x);
  * rows, there are, and it checks nothing that could fail. */
 const char *tra_lookup_refused(const tra_lookup *l);
 
-/* How many rows a table is expected to have. */
+/* The column of the join's result that is column `pair` of its two inputs side by side; -1: there is none. */
+int tra_lookup_place(const tra_lookup *l, int pair);
+
+/* How many rows a table is expected to have; and as a share of those that it has room for. */
 double tra_rows_expected(const tra_node *n);
+double tra_share_expected(const tra_node *n);
 /* Operations for each row of a join or pass that would take `flops`, if it makes so many fewer columns. */
 double tra_flops_of_columns(double flops, int fewer);
 
@@ -64,6 +68,9 @@ double tra_flops_of_columns(double flops, int fewer);
 const tra_kernel *tra_pass_kernel(tra_rewriting *w, const tra_rows_kernel *k, const tra_rowwise *r);
 /* The pass r over `in`, with what it is expected to leave and to take. */
 tra_node tra_proto_pass(tra_rewriting *w, const tra_node *in, const tra_rowwise *r);
+/* The columns that a pass makes, as expressions over what those before it are (by), or over its input (by NULL). NULL:
+ * it makes none, but selects alone. */
+const tra_colexpr *const *tra_pass_columns(tra_arena *a, const tra_rowwise *r, const tra_colexpr *const *by);
 /* Appends steps to a pass. */
 void tra_add_steps(tra_rowwise *to, int n, const tra_rowwise_step *v);
 /* May computing a value of the expression fail? */

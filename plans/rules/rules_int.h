@@ -53,9 +53,11 @@ struct tra_rewriting {
 
 /* Records that the rule's condition does not hold for x, and why. Returns NULL, which is also false. */
 void *tra_refuse(tra_rewriting *w, const tra_expr *x, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* Adds an expression in a group of its own, or returns an equal one (for a filter that removes nothing: its input).
- * NULL when it does not type, which is recorded as a refusal at x, when the memo is full, or when an input or the
- * kernel is NULL, since that could not be made. */
+/* Is there a reason why not? It is recorded as above. */
+bool tra_refused(tra_rewriting *w, const tra_expr *x, const char *why);
+/* Adds an expression in a group of its own, which belongs to x's statement if it says no other, or returns an equal one
+ * (for a filter that removes nothing: its input). NULL when it does not type, which is recorded as a refusal at x, when
+ * the memo is full, or when an input or the kernel is NULL, since that could not be made. */
 tra_expr *tra_make_below(tra_rewriting *w, const tra_expr *x, tra_node proto);
 /* Claims that proto computes what x does: adds it to x's group. y: the expression that was matched below x; l, r: those
  * that were made for proto's inputs; each may be NULL, they are kept for derivations. When proto does not type, or not
@@ -79,6 +81,9 @@ tra_node tra_proto_transform(const tra_kernel *k, const tra_node *in);
  * each has one. */
 tra_node tra_proto_rows(tra_rewriting *w, const tra_rows_kernel *op, const tra_node *l, const tra_node *r);
 tra_node tra_proto_rows_by(tra_rewriting *w, const tra_rows_kernel *op, const tra_node *l, const tra_node *r);
+/* The relation with those n expressions of its keys as keys (tra_keyfn_new). */
+tra_node tra_proto_rekey(tra_rewriting *w, const tra_node *in, const char *const *names, int n,
+                         const tra_keyexpr *const *expr);
 tra_node tra_proto_agg(const tra_kernel *k, const tra_dims *group, const tra_node *in);
 const char *tra_kernel_name(tra_rewriting *w, const tra_kernel *k);
 

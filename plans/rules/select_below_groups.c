@@ -176,11 +176,7 @@ static void select_before_group(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     if (!r || !tra_rowwise_selects(r) || tra_rowwise_uses_row(r) || tra_rowwise_is_matrix(r, NULL) ||
         !tra_find_rows(&p))
         return;
-    const char *why = p.g ? tra_groups_refused(&p) : NULL;
-    if (why) {
-        tra_refuse(w, x, "%s", why);
-        return;
-    }
+    if (tra_refused(w, x, p.g ? tra_groups_refused(&p) : NULL)) return;
     const tra_schema *rows = first_of(w->m, p.from)->node.type.columns, *out = y->node.type.columns;
     const tra_colexpr **by = tra_news(w->m->arena, const tra_colexpr *, out->n + 1);
     for (int i = 0; i < out->n; i++)

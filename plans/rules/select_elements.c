@@ -111,40 +111,22 @@ static bool find_slice(narrowing *f, const tra_colexpr *const *part, int n) {
 
 /* ---- expressions of the memo ------------------------------------------------------------------------------------- */
 
-static tra_expr *below(narrowing *f, tra_node n) {
-    n.span = f->x->node.span;
-    return tra_make_below(f->w, f->x, n);
-}
-
-static tra_keyexpr *key(narrowing *f, tra_keyop op, const tra_keyexpr *l, const tra_keyexpr *r, int64_t v) {
-    tra_keyexpr *x = tra_new(f->a, tra_keyexpr);
-    *x = (tra_keyexpr){.op = op, .a = l, .b = r, .value = v};
-    return x;
-}
-
-static tra_expr *rekey(narrowing *f, const tra_expr *in, int n, const tra_keyexpr *second) {
-    tra_keyfn *k = tra_new(f->a, tra_keyfn);
-    *k = (tra_keyfn){.arity = in->node.type.cat->frontier.n, .n = n};
-    for (int d = 0; d < k->arity; d++) k->names[d] = tra_arena_printf(f->a, "k%d", d);
-    k->expr[0] = key(f, TRA_KEY_VAR, NULL, NULL, 0);
-    k->expr[1] = second;
-    return below(f, (tra_node){.op = TRA_OP_REKEY, .in = {(tra_node *)&in->node}, .keyfn = k});
-}
-
 /* Elements of the slice as rows, those that are selected. */
 static tra_expr *selected(narrowing *f) {
     const tra_node *at = f->y->node.in[1];
     const tra_dims *bound = &f->rows->node.type.cat->bound;
     tra_node cut = {.op = TRA_OP_REPART, .in = {(tra_node *)f->tensor}, .block = f->size};
+    const tra_keyexpr *first = tra_keyexpr_component(f->a, 0);
     cut.origin = f->from;
     cut.extent = f->size;
     cut.block.v[0] = tra_max64(1, tra_min64(bound->v[0], f->size.v[0]));
-    tra_expr *slice = below(f, cut);
-    if (slice && slice->node.type.cat->frontier.n > 1) slice = rekey(f, slice, 1, NULL);
+    tra_expr *slice = tra_make_below(f->w, f->x, cut);
+    if (slice && slice->node.type.cat->frontier.n > 1)
+        slice = tra_make_below(f->w, f->x, tra_proto_rekey(f->w, &slice->node, NULL, 1, &first));
     cut = (tra_node){.op = TRA_OP_REPART, .in = {(tra_node *)at}, .origin = {1, {f->from.v[0]}}};
     cut.extent = (tra_dims){1, {f->size.v[0]}};
     cut.block = (tra_dims){1, {tra_max64(1, tra_min64(bound->v[0], f->size.v[0]))}};
-    tra_expr *positions = slice ? below(f, cut) : NULL;
+    tra_expr *positions = slice ? tra_make_below(f->w, f->x, cut) : NULL;
     if (!positions) return NULL;
     tra_border *border = tra_new(f->a, tra_border);
     *border = *f->border;
@@ -152,12 +134,12 @@ static tra_expr *selected(narrowing *f) {
     tra_rows_kernel k = *tra_rows_op_of(&f->y->node);
     k.label = NULL;
     k.data = border;
-    tra_expr *rows = below(f, tra_proto_rows_by(f->w, &k, &slice->node, &positions->node));
+    tra_expr *rows = tra_make_below(f->w, f->x, tra_proto_rows_by(f->w, &k, &slice->node, &positions->node));
     if (!rows) return NULL;
     double all = (double)tra_type_entries(&f->y->node.type).expected;
     k = *tra_rows_op_of(&f->x->node);
     k.share = fmin(1, k.share * all / fmax(1, (double)tra_type_entries(&rows->node.type).expected));
-    return below(f, tra_proto_rows(f->w, &k, &rows->node, NULL));
+    return tra_make_below(f->w, f->x, tra_proto_rows(f->w, &k, &rows->node, NULL));
 }
 
 /* Those rows at the keys of the blocks of all. */
@@ -165,11 +147,11 @@ static void claim(narrowing *f, const tra_expr *rows) {
     const tra_dims *bound = &f->rows->node.type.cat->bound;
     int64_t block = tra_max64(1, bound->v[0]), first = f->from.v[0] / block, across = 1;
     int64_t own = rows->node.type.cat->frontier.v[0];
-    const tra_keyexpr *k = key(f, TRA_KEY_VAR, NULL, NULL, 0);
-    k = key(f, TRA_KEY_SUB, k, key(f, TRA_KEY_INT, NULL, NULL, first), 0);
-    k = key(f, TRA_KEY_MAX, k, key(f, TRA_KEY_INT, NULL, NULL, 0), 0);
-    k = key(f, TRA_KEY_MIN, k, key(f, TRA_KEY_INT, NULL, NULL, own - 1), 0);
-    tra_expr *at = rekey(f, tra_memo_expr(f->y->node.in[1]), 2, k);
+    const tra_keyexpr *key[2] = {tra_keyexpr_component(f->a, 0), NULL};
+    key[1] = tra_keyexpr_of(f->a, TRA_KEY_SUB, key[0], tra_keyexpr_int(f->a, first));
+    key[1] = tra_keyexpr_of(f->a, TRA_KEY_MAX, key[1], tra_keyexpr_int(f->a, 0));
+    key[1] = tra_keyexpr_of(f->a, TRA_KEY_MIN, key[1], tra_keyexpr_int(f->a, own - 1));
+    tra_expr *at = tra_make_below(f->w, f->x, tra_proto_rekey(f->w, f->y->node.in[1], NULL, 2, key));
     if (!at) return;
     for (int d = 1; d < f->shape.n; d++) across = tra_mul_most(across, f->shape.v[d]);
     tra_union_part *p = tra_new(f->a, tra_union_part);
@@ -181,12 +163,10 @@ static void claim(narrowing *f, const tra_expr *rows) {
     part.share = all > 0 ? (double)tra_type_entries(&rows->node.type).expected / all : 1;
     tra_node join = tra_proto_rows_by(f->w, &part, &at->node, &rows->node);
     join.joinl.v[0] = 1;
-    tra_expr *made = below(f, join);
+    tra_expr *made = tra_make_below(f->w, f->x, join);
     if (!made) return;
-    tra_keyfn *back = tra_new(f->a, tra_keyfn);
-    *back = (tra_keyfn){.arity = 2, .n = 1, .names = {"k", "i"}, .expr = {key(f, TRA_KEY_VAR, NULL, NULL, 0)}};
-    tra_node n = {.op = TRA_OP_REKEY, .in = {&made->node}, .keyfn = back, .span = f->x->node.span};
-    tra_claim(f->w, f->x, f->y, n, made, NULL);
+    tra_node back = tra_proto_rekey(f->w, &made->node, (const char *const[]){"k", "i"}, 1, key);
+    tra_claim(f->w, f->x, f->y, back, made, NULL);
 }
 
 /* The tensor before it was cut in blocks of whole rows, under one key. */

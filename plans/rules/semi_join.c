@@ -43,18 +43,14 @@ static bool find_rows_of_keys(selecting *p, int group, int n, int *column, const
 /* The keys of the left rows of a join, in one block. */
 static tra_expr *left_keys(selecting *p, const tra_lookup_spec *s) {
     tra_arena *a = p->w->m->arena;
-    const tra_colexpr **x = tra_news(a, const tra_colexpr *, s->nkeys + 1);
-    const char **names = tra_news(a, const char *, s->nkeys + 1);
-    tra_rowwise *r = tra_rowwise_new(a, s->left);
-    for (int k = 0; k < s->nkeys; k++) {
-        names[k] = tra_arena_printf(a, "key %d", k);
-        x[k] = tra_colexpr_column(a, s->left, s->lkey[k]);
-    }
-    tra_rowwise_project(r, s->nkeys, names, x);
+    tra_projection keys_of = {.arena = a};
+    for (int k = 0; k < s->nkeys; k++)
+        tra_projection_add(&keys_of, tra_arena_printf(a, "key %d", k), tra_colexpr_column(a, s->left, s->lkey[k]));
+    const tra_rowwise *r = tra_projection_pass(&keys_of, s->left);
     tra_rows_kernel k = tra_rows_op(&tra_rowwise_ops, r, tra_rowwise_out(r));
     k.flops = TRA_COLUMN_FLOPS * s->nkeys;
     tra_expr *keys = tra_make_below(p->w, p->x, tra_proto_rows(p->w, &k, p->x->node.in[0], NULL));
-    tra_node n = (tra_node){.op = TRA_OP_CONCAT, .in = {keys ? &keys->node : NULL}, .span = p->x->node.span};
+    tra_node n = (tra_node){.op = TRA_OP_CONCAT, .in = {keys ? &keys->node : NULL}};
     return keys ? tra_make_below(p->w, p->x, n) : NULL;
 }
 
@@ -81,15 +77,11 @@ static tra_expr *rows_with_keys(selecting *p, const tra_lookup_spec *join, const
     return tra_make_below(p->w, p->x, tra_proto_rows(p->w, &k, &rows->node, &keys->node));
 }
 
-static double share_there(const tra_node *n) {
-    return tra_rows_expected(n) / fmax(1, (double)tra_catalog_elements(n->type.cat));
-}
-
 /* The kernel of the join, of which as many rows are expected as before: those that are left out meet nothing. */
 static const tra_kernel *of_as_many(selecting *p, const tra_node *right) {
     tra_rows_kernel k = *tra_rows_op_of(&p->x->node);
-    double had = share_there(p->x->node.in[1]), has = fmax(1e-12, share_there(right));
-    double left = share_there(p->x->node.in[0]);
+    double had = tra_share_expected(p->x->node.in[1]), has = fmax(1e-12, tra_share_expected(right));
+    double left = tra_share_expected(p->x->node.in[0]);
     if (k.meets || k.rows == TRA_ROWS_PRODUCT || k.rows == TRA_ROWS_OUTER)
         k.share *= had / has;
     else if (k.rows == TRA_ROWS_PAIRS)

@@ -16,8 +16,6 @@ typedef struct gathering {
     tra_expr *positions;   /* of the rows that are left, as a matrix of one column */
 } gathering;
 
-/* An expression of the memo below f->x; NULL after a refusal. */
-tra_expr *tra_gather_below(const gathering *f, tra_node n);
 const tra_memo_group *tra_gather_group(const gathering *f, int group);
 /* Is the tensor of that group a product, or computed of one, so that its rows follow from rows of its operands? */
 bool tra_gather_has_product(const gathering *f, int group);

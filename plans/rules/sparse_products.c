@@ -19,9 +19,8 @@ enum { MOST_FACTORS = 16, DEEPEST = 8 };
 
 /* What is made of one table: keys of the join, group columns, factors. */
 typedef struct made_of {
-    int n, ngroup, *group;
-    const char **names;
-    const tra_colexpr **column;
+    tra_projection columns;
+    int ngroup, *group;
 } made_of;
 
 typedef struct multiplying {
@@ -34,10 +33,8 @@ typedef struct multiplying {
 /* Adds a column to those that are made of a table, and returns its number. The expression is over the columns of the
  * join, and reads that table alone. */
 static int add_column(multiplying *f, int side, const tra_colexpr *x) {
-    made_of *m = &f->of[side];
-    m->column[m->n] = tra_colexpr_substitute(f->q->a, x, f->q->of[side].by);
-    m->names[m->n] = tra_arena_printf(f->q->a, "%c%d", side ? 'r' : 'l', m->n);
-    return m->n++;
+    tra_projection *p = &f->of[side].columns;
+    return tra_projection_add(p, side_name(f->q, side, p->n), tra_colexpr_substitute(p->arena, x, f->q->of[side].by));
 }
 
 /* ---- what is summed ---------------------------------------------------------------------------------------------- */
@@ -102,14 +99,10 @@ static const char *set_columns(multiplying *f) {
     f->sum = tra_news(q->a, tra_joined_sum, q->naggregates + 1);
     for (int d = LEFT; d <= RIGHT && !why; d++) {
         made_of *m = &f->of[d];
-        int most = q->s->nkeys + q->nkeys + q->naggregates + 1;
-        *m = (made_of){.names = tra_news(q->a, const char *, most),
-                       .column = tra_news(q->a, const tra_colexpr *, most),
-                       .group = tra_news(q->a, int, most)};
-        for (; m->n < q->s->nkeys; m->n++) {
-            int column = d == LEFT ? q->s->lkey[m->n] : q->s->rkey[m->n];
-            m->column[m->n] = tra_colexpr_column(q->a, q->of[d].in, column);
-            m->names[m->n] = tra_arena_printf(q->a, "%c%d", d == LEFT ? 'l' : 'r', m->n);
+        *m = (made_of){.columns.arena = q->a, .group = tra_news(q->a, int, q->nkeys + 1)};
+        for (int k = 0; k < q->s->nkeys; k++) {
+            int column = d == LEFT ? q->s->lkey[k] : q->s->rkey[k];
+            tra_projection_add(&m->columns, side_name(q, d, k), tra_colexpr_column(q->a, q->of[d].in, column));
         }
     }
     for (int k = 0; k < q->nkeys && !why; k++) {
@@ -132,12 +125,10 @@ static const char *set_columns(multiplying *f) {
 /* The keys of the join, then the other columns of one table. */
 static tra_expr *side_of(const multiplying *f, int d) {
     const query *q = f->q;
-    const made_of *m = &f->of[d];
-    tra_rowwise *r = tra_rowwise_new(q->a, q->of[d].in);
-    tra_rowwise_project(r, m->n, m->names, m->column);
+    const tra_rowwise *r = tra_projection_pass(&f->of[d].columns, q->of[d].in);
     tra_expr *made = tra_make_below(q->w, q->group, tra_proto_pass(q->w, q->of[d].rows, r));
     if (!made || d == LEFT || q->right == q->join->node.in[1]) return made;
-    tra_node n = (tra_node){.op = TRA_OP_CONCAT, .in = {&made->node}, .span = q->group->node.span};
+    tra_node n = (tra_node){.op = TRA_OP_CONCAT, .in = {&made->node}};
     return tra_make_below(q->w, q->group, n);
 }
 
@@ -150,7 +141,7 @@ static const char *product_text(const multiplying *f) {
         int d = f->made->right_first != i;
         for (int k = 0; k < f->of[d].ngroup; k++, between = ", ") {
             tra_str_add(&t, between);
-            tra_colexpr_print(f->of[d].column[f->of[d].group[k]], q->of[d].in, &t);
+            tra_colexpr_print(f->of[d].columns.x[f->of[d].group[k]], q->of[d].in, &t);
         }
     }
     tra_str_add(&t, "] over ");
@@ -161,9 +152,9 @@ static const char *product_text(const multiplying *f) {
     for (int i = 0; i < q->naggregates; i++) {
         const tra_joined_sum *s = &f->sum[i];
         tra_str_printf(&t, "%s%s(", i ? ", " : "", s->summed ? "sum" : "count");
-        if (s->left >= 0) tra_colexpr_print(f->of[LEFT].column[s->left], q->s->left, &t);
+        if (s->left >= 0) tra_colexpr_print(f->of[LEFT].columns.x[s->left], q->s->left, &t);
         if (s->left >= 0 && s->right >= 0) tra_str_add(&t, " * ");
-        if (s->right >= 0) tra_colexpr_print(f->of[RIGHT].column[s->right], q->s->right, &t);
+        if (s->right >= 0) tra_colexpr_print(f->of[RIGHT].columns.x[s->right], q->s->right, &t);
         tra_str_add(&t, ")");
     }
     return tra_arena_take(q->a, &t);
@@ -178,25 +169,17 @@ static double flops_of(const multiplying *f, const tra_expr *l, const tra_expr *
     return 30 + (2 + 3.0 * f->made->n) * pairs / (rows > 1 ? rows : 1);
 }
 
-static double share_there(const tra_expr *x) {
-    return tra_rows_expected(&x->node) / (double)tra_max64(1, tra_catalog_elements(x->node.type.cat));
-}
-
 /* The share of the bound of rows that the groups of a block are expected to have. */
 static double share_of(const query *q, const tra_expr *l, const tra_expr *r) {
-    double share = share_there(q->group), left = share_there(l), right = share_there(r),
-           least = left < right ? left : right;
+    double share = tra_share_expected(&q->group->node), left = tra_share_expected(&l->node),
+           right = tra_share_expected(&r->node), least = left < right ? left : right;
     least = least < 1 ? least : 1;
     return least > 0 && share < least ? share / least : 1;
 }
 
 static void multiply(query *q) {
     multiplying f = {.q = q};
-    const char *why = set_columns(&f);
-    if (why) {
-        tra_refuse(q->w, q->group, "%s", why);
-        return;
-    }
+    if (tra_refused(q->w, q->group, set_columns(&f))) return;
     tra_expr *l = side_of(&f, LEFT), *r = l ? side_of(&f, RIGHT) : NULL;
     tra_lookup_spec s = *q->s;
     tra_lookup *lookup;
@@ -219,10 +202,7 @@ static void multiply(query *q) {
     k.label = product_text(&f), k.use = TRA_USE_JOIN, k.rows = divided ? TRA_ROWS_PAIRS : TRA_ROWS_PRODUCT;
     k.most = divided ? q->group->node.type.cat->bound.v[0] : was->rows == TRA_ROWS_MOST ? was->most : 1;
     k.counts = true, k.share = share_of(q, l, r), k.flops = flops_of(&f, l, r);
-    tra_node n = {.op = TRA_OP_JOIN,
-                  .in = {&l->node, &r->node},
-                  .kernel = tra_rows_kernel_of(q->a, &k),
-                  .span = q->group->node.span};
+    tra_node n = {.op = TRA_OP_JOIN, .in = {&l->node, &r->node}, .kernel = tra_rows_kernel_of(q->a, &k)};
     if (partial) {
         tra_claim(q->w, q->group, q->join, n, l, r);
         return;
@@ -252,11 +232,8 @@ static bool selects_joined(const tra_memo *m, const tra_expr *pass, int deep) {
 
 /* Groups over a pass over a join: the pass may be any that is known, the join too. */
 static void sum_products(tra_rewriting *w, tra_expr *x, tra_expr *y) {
-    const tra_rows_kernel *k = x->node.op == TRA_OP_TRANSFORM ? tra_kernel_rows(x->node.kernel) : NULL;
     const tra_memo *m = w->m;
-    if (!y || !k || k->ops != &tra_group_ops) return;
-    tra_group_pass pass = tra_group_pass_of(k->data);
-    if (pass != TRA_GROUP_PARTIAL && pass != TRA_GROUP_WHOLE) return; /* of states, not of the join's rows */
+    if (!y || !tra_group_of_rows(x)) return;
     const tra_rowwise *r = tra_rowwise_of_expr(y);
     if (!r || tra_rowwise_is_matrix(r, NULL)) return;
     int group = tra_memo_find(m, y->in[0]);

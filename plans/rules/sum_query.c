@@ -17,26 +17,12 @@ int tra_sides_read(const query *q, const tra_colexpr *x) {
     return sides;
 }
 
-/* The columns of a pass, over those of what it is a pass over; NULL: it selects rows. */
-static const tra_colexpr *const *columns_of(tra_arena *a, const tra_rowwise *r, int *n) {
-    const tra_rowwise_step *v;
-    int steps = tra_rowwise_steps(r, &v);
-    const tra_colexpr *const *of = NULL;
-    for (int i = 0; i < steps; i++) {
-        if (v[i].selects) return NULL;
-        const tra_colexpr **now = tra_news(a, const tra_colexpr *, v[i].n + 1);
-        for (int k = 0; k < v[i].n; k++) now[k] = of ? tra_colexpr_substitute(a, v[i].x[k], of) : v[i].x[k];
-        of = now;
-        *n = v[i].n;
-    }
-    return of;
-}
-
 bool tra_read_query(query *q, tra_rewriting *w, tra_expr *group, const tra_expr *pass, const tra_expr *join) {
     const tra_rowwise *r = tra_rowwise_of_expr(pass);
     *q = (query){.w = w, .a = w->m->arena, .group = group, .pass = pass, .join = join};
     if (!r || tra_rowwise_is_matrix(r, NULL) || !(q->l = tra_join_of(w->m, join, &q->right))) return false;
-    if (!(q->x = columns_of(q->a, r, &q->n))) return false;
+    if (tra_rowwise_selects(r) || !(q->x = tra_pass_columns(q->a, r, NULL))) return false;
+    q->n = tra_rowwise_out(r)->n;
     q->s = tra_lookup_spec_of(q->l);
     q->g = tra_kernel_rows(group->node.kernel)->data;
     q->nkeys = tra_group_keys(q->g);
@@ -58,19 +44,14 @@ bool tra_read_query(query *q, tra_rewriting *w, tra_expr *group, const tra_expr 
     return true;
 }
 
-static const void *data_of(const tra_node *n, tra_opcode op, const tra_rows_ops *ops) {
-    const tra_rows_kernel *k = n && n->op == op && n->kernel ? tra_kernel_rows(n->kernel) : NULL;
-    return k && k->ops == ops ? k->data : NULL;
-}
-
 void tra_find_slices(query *q) {
     const tra_node *pass = q->join->node.in[0], *whole = pass->in[0];
-    const tra_rowwise *r = data_of(pass, TRA_OP_TRANSFORM, &tra_rowwise_ops);
+    const tra_rowwise *r = pass->op == TRA_OP_TRANSFORM ? tra_rows_args(pass, &tra_rowwise_ops) : NULL;
     bool cut = r && whole && (whole->op == TRA_OP_REKEY || whole->op == TRA_OP_CONCAT) &&
-               data_of(whole->in[0], TRA_OP_JOIN, &tra_number_slice_ops);
+               tra_rows_args(whole->in[0], &tra_number_slice_ops);
     const tra_node *before = cut ? whole->in[0]->in[0] : NULL;
-    bool counted = data_of(before, TRA_OP_JOIN, &tra_pairs_before_ops),
-         summed = data_of(before, TRA_OP_JOIN, &tra_row_numbers_ops);
+    bool counted = before && tra_rows_args(before, &tra_pairs_before_ops),
+         summed = before && tra_rows_args(before, &tra_row_numbers_ops);
     if (!counted && !summed) return;
     const tra_node *table = counted ? before->in[0] : before->in[0]->in[0];
     const tra_schema *s = table ? table->type.columns : NULL, *sliced = before->type.columns;
@@ -186,4 +167,21 @@ const char *tra_sums_refused(const query *q, int way) {
             if (reasons[r].when(q, i)) why = reasons[r].why;
     }
     return why;
+}
+
+/* ---- groups of a pass -------------------------------------------------------------------------------------------- */
+
+const tra_group *tra_group_of_rows(const tra_expr *x) {
+    const tra_group *g = x->node.op == TRA_OP_TRANSFORM ? tra_rows_args(&x->node, &tra_group_ops) : NULL;
+    tra_group_pass pass = g ? tra_group_pass_of(g) : TRA_GROUP_FINAL;
+    return pass == TRA_GROUP_PARTIAL || pass == TRA_GROUP_WHOLE ? g : NULL;
+}
+
+void tra_each_group(tra_rewriting *w, tra_expr *pass, tra_expr *join,
+                    void (*f)(tra_rewriting *w, tra_expr *group, tra_expr *pass, tra_expr *join)) {
+    const tra_memo *m = w->m;
+    for (int i = 0, n = m->n; i < n; i++) {
+        tra_expr *g = m->v[i];
+        if (tra_group_of_rows(g) && tra_memo_find(m, g->in[0]) == tra_memo_find(m, pass->group)) f(w, g, pass, join);
+    }
 }

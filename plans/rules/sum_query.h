@@ -55,9 +55,19 @@ typedef struct query {
 /* The table that column i belongs to, if it reads one at most. */
 static inline int side_of_column(const query *q, int i) { return q->reads[i] == READS_RIGHT ? RIGHT : LEFT; }
 
+/* What column n of what is made of one table is called. */
+static inline const char *side_name(const query *q, int d, int n) {
+    return tra_arena_printf(q->a, "%c%d", d == LEFT ? 'l' : 'r', n);
+}
+
 /* The ways to sum that a reason speaks against. */
 enum { LEFT_FIRST = 1, BOTH_FIRST = 2, BEFORE = 3, AS_PRODUCT = 4, EXCHANGED = 8 };
 
+/* The group of rows, not of states, that an expression makes; NULL: it makes none. */
+const tra_group *tra_group_of_rows(const tra_expr *x);
+/* Calls f for each such group of what a pass makes of the rows of a join. */
+void tra_each_group(tra_rewriting *w, tra_expr *pass, tra_expr *join,
+                    void (*f)(tra_rewriting *w, tra_expr *group, tra_expr *pass, tra_expr *join));
 /* Reads a query; false: it is none, or selects rows above the join. */
 bool tra_read_query(query *q, tra_rewriting *w, tra_expr *group, const tra_expr *pass, const tra_expr *join);
 /* The first reason against a way to sum; NULL: there is none. */

@@ -68,18 +68,16 @@ static void set_keys(query *q, side *x, int own, bool both) {
 
 /* The keys of a table, and what is aggregated of it, of each of its rows. */
 static const tra_node *make_columns(query *q, side *x, int own) {
-    int n = 0;
-    const char **names = tra_news(q->a, const char *, x->nkeys + q->n + 1);
-    const tra_colexpr **v = tra_news(q->a, const tra_colexpr *, x->nkeys + q->n + 1);
+    tra_projection p = {.arena = q->a};
     tra_rowwise *r = x->pass ? x->pass : tra_rowwise_new(q->a, x->in);
-    for (; n < x->nkeys; n++) names[n] = tra_arena_printf(q->a, "key %d", n), v[n] = x->key[n];
+    for (int k = 0; k < x->nkeys; k++) tra_projection_add(&p, tra_arena_printf(q->a, "key %d", k), x->key[k]);
     for (int i = q->nkeys; i < q->n; i++) {
-        x->column[i] = side_of_column(q, i) == own ? n : -1;
-        if (x->column[i] < 0) continue;
-        names[n] = tra_arena_printf(q->a, "of %d", i);
-        v[n++] = tra_colexpr_substitute(q->a, q->x[i], x->by);
+        x->column[i] = -1;
+        if (side_of_column(q, i) != own) continue;
+        const tra_colexpr *v = tra_colexpr_substitute(q->a, q->x[i], x->by);
+        x->column[i] = tra_projection_add(&p, tra_arena_printf(q->a, "of %d", i), v);
     }
-    tra_rowwise_project(r, n, names, v);
+    tra_rowwise_project(r, p.n, p.names, p.x);
     return pass_over(q, x->rows, r, x->pass != NULL);
 }
 
@@ -180,12 +178,9 @@ static const tra_node *slice_groups(query *q, const tra_lookup *l, const tra_nod
     k.columns = out, k.data = cut;
     n = over(q, q->slices, tra_rows_kernel_of(q->a, &k), n, q->slices->in[1]);
     n = over(q, q->rekey, NULL, n, NULL);
-    tra_rowwise *r = tra_rowwise_new(q->a, out);
-    const char **names = tra_news(q->a, const char *, s->n + 1);
-    const tra_colexpr **x = tra_news(q->a, const tra_colexpr *, s->n + 1);
-    for (int i = 0; i < s->n; i++) names[i] = s->v[i].name, x[i] = tra_colexpr_column(q->a, out, i);
-    tra_rowwise_project(r, s->n, names, x);
-    return pass_over(q, n, r, false);
+    tra_projection p = {.arena = q->a};
+    for (int i = 0; i < s->n; i++) tra_projection_keep(&p, out, i);
+    return pass_over(q, n, tra_projection_pass(&p, out), false);
 }
 
 /* ---- the join of groups ------------------------------------------------------------------------------------------ */
@@ -219,10 +214,7 @@ static const tra_node *make_join(query *q, const tra_node *left, const tra_node 
 
 /* The column of the join of groups that is column `column` of one side; -1: it has none. */
 static int place_of(const query *q, const tra_lookup *l, int own, int column) {
-    int from = own == LEFT ? column : q->of[LEFT].columns->n + column;
-    for (int c = 0; c < tra_lookup_out(l)->n; c++)
-        if (tra_lookup_from(l)[c] == from) return c;
-    return -1;
+    return tra_lookup_place(l, own == LEFT ? column : q->of[LEFT].columns->n + column);
 }
 
 /* Key k of the groups over the join of groups: the key of the left groups that it is; else of what the columns of the
@@ -301,10 +293,7 @@ static void sum_before(query q, bool both) {
     side *x = &q.of[LEFT], *y = &q.of[RIGHT];
     const char *why = tra_sums_refused(&q, both ? BOTH_FIRST : LEFT_FIRST);
     tra_lookup *l;
-    if (why) {
-        tra_refuse(q.w, q.group, "%s", why);
-        return;
-    }
+    if (tra_refused(q.w, q.group, why)) return;
     const tra_node *right = q.right;
     if (both) tra_find_slices(&q);
     if (both && right->op == TRA_OP_CONCAT) y->rows = right->in[0];
@@ -324,23 +313,19 @@ static void sum_before(query q, bool both) {
     tra_claim(q.w, q.group, q.pass, tra_proto_transform(tra_rows_kernel_of(q.a, &k), n), tra_memo_expr(n), NULL);
 }
 
-/* x is the pass that makes the columns, y the join; the groups are among what is made of x. Where a left row has one
- * partner, and all values are its own, groups of the right table are of no use. */
+/* Where a left row has one partner, and all values are its own, groups of the right table are of no use. */
+static void sum_group(tra_rewriting *w, tra_expr *group, tra_expr *pass, tra_expr *join) {
+    query q;
+    if (!tra_read_query(&q, w, group, pass, join)) return;
+    bool once = tra_lookup_once(w->m, join->in[1], q.s), of_right = false;
+    for (int c = q.nkeys; c < q.n; c++) of_right |= q.reads[c] == READS_RIGHT;
+    if (!once || (of_right && !q.s->unique)) sum_before(q, true);
+    sum_before(q, false);
+}
+
+/* x is the pass that makes the columns, y the join. */
 static void before_join(tra_rewriting *w, tra_expr *x, tra_expr *y) {
-    const tra_memo *m = w->m;
-    if (!y || w->side != 0 || !tra_lookup_of_expr(y) || !tra_rowwise_of_expr(x)) return;
-    for (int i = 0, n = m->n; i < n; i++) {
-        tra_expr *g = m->v[i];
-        const tra_rows_kernel *k = g->node.op == TRA_OP_TRANSFORM ? tra_kernel_rows(g->node.kernel) : NULL;
-        query q;
-        if (!k || k->ops != &tra_group_ops || tra_memo_find(m, g->in[0]) != tra_memo_find(m, x->group)) continue;
-        tra_group_pass pass = tra_group_pass_of(k->data);
-        if ((pass != TRA_GROUP_PARTIAL && pass != TRA_GROUP_WHOLE) || !tra_read_query(&q, w, g, x, y)) continue;
-        bool once = tra_lookup_once(m, y->in[1], q.s), of_right = false;
-        for (int c = q.nkeys; c < q.n; c++) of_right |= q.reads[c] == READS_RIGHT;
-        if (!once || (of_right && !q.s->unique)) sum_before(q, true);
-        sum_before(q, false);
-    }
+    if (y && w->side == 0 && tra_lookup_of_expr(y) && tra_rowwise_of_expr(x)) tra_each_group(w, x, y, sum_group);
 }
 
 const tra_rule tra_rule_q_9 = {

@@ -158,12 +158,12 @@ static tra_expr *sum_rows(weighing *u, const joining *g) {
     if (tra_rowwise_matrix(r, 1, names, &sum, TRA_F64, NULL, NULL) != TRA_OK) return NULL;
     tra_rows_kernel k = tra_rows_op(&tra_rowwise_ops, r, NULL);
     k.width = 1, k.flops = g->nadded + 2 * n;
-    return tra_factor_below(f, tra_proto_transform(tra_pass_kernel(f->w, &k, r), &g->x->node));
+    return tra_make_below(f->w, f->x, tra_proto_transform(tra_pass_kernel(f->w, &k, r), &g->x->node));
 }
 
 /* The weights without keys. */
 static bool set_weights(weighing *u, const tra_node *in) {
-    tra_expr *x = tra_factor_below(u->f, tra_factor_rekeyed(u->f, tra_memo_expr(in), 0, 0));
+    tra_expr *x = tra_make_below(u->f->w, u->f->x, tra_factor_rekeyed(u->f, tra_memo_expr(in), 0, 0));
     u->width = in->type.cat->bound.n == 2 ? (int)in->type.cat->bound.v[1] : 1;
     u->weights = x ? &x->node : NULL;
     return x != NULL;

@@ -71,6 +71,9 @@ const char *tra_build_key(tra_build *b, const tra_node *n);
 /* A new node at the end of the graph with the inputs and arguments of `fields`: typed, noted in b->made, and counted
  * among the uses of its inputs. */
 tra_node *tra_build_made(tra_build *b, tra_opcode op, tra_span span, const tra_node *fields);
+/* The relation with those n expressions of its keys as keys (tra_keyfn_new). in may be NULL, and is returned then. */
+tra_node *tra_build_rekey(tra_build *b, tra_span span, tra_node *in, const char *const *names, int n,
+                          const tra_keyexpr *const *expr);
 /* The node, or one with the same elements that is dense by type. n may be NULL, and is returned then. */
 tra_node *tra_build_dense(tra_build *b, tra_node *n, tra_span span);
 
@@ -143,8 +146,7 @@ const tra_scalar *tra_build_indexed(tra_build *b, const tra_ast *x, tra_build_re
 /* The text of a reference that gets the node of the graph whose number is its value, not a relation of the program. */
 extern const char tra_of_node[];
 
-/* New expressions in the arena: an operator with its operands (NULL where it has none), a number, argument i, component
- * d of a key. */
+/* New expressions in the arena: an operator with its operands (NULL where it has none), a number, argument i. */
 const tra_scalar *tra_scalar_of(tra_arena *a, tra_scalar_op op, const tra_scalar *x, const tra_scalar *y);
 const tra_scalar *tra_scalar_of3(tra_arena *a, tra_scalar_op op, const tra_scalar *x, const tra_scalar *y,
                                  const tra_scalar *z);
@@ -152,7 +154,6 @@ const tra_scalar *tra_scalar_number(tra_arena *a, double v);
 /* Is it a number of which the value alone says what it is beside integers? */
 bool tra_scalar_is_plain(const tra_scalar *e);
 const tra_scalar *tra_scalar_argument(tra_arena *a, int i);
-const tra_keyexpr *tra_keyexpr_component(tra_arena *a, int d);
 
 /* Is this the name of an aggregation of the language: sum, prod, max, min, mean, argmin, argmax? */
 bool tra_is_aggregation(const char *name);

@@ -1,7 +1,6 @@
 /* cardinality.c - how many groups are expected. */
 #include "cardinality.h"
 
-
 /* The different values among n rows of a column whose most frequent values are listed with their frequencies. */
 static double distinct_of_column(const tra_column_facts *f, double n) {
     double sum = 0, listed = 0;

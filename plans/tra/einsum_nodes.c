@@ -145,12 +145,6 @@ static void widen_diagonals(tra_einsum *s) {
 
 /* ---- nodes ----------------------------------------------------------------------------------------------------- */
 
-static const tra_keyexpr *key_of(tra_arena *a, tra_keyop op, const tra_keyexpr *x, const tra_keyexpr *y) {
-    tra_keyexpr *k = tra_new(a, tra_keyexpr);
-    *k = (tra_keyexpr){.op = op, .a = x, .b = y};
-    return k;
-}
-
 /* Takes the diagonal of a reference in which a label stands twice: filters the blocks whose keys there are equal, drops
  * the repeated key dimensions, and takes the diagonals of arrays. Adds the labels to *x; false after a diagnostic. */
 static bool take_diagonal(tra_lowering *w, const tra_einsum_ref *r, tra_operand *x) {
@@ -167,8 +161,9 @@ static bool take_diagonal(tra_lowering *w, const tra_einsum_ref *r, tra_operand 
             x->label[x->n++] = r->label[d];
             continue;
         }
-        const tra_keyexpr *equal = key_of(a, TRA_KEY_EQ, tra_keyexpr_component(a, first), tra_keyexpr_component(a, d));
-        on_diagonal->expr[0] = on_diagonal->n ? key_of(a, TRA_KEY_AND, on_diagonal->expr[0], equal) : equal;
+        const tra_keyexpr *equal =
+            tra_keyexpr_of(a, TRA_KEY_EQ, tra_keyexpr_component(a, first), tra_keyexpr_component(a, d));
+        on_diagonal->expr[0] = on_diagonal->n ? tra_keyexpr_of(a, TRA_KEY_AND, on_diagonal->expr[0], equal) : equal;
         on_diagonal->n = 1;
     }
     on_diagonal->arity = distinct->arity = r->n;

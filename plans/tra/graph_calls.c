@@ -254,6 +254,13 @@ static tra_node *finish(tra_build *b, tra_node *n) {
     return n;
 }
 
+tra_node *tra_build_rekey(tra_build *b, tra_span span, tra_node *in, const char *const *names, int n,
+                          const tra_keyexpr *const *expr) {
+    if (!in) return NULL;
+    const tra_keyfn *f = tra_keyfn_new(b->arena, in->type.cat->frontier.n, names, n, expr);
+    return tra_build_made(b, TRA_OP_REKEY, span, &(tra_node){.in = {in}, .keyfn = f});
+}
+
 tra_node *tra_build_made(tra_build *b, tra_opcode op, tra_span span, const tra_node *fields) {
     tra_node *n = tra_build_node(b, op, span);
     int id = n->id;

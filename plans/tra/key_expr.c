@@ -12,24 +12,6 @@ typedef struct key_scope {
     bool first;               /* they stand for 0 */
 } key_scope;
 
-const tra_keyexpr *tra_keyexpr_component(tra_arena *a, int d) {
-    tra_keyexpr *x = tra_new(a, tra_keyexpr);
-    *x = (tra_keyexpr){.op = TRA_KEY_VAR, .var = d};
-    return x;
-}
-
-static tra_keyexpr *key_node(tra_build *b, tra_keyop op, const tra_keyexpr *x, const tra_keyexpr *y) {
-    tra_keyexpr *k = tra_new(b->arena, tra_keyexpr);
-    *k = (tra_keyexpr){.op = op, .a = x, .b = y};
-    return k;
-}
-
-static const tra_keyexpr *key_int(tra_build *b, int64_t v) {
-    tra_keyexpr *k = key_node(b, TRA_KEY_INT, NULL, NULL);
-    k->value = v;
-    return k;
-}
-
 static const tra_keyexpr *key_expr(tra_build *b, const tra_ast *x, const key_scope *sc);
 
 /* The number of the counter among those of the expression; -1: there is no room for another one. */
@@ -53,7 +35,7 @@ static const tra_keyexpr *key_name(tra_build *b, const tra_ast *x, const key_sco
     const tra_symbol *turn = b->symbols.value[tra_names_find(&b->symbols, x->text)];
     if (turn->param && turn->node) {
         int k = sc->turns ? counter_of(sc, turn) : -1;
-        if (k >= 0) return sc->first ? key_int(b, 0) : tra_keyexpr_component(b->arena, sc->n + k);
+        if (k >= 0) return sc->first ? tra_keyexpr_int(b->arena, 0) : tra_keyexpr_component(b->arena, sc->n + k);
         if (sc->turns)
             tra_diag_error(b->d, x->span,
                            "one loop may count for several: repeat 4 * 5 as t { .. }, with t / 5 and t % 5",
@@ -64,20 +46,20 @@ static const tra_keyexpr *key_name(tra_build *b, const tra_ast *x, const key_sco
     }
     tra_symbol *s = tra_build_param(b, x);
     if (!s) return NULL;
-    if (s->exact) return key_int(b, s->whole);
+    if (s->exact) return tra_keyexpr_int(b->arena, s->whole);
     if (s->value == floor(s->value) && fabs(s->value) >= 0x1p53)
         return tra_diag_error(b->d, x->span, "write it as a whole number, without a point or e",
                               "%s is %.17g, which may have been rounded, but %s needs integers", x->text, s->value,
                               sc->what);
     if (s->value != floor(s->value))
         return tra_diag_error(b->d, x->span, NULL, "%s is %g, but %s needs integers", x->text, s->value, sc->what);
-    return key_int(b, (int64_t)s->value);
+    return tra_keyexpr_int(b->arena, (int64_t)s->value);
 }
 
 static const tra_keyexpr *key_number(tra_build *b, const tra_ast *x, const key_scope *sc) {
     int64_t v;
     const tra_ast *digits = x->kind == TRA_AST_UNARY ? x->kids[0] : x;
-    if (tra_build_exact(b, x, &v)) return key_int(b, v);
+    if (tra_build_exact(b, x, &v)) return tra_keyexpr_int(b->arena, v);
     if (!digits->integer)
         tra_diag_error(b->d, x->span, NULL, "%s is no integer, but %s needs integers", digits->text, sc->what);
     else
@@ -87,17 +69,18 @@ static const tra_keyexpr *key_number(tra_build *b, const tra_ast *x, const key_s
 
 static const tra_keyexpr *key_call(tra_build *b, const tra_ast *x, const key_scope *sc) {
     int64_t extent;
-    if (strcmp(x->text, "extent") == 0) return tra_build_extent(b, x, &extent) ? key_int(b, extent) : NULL;
+    if (strcmp(x->text, "extent") == 0)
+        return tra_build_extent(b, x, &extent) ? tra_keyexpr_int(b->arena, extent) : NULL;
     bool is_min = strcmp(x->text, "min") == 0;
     if (strcmp(x->text, "abs") == 0 && x->nkids == 1) {
         const tra_keyexpr *a = key_expr(b, x->kids[0], sc);
-        return a ? key_node(b, TRA_KEY_ABS, a, NULL) : NULL;
+        return a ? tra_keyexpr_of(b->arena, TRA_KEY_ABS, a, NULL) : NULL;
     }
     if ((is_min || strcmp(x->text, "max") == 0) && x->nkids >= 2) {
         const tra_keyexpr *a = key_expr(b, x->kids[0], sc);
         for (int i = 1; i < x->nkids; i++) {
             const tra_keyexpr *y = key_expr(b, x->kids[i], sc);
-            a = a && y ? key_node(b, is_min ? TRA_KEY_MIN : TRA_KEY_MAX, a, y) : NULL;
+            a = a && y ? tra_keyexpr_of(b->arena, is_min ? TRA_KEY_MIN : TRA_KEY_MAX, a, y) : NULL;
         }
         return a;
     }
@@ -117,7 +100,7 @@ static const tra_keyexpr *key_binary(tra_build *b, const tra_ast *x, const key_s
                {"!=", TRA_KEY_NE}, {"&&", TRA_KEY_AND}, {"||", TRA_KEY_OR}};
     const tra_keyexpr *l = key_expr(b, x->kids[0], sc), *r = key_expr(b, x->kids[1], sc);
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
-        if (strcmp(ops[i].text, x->text) == 0) return l && r ? key_node(b, ops[i].op, l, r) : NULL;
+        if (strcmp(ops[i].text, x->text) == 0) return l && r ? tra_keyexpr_of(b->arena, ops[i].op, l, r) : NULL;
     return tra_diag_error(b->d, x->span, "write i*i for a square", "%s has no operator '%s'", sc->what, x->text);
 }
 
@@ -134,7 +117,7 @@ static const tra_keyexpr *key_expr(tra_build *b, const tra_ast *x, const key_sco
     case TRA_AST_UNARY: {
         if (tra_is_number(x)) return key_number(b, x, sc);
         const tra_keyexpr *a = key_expr(b, x->kids[0], sc);
-        return a ? key_node(b, *x->text == '-' ? TRA_KEY_NEG : TRA_KEY_NOT, a, NULL) : NULL;
+        return a ? tra_keyexpr_of(b->arena, *x->text == '-' ? TRA_KEY_NEG : TRA_KEY_NOT, a, NULL) : NULL;
     }
     case TRA_AST_TUPLE:
     case TRA_AST_STRING:

@@ -69,9 +69,9 @@ static tra_node *same(tra_table_builder *w) {
     const tra_keyexpr *key[TRA_MAXDIM];
     for (int d = 0; d < arity; d++) {
         names[d] = tra_arena_printf(w->b->arena, "k%d", d);
-        key[d] = tra_table_key_var(w->b, d);
+        key[d] = tra_keyexpr_component(w->b->arena, d);
     }
-    return tra_table_rekey(w->b, w->call->span, w->in, arity, names, arity, key);
+    return tra_build_rekey(w->b, w->call->span, w->in, names, arity, key);
 }
 
 /* Reads a dimension of a tensor x, whose shape is set too. */
@@ -178,8 +178,8 @@ tra_node *tra_table_taken(tra_table_builder *w, const tra_take *t, int64_t n) {
     tra_node *made = tra_build_made(b, TRA_OP_JOIN, w->call->span,
                                     &(tra_node){.in = {x, at}, .kernel = tra_rows_kernel_of(b->arena, &k)});
     for (int d = 0; d <= shape.n; d++) names[d] = tra_arena_printf(b->arena, "k%d", d);
-    for (int d = 0; d < shape.n; d++) key[d] = tra_table_key_var(b, d == t->dim ? shape.n : d);
-    made = tra_table_rekey(b, w->call->span, made, shape.n + 1, names, shape.n, key);
+    for (int d = 0; d < shape.n; d++) key[d] = tra_keyexpr_component(b->arena, d == t->dim ? shape.n : d);
+    made = tra_build_rekey(b, w->call->span, made, names, shape.n, key);
     for (int d = 0; made && d < shape.n; d++)
         tra_set_dim(b, made, d, d == t->dim ? NULL : tra_labels_of_dim(w->in, d),
                     d == t->dim ? NULL : tra_order_of_dim(w->in, d));

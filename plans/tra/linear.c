@@ -64,14 +64,9 @@ static tra_node *one_block(tra_build *b, const tra_ast *x, const char *name, tra
 static tra_node *drop_keys(tra_build *b, tra_node *n, int rank, tra_span span) {
     int k = n->type.cat->frontier.n;
     if (k == rank) return n;
-    static const char *const names[] = {"i", "j"};
-    tra_keyfn *f = tra_new(b->arena, tra_keyfn);
-    f->arity = k;
-    f->n = rank;
-    for (int i = 0; i < k; i++) f->names[i] = names[i];
-    for (int i = 0; i < rank; i++) f->expr[i] = tra_keyexpr_component(b->arena, i);
-    tra_node fields = {.in = {n}, .keyfn = f};
-    return tra_build_made(b, TRA_OP_REKEY, span, &fields);
+    const tra_keyexpr *key[TRA_MAXDIM];
+    for (int i = 0; i < rank; i++) key[i] = tra_keyexpr_component(b->arena, i);
+    return tra_build_rekey(b, span, n, (const char *const[]){"i", "j"}, rank, key);
 }
 
 /* Labels the dimensions of the result as `from` says (struct linear). */

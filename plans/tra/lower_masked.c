@@ -122,8 +122,7 @@ static bool expands(const masking *k, const tra_scalar *e) {
 /* (mask != 0) * e */
 static const tra_scalar *under(const masking *k, int mask, const tra_scalar *e) {
     tra_arena *a = k->w->b->arena;
-    const tra_scalar *there =
-        tra_scalar_of(a, TRA_S_NE, tra_scalar_argument(a, mask), tra_scalar_number(a, 0));
+    const tra_scalar *there = tra_scalar_of(a, TRA_S_NE, tra_scalar_argument(a, mask), tra_scalar_number(a, 0));
     return tra_scalar_of(a, TRA_S_MUL, there, e);
 }
 
@@ -275,8 +274,8 @@ static int mask_of(masking *k, const tra_scalar *e) {
 
 static const tra_scalar *walk(masking *k, const tra_scalar *e) {
     if (e->op == TRA_S_ARG || e->op == TRA_S_CONST) return e;
-    const tra_scalar *x = tra_scalar_of3(k->w->b->arena, e->op, walk(k, e->a), e->b ? walk(k, e->b) : NULL,
-                                         e->c ? walk(k, e->c) : NULL);
+    const tra_scalar *x =
+        tra_scalar_of3(k->w->b->arena, e->op, walk(k, e->a), e->b ? walk(k, e->b) : NULL, e->c ? walk(k, e->c) : NULL);
     if (mask_of(k, x) < 0) return x;
     const tra_scalar *y = masked(k, x);
     return y ? y : x;

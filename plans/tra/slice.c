@@ -279,17 +279,11 @@ static tra_node *concat_rows(tra_build *b, const tra_ast *call, tra_node *x) {
 
 /* The relation with one more key dimension, 0. */
 static tra_node *add_zero_key(tra_build *b, const tra_ast *call, tra_node *x) {
-    tra_keyfn *f = tra_new(b->arena, tra_keyfn);
-    f->arity = x->type.cat->frontier.n;
-    f->n = f->arity + 1;
-    for (int i = 0; i < f->n; i++) {
-        tra_keyexpr *v = tra_new(b->arena, tra_keyexpr);
-        *v = i < f->arity ? (tra_keyexpr){.op = TRA_KEY_VAR, .var = i} : (tra_keyexpr){.op = TRA_KEY_INT};
-        f->expr[i] = v;
-        if (i < f->arity) f->names[i] = tra_arena_printf(b->arena, "k%d", i);
-    }
-    tra_node fields = {.in = {x}, .keyfn = f};
-    return tra_build_made(b, TRA_OP_REKEY, call->span, &fields);
+    const tra_keyexpr *key[TRA_MAXDIM + 1];
+    int n = x->type.cat->frontier.n;
+    for (int i = 0; i < n; i++) key[i] = tra_keyexpr_component(b->arena, i);
+    key[n] = tra_keyexpr_int(b->arena, 0);
+    return tra_build_rekey(b, call->span, x, NULL, n + 1, key);
 }
 
 /* A tensor without elements in blocks that are whole along the last dimension: without tuples it could not be

@@ -131,13 +131,6 @@ const tra_schema *tra_table_subschema(tra_arena *a, const tra_schema *s, int n, 
 /* The numbers 0, 1, ... n - 1, and after them `last`. */
 int *tra_table_counting(tra_arena *a, int n, int last);
 
-/* Functions of keys: component i of the key, an integer, an operation on two of them; and the relation whose keys n
- * such functions make of keys with components of these names. */
-tra_keyexpr *tra_table_key_var(tra_build *b, int i);
-tra_keyexpr *tra_table_key_int(tra_build *b, int64_t v);
-tra_keyexpr *tra_table_key_op(tra_build *b, tra_keyop op, const tra_keyexpr *l, const tra_keyexpr *r);
-tra_node *tra_table_rekey(tra_build *b, tra_span span, tra_node *in, int arity, const char *const *names, int n,
-                          const tra_keyexpr *const *expr);
 /* Keys <i> as <i, 0>: a matrix needs a key for its columns too. */
 tra_node *tra_table_add_column_key(tra_table_builder *w, tra_node *n);
 /* The key <0> for the one tuple of a relation without keys. */
@@ -153,9 +146,8 @@ tra_node *tra_table_kernel(tra_table_builder *w, tra_node *left, tra_node *right
  * it, or NULL; counts, share: is the number of rows that remain counted by the run, and what share of all is expected.
  */
 tra_node *tra_table_rowwise(tra_table_builder *w, const tra_rowwise *r, const char *label, bool counts, double share);
-/* Expressions x over the columns of `in` as the columns of a table. This is no operator of the program. */
-tra_node *tra_table_columns(const tra_table_builder *w, tra_node *in, int n, const char *const *names,
-                            const tra_colexpr *const *x);
+/* A table of the columns that p makes of those of `in`. This is no operator of the program. */
+tra_node *tra_table_columns(const tra_table_builder *w, tra_node *in, const tra_projection *p);
 /* These n columns of `in`. */
 tra_node *tra_table_pick(const tra_table_builder *w, tra_node *in, int n, const int *column);
 /* Pieces that differ in key dimension keydim, put together in its order; no result has more than `most` rows (0: as

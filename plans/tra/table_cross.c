@@ -11,12 +11,12 @@
 enum { MAXBLOCKS = 1 << 20 }; /* of the result */
 
 tra_node *tra_table_one_key(tra_table_builder *w, tra_node *in, int arity, const int64_t *n) {
-    const tra_keyexpr *all = tra_table_key_var(w->b, 0);
+    const tra_keyexpr *all = tra_keyexpr_component(w->b->arena, 0);
     for (int d = 1; d < arity; d++) {
-        all = tra_table_key_op(w->b, TRA_KEY_MUL, all, tra_table_key_int(w->b, n[d]));
-        all = tra_table_key_op(w->b, TRA_KEY_ADD, all, tra_table_key_var(w->b, d));
+        all = tra_keyexpr_of(w->b->arena, TRA_KEY_MUL, all, tra_keyexpr_int(w->b->arena, n[d]));
+        all = tra_keyexpr_of(w->b->arena, TRA_KEY_ADD, all, tra_keyexpr_component(w->b->arena, d));
     }
-    return tra_table_rekey(w->b, w->call->span, in, arity, (const char *const[]){"b", "s", "r"}, 1, &all);
+    return tra_build_rekey(w->b, w->call->span, in, (const char *const[]){"b", "s", "r"}, 1, &all);
 }
 
 /* Cuts each block b into slices of so many rows, with keys <b, s>. */

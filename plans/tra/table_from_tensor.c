@@ -36,8 +36,8 @@ static tra_node *in_row_blocks(tra_table_builder *w, const tra_dims *shape) {
     const char *names[TRA_MAXDIM];
     if (shape->n == 1) return n; /* its key does */
     for (int d = 0; d < arity; d++) names[d] = tra_arena_printf(w->b->arena, "k%d", d);
-    const tra_keyexpr *key = shape->n ? tra_table_key_var(w->b, 0) : tra_table_key_int(w->b, 0);
-    return tra_table_rekey(w->b, w->call->span, n, arity, names, 1, &key);
+    const tra_keyexpr *key = shape->n ? tra_keyexpr_component(w->b->arena, 0) : tra_keyexpr_int(w->b->arena, 0);
+    return tra_build_rekey(w->b, w->call->span, n, names, 1, &key);
 }
 
 /* The table with the columns k->out. numbered: rows have labels or positions, so the kernel must know their numbers. */

@@ -71,30 +71,23 @@ static bool read_aggregate(tra_table_builder *w, const tra_ast *x, tra_table_agg
 /* A table that has the keys as its first columns, then the operands of aggregates, a column that several aggregates
  * take only once. Sets columns[i] to aggregate i over these columns. */
 static tra_node *project_operands(tra_table_builder *w, const tra_table_term *operand, tra_group_column *columns) {
-    int n = w->op.nterms, most = n + 2 * w->op.naggs + 1;
-    const char **names = tra_news(w->b->arena, const char *, most);
-    const tra_colexpr **x = tra_news(w->b->arena, const tra_colexpr *, most);
-    for (int i = 0; i < n; i++) names[i] = w->op.term[i].name, x[i] = w->op.term[i].x;
+    tra_projection p = {.arena = w->b->arena};
+    for (int i = 0; i < w->op.nterms; i++) tra_projection_add(&p, w->op.term[i].name, w->op.term[i].x);
     for (int i = 0; i < w->op.naggs; i++) {
         const tra_table_agg *g = &w->op.agg[i];
         columns[i] = (tra_group_column){.name = g->name, .f = g->f, .column = -1, .q = g->q};
         for (int j = 0; j < (g->by ? 2 : g->ast ? 1 : 0); j++) {
             const tra_colexpr *own = operand[2 * i + j].x;
-            int at = n;
-            for (int k = w->op.nterms; k < n && own->op == TRA_C_COLUMN; k++)
-                if (x[k]->op == TRA_C_COLUMN && x[k]->column == own->column) at = k;
-            if (at == n) names[n] = operand[2 * i + j].name, x[n++] = own;
+            int at = -1;
+            for (int k = w->op.nterms; k < p.n && own->op == TRA_C_COLUMN; k++)
+                if (p.x[k]->op == TRA_C_COLUMN && p.x[k]->column == own->column) at = k;
+            if (at < 0) at = tra_projection_add(&p, operand[2 * i + j].name, own);
             *(j ? &columns[i].second : &columns[i].column) = at;
         }
     }
-    tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
-    if (n == 0) { /* count() alone takes any column, since a table must have one */
-        names[0] = w->in->type.columns->v[0].name;
-        x[0] = tra_colexpr_column(w->b->arena, w->in->type.columns, 0);
-        n = 1;
-    }
-    tra_rowwise_project(r, n, names, x);
-    return tra_table_rowwise(w, r, NULL, false, 1);
+    const tra_schema *s = w->in->type.columns;
+    if (p.n == 0) tra_projection_keep(&p, s, 0); /* count() alone takes any column, since a table must have one */
+    return tra_table_rowwise(w, tra_projection_pass(&p, s), NULL, false, 1);
 }
 
 /* ---- passes ------------------------------------------------------------------------------------------------- */
@@ -165,8 +158,7 @@ static tra_node *gather_states(tra_table_builder *w, tra_node *partial) {
     x.key_bytes = tra_schema_row_bytes(tra_table_subschema(w->b->arena, s, by.n, key, false));
     if (w->op.nterms == 0 || !tra_table_divide(partial->type.cat, &x, &d)) return tra_table_one_block(w, partial, 1);
     if (d.run_blocks > 1) {
-        const int *all = tra_table_counting(w->b->arena, s->n, 0);
-        tra_arrange sort = {.in = s, .out = s, .from = all, .n = by.n, .column = key, .number = -1, .what = "a key"};
+        tra_arrange sort = tra_table_sorting(w->b->arena, s, false, by.n, key, NULL, "a key");
         partial = tra_table_sort_blocks(w, tra_table_make_runs(w, partial, &d), &sort);
     }
     return tra_table_make_parts(w, partial, &by, &d);

@@ -53,10 +53,8 @@ static tra_node *each_once(tra_table_builder *w, tra_node *in, const tra_divisio
     tra_arena *a = w->b->arena;
     const tra_schema *s = in->type.columns;
     tra_part_keys by = all_columns(a, s);
-    tra_arrange x = {.in = s, .out = s, .from = by.column, .n = by.n, .column = by.column};
+    tra_arrange x = tra_table_sorting(a, s, false, by.n, by.column, NULL, "of which values are counted");
     x.keep = TRA_ARRANGE_FIRST;
-    x.number = -1;
-    x.what = "of which values are counted";
     tra_node *once = tra_table_sort_blocks(w, tra_table_make_runs(w, in, d), &x);
     return once ? tra_table_sort_blocks(w, tra_table_make_parts(w, once, &by, d), &x) : NULL;
 }
@@ -168,15 +166,11 @@ static tra_node *quantile_of_parts(tra_table_builder *w, tra_node *in, const cha
     tra_table_builder one = group_builder(w, x->out, RANKED, first);
     tra_node *groups = tra_table_group_rows(&one, ranked, column, true);
     if (!groups) return NULL;
-    const char **names = tra_news(a, const char *, nkeys + 1);
-    const tra_colexpr **columns = tra_news(a, const tra_colexpr *, nkeys + 1);
-    for (int k = 0; k < nkeys; k++) {
-        names[k] = s->v[k].name;
-        columns[k] = tra_colexpr_column(a, groups->type.columns, k);
-    }
-    names[nkeys] = name;
-    columns[nkeys] = interpolated(a, groups->type.columns, nkeys);
-    return tra_table_columns(w, groups, nkeys + 1, names, columns);
+    tra_projection p = {.arena = a};
+    for (int k = 0; k < nkeys; k++)
+        tra_projection_add(&p, s->v[k].name, tra_colexpr_column(a, groups->type.columns, k));
+    tra_projection_add(&p, name, interpolated(a, groups->type.columns, nkeys));
+    return tra_table_columns(w, groups, &p);
 }
 
 /* A quantile or the median of each group. */

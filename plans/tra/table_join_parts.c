@@ -13,18 +13,16 @@ static tra_node *keys_and_columns(tra_table_builder *w, tra_node *in, int nkeys,
                                   const int *named, int n, const int *column) {
     tra_arena *a = w->b->arena;
     const tra_schema *s = in->type.columns;
-    const char **names = tra_news(a, const char *, nkeys + n);
-    const tra_colexpr **x = tra_news(a, const tra_colexpr *, nkeys + n);
+    tra_projection p = {.arena = a};
     for (int i = 0; i < nkeys + n; i++) {
         bool is_key = i < nkeys;
         int c = is_key ? named[i] : column[i - nkeys];
-        names[i] = is_key ? s->v[c].name : tra_arena_printf(a, "%d. %s", i, s->v[c].name);
+        const char *name = is_key ? s->v[c].name : tra_arena_printf(a, "%d. %s", i, s->v[c].name);
         for (int j = 0; j < i && j < nkeys; j++)
-            if (strcmp(names[i], names[j]) == 0) names[i] = tra_arena_printf(a, "%d. %s", i, names[i]);
-        x[i] = is_key ? key[i] : tra_colexpr_column(a, s, c);
+            if (strcmp(name, p.names[j]) == 0) name = tra_arena_printf(a, "%d. %s", i, name);
+        tra_projection_add(&p, name, is_key ? key[i] : tra_colexpr_column(a, s, c));
     }
-    tra_rowwise *r = tra_rowwise_new(a, s);
-    tra_rowwise_project(r, nkeys + n, names, x);
+    const tra_rowwise *r = tra_projection_pass(&p, s);
     tra_rows_kernel op = tra_rows_op(&tra_rowwise_ops, r, tra_rowwise_out(r));
     op.flops = 1 + nkeys;
     return tra_table_kernel(w, in, NULL, 0, 0, &op);
@@ -70,11 +68,9 @@ static tra_node *sort_parts(tra_table_builder *w, const tra_lookup_spec *l, tra_
     int n = tra_lookup_compared(l);
     if (!parts) return NULL;
     const tra_schema *s = parts->type.columns;
-    tra_arrange x = {
-        .in = s, .out = s, .from = tra_table_counting(a, s->n, 0), .n = n, .column = tra_table_counting(a, n, 0)};
+    tra_arrange x = tra_table_sorting(a, s, false, n, tra_table_counting(a, n, 0), NULL, "a key of the join");
     x.keep = keep;
     x.number = n;
-    x.what = "a key of the join";
     x.name = right_name(l);
     return tra_table_sort_blocks(w, parts, &x);
 }
@@ -127,16 +123,13 @@ static tra_node *index_join(tra_table_builder *w, tra_node *left, tra_node *righ
     op.share = filters ? 1 : tra_table_join_share(size, &left->type, &right->type), op.flops = TRA_LOOKUP_FLOPS;
     tra_node *n = tra_table_kernel(w, left, right, s->nkeys ? 1 : -1, s->nkeys ? 0 : -1, &op);
     if (!n) return NULL;
-    const char **names = tra_news(a, const char *, nwanted + 1);
-    const tra_colexpr **x = tra_news(a, const tra_colexpr *, nwanted + 1);
-    names[0] = tra_table_free_name(a, r, "row");
-    x[0] = tra_colexpr_column(a, n->type.columns, last);
+    tra_projection p = {.arena = a};
+    tra_projection_add(&p, tra_table_free_name(a, r, "row"), tra_colexpr_column(a, n->type.columns, last));
     for (int c = 0; c < nwanted; c++) {
-        const char *name = tra_arena_printf(a, "r. %s", r->v[from + c].name);
-        names[1 + c] = r->v[from + c].name;
-        x[1 + c] = tra_colexpr_column(a, n->type.columns, tra_schema_find(n->type.columns, name));
+        int at = tra_schema_find(n->type.columns, tra_arena_printf(a, "r. %s", r->v[from + c].name));
+        tra_projection_add(&p, r->v[from + c].name, tra_colexpr_column(a, n->type.columns, at));
     }
-    return tra_table_columns(w, n, nwanted + 1, names, x);
+    return tra_table_columns(w, n, &p);
 }
 
 /* Puts what was found for the rows of each left block beside them, as the kind of join asks. right: the right table. */
@@ -175,13 +168,9 @@ static tra_node *sort_left(tra_table_builder *w, const tra_lookup_spec *s, const
     int n = tra_lookup_compared(s);
     tra_node *keys = keys_and_columns(w, rows, n, tra_lookup_left_keys(l), s->lkey, nmore, more);
     if (!keys) return NULL;
-    const tra_schema *in = keys->type.columns;
-    const int *column = tra_table_counting(a, n + nmore, -1);
-    tra_arrange x = {.in = in, .from = column, .n = n, .column = column};
-    x.out = tra_table_subschema(a, in, n + nmore, column, true);
+    const int *column = tra_table_counting(a, n, 0);
+    tra_arrange x = tra_table_sorting(a, keys->type.columns, true, n, column, NULL, "a key of the join");
     drop_nulls(s, &x);
-    x.number = -1;
-    x.what = "a key of the join";
     return tra_table_sort_blocks(w, keys, &x);
 }
 

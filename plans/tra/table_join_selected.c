@@ -47,18 +47,16 @@ static tra_node *all_columns(const tra_table_builder *w, const tra_lookup *l, tr
     tra_arena *a = w->b->arena;
     const tra_schema *pair = w->op.pair, *out = tra_lookup_out(l);
     const tra_lookup_spec *s = tra_lookup_spec_of(l);
-    const char **names = tra_news(a, const char *, pair->n + 1);
-    const tra_colexpr **x = tra_news(a, const tra_colexpr *, pair->n + 1);
+    tra_projection p = {.arena = a};
     if (!n || out->n == pair->n) return n;
     for (int c = 0; c < pair->n; c++) {
         int from = c;
         for (int k = 0; k < s->nkeys; k++)
             if (c == s->left->n + s->rkey[k] && tra_join_shares_key(s, s->rkey[k], &from)) break;
-        names[c] = pair->v[c].name;
         for (int i = 0; i < out->n; i++)
-            if (tra_lookup_from(l)[i] == from) x[c] = tra_colexpr_column(a, out, i);
+            if (tra_lookup_from(l)[i] == from) tra_projection_add(&p, pair->v[c].name, tra_colexpr_column(a, out, i));
     }
-    return tra_table_columns(w, n, pair->n, names, x);
+    return tra_table_columns(w, n, &p);
 }
 
 tra_node *tra_table_join_selected(tra_table_builder *w, const tra_colexpr *x, const tra_colexpr **rest) {

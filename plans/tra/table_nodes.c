@@ -56,42 +56,14 @@ int *tra_table_counting(tra_arena *a, int n, int last) {
 
 /* ---- keys --------------------------------------------------------------------------------------------------- */
 
-tra_keyexpr *tra_table_key_op(tra_build *b, tra_keyop op, const tra_keyexpr *l, const tra_keyexpr *r) {
-    tra_keyexpr *x = tra_new(b->arena, tra_keyexpr);
-    *x = (tra_keyexpr){.op = op, .a = l, .b = r};
-    return x;
-}
-
-tra_keyexpr *tra_table_key_var(tra_build *b, int i) {
-    tra_keyexpr *x = tra_table_key_op(b, TRA_KEY_VAR, NULL, NULL);
-    x->var = i;
-    return x;
-}
-
-tra_keyexpr *tra_table_key_int(tra_build *b, int64_t v) {
-    tra_keyexpr *x = tra_table_key_op(b, TRA_KEY_INT, NULL, NULL);
-    x->value = v;
-    return x;
-}
-
-tra_node *tra_table_rekey(tra_build *b, tra_span span, tra_node *in, int arity, const char *const *names, int n,
-                          const tra_keyexpr *const *expr) {
-    if (!in) return NULL;
-    tra_keyfn *f = tra_new(b->arena, tra_keyfn);
-    *f = (tra_keyfn){.arity = arity, .n = n};
-    for (int i = 0; i < arity; i++) f->names[i] = names[i];
-    for (int i = 0; i < n; i++) f->expr[i] = expr[i];
-    return tra_build_made(b, TRA_OP_REKEY, span, &(tra_node){.in = {in}, .keyfn = f});
-}
-
 tra_node *tra_table_add_column_key(tra_table_builder *w, tra_node *n) {
-    const tra_keyexpr *key[] = {tra_table_key_var(w->b, 0), tra_table_key_int(w->b, 0)};
-    return tra_table_rekey(w->b, w->call->span, n, 1, (const char *const[]){"i"}, 2, key);
+    const tra_keyexpr *key[] = {tra_keyexpr_component(w->b->arena, 0), tra_keyexpr_int(w->b->arena, 0)};
+    return tra_build_rekey(w->b, w->call->span, n, (const char *const[]){"i"}, 2, key);
 }
 
 tra_node *tra_table_add_key(tra_table_builder *w, tra_node *n) {
-    const tra_keyexpr *key[] = {tra_table_key_int(w->b, 0)};
-    return tra_table_rekey(w->b, w->call->span, n, 0, NULL, 1, key);
+    const tra_keyexpr *key[] = {tra_keyexpr_int(w->b->arena, 0)};
+    return tra_build_rekey(w->b, w->call->span, n, NULL, 1, key);
 }
 
 /* ---- nodes -------------------------------------------------------------------------------------------------- */
@@ -149,22 +121,15 @@ tra_node *tra_table_rowwise(tra_table_builder *w, const tra_rowwise *r, const ch
     return n;
 }
 
-tra_node *tra_table_columns(const tra_table_builder *w, tra_node *in, int n, const char *const *names,
-                            const tra_colexpr *const *x) {
+tra_node *tra_table_columns(const tra_table_builder *w, tra_node *in, const tra_projection *p) {
     tra_table_builder project = {.b = w->b, .call = w->call, .in = in, .op.op = TRA_TABLE_PROJECT};
-    tra_rowwise *r = tra_rowwise_new(w->b->arena, in->type.columns);
-    tra_rowwise_project(r, n, names, x);
-    return tra_table_rowwise(&project, r, NULL, false, 1);
+    return tra_table_rowwise(&project, tra_projection_pass(p, in->type.columns), NULL, false, 1);
 }
 
 tra_node *tra_table_pick(const tra_table_builder *w, tra_node *in, int n, const int *column) {
-    const char **names = tra_news(w->b->arena, const char *, n + 1);
-    const tra_colexpr **x = tra_news(w->b->arena, const tra_colexpr *, n + 1);
-    for (int i = 0; i < n; i++) {
-        names[i] = in->type.columns->v[column[i]].name;
-        x[i] = tra_colexpr_column(w->b->arena, in->type.columns, column[i]);
-    }
-    return tra_table_columns(w, in, n, names, x);
+    tra_projection p = {.arena = w->b->arena};
+    for (int i = 0; i < n; i++) tra_projection_keep(&p, in->type.columns, column[i]);
+    return tra_table_columns(w, in, &p);
 }
 
 tra_node *tra_table_concat(tra_table_builder *w, tra_node *pieces, int keydim, int64_t most) {

@@ -21,15 +21,11 @@ static tra_part_keys with_number(tra_arena *a, const tra_part_keys *k, int numbe
 tra_node *tra_table_order_parts(tra_table_builder *w, const tra_part_keys *k, const tra_division *d) {
     tra_arena *a = w->b->arena;
     const tra_schema *s = w->in->type.columns;
-    const int *all = tra_table_counting(a, s->n, -1);
-    const tra_schema *numbered = tra_table_subschema(a, s, s->n, all, true);
-    tra_arrange x = {.in = s, .out = numbered, .from = all, .n = k->n, .column = k->column, .desc = k->desc};
-    x.number = -1;
-    x.what = "by which rows are ordered";
+    tra_arrange x = tra_table_sorting(a, s, true, k->n, k->column, k->desc, "by which rows are ordered");
     tra_node *sorted = tra_table_sort_blocks(w, tra_table_make_runs(w, w->in, d), &x);
     tra_part_keys ties = with_number(a, k, s->n);
     tra_node *parts = tra_table_make_parts(w, sorted, &ties, d);
-    x.in = numbered;
+    x.in = x.out;
     x.out = s;
     return tra_table_sort_blocks(w, parts, &x);
 }
@@ -75,7 +71,7 @@ static tra_node *distinct_parts(tra_table_builder *w, const tra_part_keys *k, co
     x.from = all + k->n;
     tra_node *numbers = tra_table_sort_blocks(w, tra_table_make_parts(w, first, &by, d), &x);
     static const int zero[] = {0};
-    x = (tra_arrange){.in = x.out, .out = x.out, .from = zero, .n = 1, .column = zero, .number = -1, .what = ""};
+    x = tra_table_sorting(a, x.out, false, 1, zero, NULL, "");
     numbers = tra_table_sort_blocks(w, numbers, &x);
     tra_node *found = tra_table_split_numbers(w, numbers, w->in);
     if (!found) return NULL;
@@ -214,14 +210,13 @@ static tra_node *limit_ordered(tra_table_builder *w, const tra_node *of);
 
 /* The same columns of rows [from, from + count) of an ordered table. */
 static tra_node *limit_projected(tra_table_builder *w, const tra_table_op *op) {
-    const char **names = tra_news(w->b->arena, const char *, op->nterms + 1);
-    const tra_colexpr **x = tra_news(w->b->arena, const tra_colexpr *, op->nterms + 1);
+    tra_projection p = {.arena = w->b->arena};
     for (int i = 0; i < op->nterms; i++) {
-        names[i] = op->term[i].name, x[i] = op->term[i].x;
-        if (!x[i] || x[i]->op != TRA_C_COLUMN) return NULL;
+        if (!op->term[i].x || op->term[i].x->op != TRA_C_COLUMN) return NULL;
+        tra_projection_add(&p, op->term[i].name, op->term[i].x);
     }
     tra_node *n = limit_ordered(w, w->b->g->v[op->in[0]->id]);
-    return n ? tra_table_columns(w, n, op->nterms, names, x) : NULL;
+    return n ? tra_table_columns(w, n, &p) : NULL;
 }
 
 /* Rows [from, from + count) of a table that order made, or columns of it: where so many rows of each block have room in

@@ -71,10 +71,19 @@ static bool is_numbered(const tra_arrange *x) {
 
 tra_node *tra_table_make_runs(tra_table_builder *w, tra_node *in, const tra_division *d) {
     if (!in || d->run_blocks == 1) return in;
-    const tra_keyexpr *i = tra_table_key_var(w->b, 0), *n = tra_table_key_int(w->b, d->run_blocks);
-    const tra_keyexpr *key[] = {tra_table_key_op(w->b, TRA_KEY_DIV, i, n), tra_table_key_op(w->b, TRA_KEY_MOD, i, n)};
-    in = tra_table_rekey(w->b, w->call->span, in, 1, (const char *const[]){"i"}, 2, key);
+    const tra_keyexpr *i = tra_keyexpr_component(w->b->arena, 0), *n = tra_keyexpr_int(w->b->arena, d->run_blocks);
+    const tra_keyexpr *key[] = {tra_keyexpr_of(w->b->arena, TRA_KEY_DIV, i, n),
+                                tra_keyexpr_of(w->b->arena, TRA_KEY_MOD, i, n)};
+    in = tra_build_rekey(w->b, w->call->span, in, (const char *const[]){"i"}, 2, key);
     return tra_table_concat(w, in, 1, 0);
+}
+
+tra_arrange tra_table_sorting(tra_arena *a, const tra_schema *s, bool numbered, int n, const int *column,
+                              const bool *desc, const char *what) {
+    const int *all = tra_table_counting(a, s->n, -1);
+    const tra_schema *out = numbered ? tra_table_subschema(a, s, s->n, all, true) : s;
+    return (tra_arrange){
+        .in = s, .out = out, .from = all, .n = n, .column = column, .desc = desc, .number = -1, .what = what};
 }
 
 tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_arrange *x) {

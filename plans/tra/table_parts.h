@@ -41,6 +41,10 @@ typedef struct tra_part_keys {
 
 /* The steps of a division. make_parts is all of them but the first two. */
 tra_node *tra_table_make_runs(tra_table_builder *w, tra_node *in, const tra_division *d);
+/* A sort of rows with the columns s by n of them (desc: which of them descend; NULL: none), to be changed as needed.
+ * Its result has the same columns and, if `numbered`, the number of the row. what: what messages call the columns. */
+tra_arrange tra_table_sorting(tra_arena *a, const tra_schema *s, bool numbered, int n, const int *column,
+                              const bool *desc, const char *what);
 /* Sorts the rows of each block as x says, which is copied. */
 tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_arrange *x);
 /* The range of each part p, with key <p>, from samples of sorted blocks. */

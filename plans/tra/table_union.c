@@ -14,17 +14,18 @@ static tra_node *spread_blocks(tra_table_builder *w, tra_node *table, int64_t n,
     tra_build *b = w->b;
     int64_t blocks = table->type.cat->frontier.v[0];
     const char *const names[] = {"k", "i"};
-    const tra_keyexpr *key[] = {tra_table_key_var(b, 0), NULL}; /* k, and the number of the block, or the nearest one */
-    key[1] = tra_table_key_op(b, TRA_KEY_SUB, key[0], tra_table_key_int(b, from));
-    key[1] = tra_table_key_op(b, TRA_KEY_MAX, key[1], tra_table_key_int(b, 0));
-    key[1] = tra_table_key_op(b, TRA_KEY_MIN, key[1], tra_table_key_int(b, blocks - 1));
-    tra_node *at = tra_table_rekey(b, w->call->span, tra_positions(b, w->call->span, n, 1), 1, names, 2, key);
+    const tra_keyexpr *key[] = {tra_keyexpr_component(b->arena, 0),
+                                NULL}; /* k, and the number of the block, or the nearest one */
+    key[1] = tra_keyexpr_of(b->arena, TRA_KEY_SUB, key[0], tra_keyexpr_int(b->arena, from));
+    key[1] = tra_keyexpr_of(b->arena, TRA_KEY_MAX, key[1], tra_keyexpr_int(b->arena, 0));
+    key[1] = tra_keyexpr_of(b->arena, TRA_KEY_MIN, key[1], tra_keyexpr_int(b->arena, blocks - 1));
+    tra_node *at = tra_build_rekey(b, w->call->span, tra_positions(b, w->call->span, n, 1), names, 2, key);
     tra_union_part *p = tra_new(b->arena, tra_union_part);
     *p = (tra_union_part){table->type.columns, from, from + blocks};
     tra_rows_kernel op = tra_rows_op(&tra_union_part_ops, p, p->in);
     op.rows = TRA_ROWS_EITHER, op.most = most, op.counts = true;
     tra_node *part = tra_table_kernel(w, at, table, 1, 0, &op);
-    return tra_table_rekey(b, w->call->span, part, 2, names, 1, key);
+    return tra_build_rekey(b, w->call->span, part, names, 1, key);
 }
 
 /* All rows of in[0], then all of in[1], which both have the columns `out`. The result has the blocks of both. */
@@ -75,7 +76,7 @@ tra_node *tra_table_append(tra_table_builder *w, tra_node *const *in, int n, con
     tra_node *both[2];
     for (int i = 0; i < 2; i++) {
         bool same = is_identity(in[i]->type.columns, n, names, own[i]);
-        both[i] = same ? in[i] : tra_table_columns(w, in[i], n, names, own[i]);
+        both[i] = same ? in[i] : tra_table_columns(w, in[i], &(tra_projection){a, n, (const char **)names, own[i]});
         if (!both[i]) return NULL;
     }
     return append_blocks(w, both, out);

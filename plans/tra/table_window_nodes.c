@@ -11,23 +11,11 @@
 
 /* ---- the table of keys, order and operands ----------------------------------------------------------------------- */
 
-typedef struct operands {
-    int n;
-    const char **names;
-    const tra_colexpr **x;
-} operands;
-
-static operands operands_new(tra_arena *a, int most) {
-    return (operands){0, tra_news(a, const char *, most + 1), tra_news(a, const tra_colexpr *, most + 1)};
-}
-
 /* The number of the column of that expression, which is added unless a column of the table is there already. */
-static int add_operand(tra_arena *a, operands *o, const tra_colexpr *x) {
+static int add_operand(tra_projection *o, const tra_colexpr *x) {
     for (int k = 0; k < o->n && x->op == TRA_C_COLUMN; k++)
         if (o->x[k]->op == TRA_C_COLUMN && o->x[k]->column == x->column) return k;
-    o->names[o->n] = tra_arena_printf(a, "%d", o->n);
-    o->x[o->n] = x;
-    return o->n++;
+    return tra_projection_add(o, tra_arena_printf(o->arena, "%d", o->n), x);
 }
 
 /* The operand of a function as the kernel takes it: totals of shares are of floats. */
@@ -37,9 +25,9 @@ static const tra_colexpr *as_operand(tra_arena *a, tra_window_function f, const 
 }
 
 /* The table of them: a table has a column. */
-static tra_node *project_operands(tra_table_builder *w, operands *o) {
-    if (o->n == 0) add_operand(w->b->arena, o, tra_colexpr_column(w->b->arena, w->in->type.columns, 0));
-    return tra_table_columns(w, w->in, o->n, o->names, o->x);
+static tra_node *project_operands(tra_table_builder *w, tra_projection *o) {
+    if (o->n == 0) add_operand(o, tra_colexpr_column(o->arena, w->in->type.columns, 0));
+    return tra_table_columns(w, w->in, o);
 }
 
 /* Puts the functions beside the rows. */
@@ -79,22 +67,21 @@ static tra_aggregate aggregate_of(tra_window_function f) {
 static tra_node *make_groups(tra_table_builder *w, int n, const int *function) {
     tra_arena *a = w->b->arena;
     int nkeys = w->op.nkeys;
-    operands o = operands_new(a, nkeys + n);
+    tra_projection o = {.arena = a};
     tra_table_term *term = tra_news(a, tra_table_term, nkeys + 1);
     tra_table_agg *agg = tra_news(a, tra_table_agg, n + 1);
     tra_group_column *columns = tra_news(a, tra_group_column, n + 1);
     bool states = true;
     for (int k = 0; k < nkeys; k++) {
-        o.names[k] = tra_arena_printf(a, "key %d", k);
-        o.x[k] = w->op.term[k].x;
-        term[k] = (tra_table_term){.name = o.names[k], .ast = tra_table_name_ast(a, o.names[k], w->call->span)};
+        const char *name = tra_arena_printf(a, "key %d", k);
+        tra_projection_add(&o, name, w->op.term[k].x);
+        term[k] = (tra_table_term){.name = name, .ast = tra_table_name_ast(a, name, w->call->span)};
     }
-    o.n = nkeys;
     for (int i = 0; i < n; i++) {
         const tra_table_around *f = &w->op.around[function[i]];
         const tra_colexpr *x = f->x;
         columns[i] = (tra_group_column){.name = f->name, .f = aggregate_of(f->f), .column = -1, .q = f->q};
-        if (x) columns[i].column = add_operand(a, &o, as_operand(a, f->f, x));
+        if (x) columns[i].column = add_operand(&o, as_operand(a, f->f, x));
         agg[i] = (tra_table_agg){.name = f->name, .f = columns[i].f, .ast = f->ast, .q = f->q};
         states = states && tra_aggregate_has_states(columns[i].f);
     }
@@ -114,17 +101,15 @@ static tra_node *join_groups(tra_table_builder *w, tra_node *n, tra_node *groups
     tra_arena *a = w->b->arena;
     if (!n || !groups) return NULL;
     const tra_schema *s = n->type.columns;
-    int nkeys = w->op.nkeys, *key = tra_news(a, int, nkeys + 1), all = s->n;
-    operands o = operands_new(a, s->n + nkeys);
-    for (int c = 0; c < s->n; c++) o.names[c] = s->v[c].name, o.x[c] = tra_colexpr_column(a, s, c);
+    int nkeys = w->op.nkeys, *key = tra_news(a, int, nkeys + 1);
+    tra_projection o = {.arena = a};
+    for (int c = 0; c < s->n; c++) tra_projection_keep(&o, s, c);
     for (int k = 0; k < nkeys; k++) {
         const tra_colexpr *x = w->op.term[k].x;
-        key[k] = x->op == TRA_C_COLUMN ? x->column : all;
-        if (x->op == TRA_C_COLUMN) continue;
-        o.names[all] = tra_arena_printf(a, "computed key %d", k);
-        o.x[all++] = x;
+        key[k] =
+            x->op == TRA_C_COLUMN ? x->column : tra_projection_add(&o, tra_arena_printf(a, "computed key %d", k), x);
     }
-    if (all > s->n) n = tra_table_columns(w, n, all, o.names, o.x);
+    if (o.n > s->n) n = tra_table_columns(w, n, &o);
     tra_table_builder both = {.b = w->b, .call = w->call, .in = n, .right = groups, .op.op = TRA_TABLE_JOIN};
     return n ? tra_table_join_by(&both, groups, nkeys, key, tra_table_counting(a, nkeys, 0)) : NULL;
 }
@@ -136,13 +121,12 @@ static tra_node *join_groups(tra_table_builder *w, tra_node *n, tra_node *groups
 static tra_node *make_ordered(tra_table_builder *w, const char **found, int64_t top, tra_window_function by) {
     tra_arena *a = w->b->arena;
     int nkeys = w->op.nkeys, nby = w->op.nterms, k = w->op.narounds;
-    operands o = operands_new(a, nby + k);
+    tra_projection o = {.arena = a};
     tra_window_column *v = tra_news(a, tra_window_column, 2 * k + 1);
     bool *desc = tra_news(a, bool, nby + 1);
     tra_window x = {.nkeys = nkeys, .norder = nby - nkeys, .desc = desc, .v = v, .top = top, .by = by};
     for (int i = 0; i < nby; i++) {
-        o.names[o.n] = tra_arena_printf(a, "%d", o.n);
-        o.x[o.n++] = w->op.term[i].x;
+        tra_projection_add(&o, tra_arena_printf(a, "%d", i), w->op.term[i].x);
         if (i >= nkeys) desc[i - nkeys] = w->op.term[i].desc;
     }
     for (int i = 0; i < k; i++) {
@@ -150,7 +134,7 @@ static tra_node *make_ordered(tra_table_builder *w, const char **found, int64_t 
         if (is_of_group(f)) continue;
         tra_window_column *to = &v[x.n++];
         *to = (tra_window_column){.name = f->name, .f = f->f, .column = -1, .n = f->n, .q = f->q, .frame = f->frame};
-        if (f->x) to->column = add_operand(a, &o, as_operand(a, f->f, f->x));
+        if (f->x) to->column = add_operand(&o, as_operand(a, f->f, f->x));
         if (!f->other) continue;
         v[x.n] = *to;
         v[x.n].column = -1;
@@ -165,7 +149,7 @@ static tra_node *make_ordered(tra_table_builder *w, const char **found, int64_t 
 static tra_node *finish(tra_table_builder *w, tra_node *n, const char *const *found) {
     tra_arena *a = w->b->arena;
     int m = w->in->type.columns->n, k = w->op.narounds;
-    operands o = operands_new(a, m + k);
+    tra_projection o = {.arena = a};
     tra_err e = {0};
     if (!n) return NULL;
     const tra_schema *s = n->type.columns;
@@ -173,8 +157,7 @@ static tra_node *finish(tra_table_builder *w, tra_node *n, const char *const *fo
     for (int c = 0; c < m + k; c++) {
         int i = c - m, at = i < 0 ? c : tra_schema_find(s, w->op.around[i].name);
         const tra_colexpr *x = tra_colexpr_column(a, s, at);
-        o.names[c] = s->v[at].name;
-        o.x[c] = x;
+        tra_projection_keep(&o, s, at);
         same = same && at == c;
         if (i < 0 || (!found[i] && w->op.around[i].f != TRA_WINDOW_SHARE)) continue;
         same = false;
@@ -186,7 +169,7 @@ static tra_node *finish(tra_table_builder *w, tra_node *n, const char *const *fo
                               "the default of lag and lead is of the type of their values", "`%s`: %s",
                               w->op.around[i].name, e.msg);
     }
-    return same ? n : tra_table_columns(w, n, m + k, o.names, o.x);
+    return same ? n : tra_table_columns(w, n, &o);
 }
 
 tra_node *tra_table_window_nodes(tra_table_builder *w, int64_t top, tra_window_function by) {

@@ -17,14 +17,11 @@ static tra_node *window_kernel(tra_table_builder *w, tra_node *in, tra_node *rea
     return tra_table_kernel(w, in, reached, 0, 0, &op);
 }
 
+static const int zero[] = {0};
+
 /* The rows of each block as they are, and after them their numbers. */
 static tra_node *number_blocks(tra_table_builder *w, tra_node *in) {
-    tra_arena *a = w->b->arena;
-    const tra_schema *s = in->type.columns;
-    const int *all = tra_table_counting(a, s->n, -1);
-    tra_arrange x = {.in = s, .out = tra_table_subschema(a, s, s->n, all, true), .from = all, .column = all};
-    x.number = -1;
-    x.what = "";
+    tra_arrange x = tra_table_sorting(w->b->arena, in->type.columns, true, 0, zero, NULL, "");
     return tra_table_sort_blocks(w, in, &x);
 }
 
@@ -35,10 +32,7 @@ static tra_node *sorted_parts(tra_table_builder *w, tra_node *in, const tra_wind
     int nby = x->nkeys + x->norder, *by = tra_table_counting(a, nby, s->n);
     bool *desc = tra_news(a, bool, nby + 1);
     for (int k = 0; k < x->norder; k++) desc[x->nkeys + k] = x->desc[k];
-    tra_arrange sort = {.in = s, .from = tra_table_counting(a, s->n, -1), .n = nby, .column = by, .desc = desc};
-    sort.out = tra_table_subschema(a, s, s->n, sort.from, true);
-    sort.number = -1;
-    sort.what = "a key or the order of a window";
+    tra_arrange sort = tra_table_sorting(a, s, true, nby, by, desc, "a key or the order of a window");
     sort.top = x->top; /* by rank, so that ties of what is kept are there, unless rows are numbered */
     sort.of_keys = x->nkeys;
     sort.dense = x->by == TRA_WINDOW_DENSE_RANK;
@@ -79,7 +73,6 @@ static tra_node *contexts(tra_table_builder *w, tra_node *parts, const tra_windo
 static tra_node *functions_of_parts(tra_table_builder *w, tra_node *in, tra_window *fields, const tra_division *d) {
     tra_arena *a = w->b->arena;
     tra_err e = {0};
-    static const int zero[] = {0};
     int64_t all = tra_catalog_elements(in->type.cat);
     tra_node *parts = sorted_parts(w, in, fields, d), *reached, *context;
     if (!parts) return NULL;
@@ -90,10 +83,7 @@ static tra_node *functions_of_parts(tra_table_builder *w, tra_node *in, tra_wind
     context = contexts(w, parts, x, d, &reached);
     tra_node *n = context ? window_kernel(w, context, reached, x) : NULL;
     if (!n) return NULL;
-    tra_arrange sort = {.in = x->out, .out = x->out, .from = tra_table_counting(a, x->out->n, -1), .n = 1};
-    sort.column = zero;
-    sort.number = -1;
-    sort.what = "";
+    tra_arrange sort = tra_table_sorting(a, x->out, false, 1, zero, NULL, "");
     return tra_table_sort_blocks(w, n, &sort);
 }
 

@@ -31,6 +31,13 @@ static member *sort_by(const tra_catalog *c, const tra_dims *dims) {
     return v;
 }
 
+/* The catalog that b has, unless adding to it has failed. */
+static tra_status finished(tra_status s, tra_catbuilder *b, tra_arena *a, tra_catalog *out, tra_err *e) {
+    if (s == TRA_OK) return tra_catbuilder_finish(b, a, out, NULL, NULL, e);
+    tra_catbuilder_free(b);
+    return s;
+}
+
 /* ---- join --------------------------------------------------------------------------------------------------- */
 
 /* One operand is walked; for each of its tuples the other one is asked for its matches: a grid by arithmetic, a list by
@@ -224,9 +231,7 @@ tra_status tra_list_agg(tra_arena *a, const tra_node *n, tra_catalog *out, tra_s
         s = add_unary(n, &b, &group, &largest, &last, &result, sample, e);
     }
     free(v);
-    if (s == TRA_OK) return tra_catbuilder_finish(b, a, out, NULL, NULL, e);
-    tra_catbuilder_free(b);
-    return s;
+    return finished(s, b, a, out, e);
 }
 
 tra_status tra_list_transform(tra_arena *a, const tra_node *n, tra_catalog *out, tra_sample *sample, tra_err *e) {
@@ -246,9 +251,7 @@ tra_status tra_list_transform(tra_arena *a, const tra_node *n, tra_catalog *out,
         tra_catalog_ext(c, t, &ext);
         s = add_unary(n, &b, &key, &ext, &last, &result, sample, e);
     }
-    if (s == TRA_OK) return tra_catbuilder_finish(b, a, out, NULL, NULL, e);
-    tra_catbuilder_free(b);
-    return s;
+    return finished(s, b, a, out, e);
 }
 
 /* ---- rekey -------------------------------------------------------------------------------------------------- */
@@ -259,18 +262,17 @@ tra_status tra_list_rekey(tra_arena *a, const tra_node *n, tra_catalog *out, tra
     if (c->n == 0) return tra_type_empty(n->keyfn->n, &c->bound, out), TRA_OK;
     tra_catbuilder *b = tra_catbuilder_new(n->keyfn->n, c->bound.n);
     tra_dims key, to, ext;
-    for (int64_t t = 0; t < c->n; t++) {
+    tra_status s = TRA_OK;
+    for (int64_t t = 0; t < c->n && s == TRA_OK; t++) {
         tra_catalog_key(c, t, &key);
         tra_catalog_ext(c, t, &ext);
-        tra_status s = tra_keyfn_eval(n->keyfn, &key, &to, e);
+        s = tra_keyfn_eval(n->keyfn, &key, &to, e);
         if (s == TRA_OK) s = tra_catbuilder_add(b, &to, &ext, t, e);
-        if (s == TRA_OK) continue;
-        tra_catbuilder_free(b);
-        return s;
     }
+    if (s != TRA_OK) return finished(s, b, a, out, e);
     int64_t dup[2] = {-1, -1};
     tra_err err = {0};
-    tra_status s = tra_catbuilder_finish(b, a, out, NULL, dup, &err);
+    s = tra_catbuilder_finish(b, a, out, NULL, dup, &err);
     if (s == TRA_OK) return TRA_OK;
     if (dup[0] < 0) return tra_fail(e, s, "%s", err.msg);
     tra_dims other;
@@ -299,21 +301,19 @@ tra_status tra_list_tile(tra_arena *a, const tra_node *n, tra_catalog *out, tra_
         if (count > TRA_MAX_LIST) return tra_type_too_many(n, e);
     }
     tra_catbuilder *b = tra_catbuilder_new(k + 1, bound.n);
-    for (int64_t t = 0; t < c->n; t++) {
+    tra_status s = TRA_OK;
+    for (int64_t t = 0; t < c->n && s == TRA_OK; t++) {
         tra_catalog_key(c, t, &key);
         tra_catalog_ext(c, t, &ext);
         int64_t extent = ext.v[n->dim];
         key.n = k + 1;
-        for (int64_t i = 0; i * n->size < extent; i++) {
+        for (int64_t i = 0; i * n->size < extent && s == TRA_OK; i++) {
             key.v[k] = i;
             ext.v[n->dim] = tra_min64(n->size, extent - i * n->size);
-            tra_status s = tra_catbuilder_add(b, &key, &ext, t, e);
-            if (s == TRA_OK) continue;
-            tra_catbuilder_free(b);
-            return s;
+            s = tra_catbuilder_add(b, &key, &ext, t, e);
         }
     }
-    return tra_catbuilder_finish(b, a, out, NULL, NULL, e);
+    return finished(s, b, a, out, e);
 }
 
 /* Adds to *sum the array t, the i-th of its group, whose other extents must be those of *sum. */
@@ -361,7 +361,5 @@ tra_status tra_list_concat(tra_arena *a, const tra_node *n, tra_catalog *out, tr
         s = tra_catbuilder_add(b, &to, &sum, 0, e);
     }
     free(v);
-    if (s == TRA_OK) return tra_catbuilder_finish(b, a, out, NULL, NULL, e);
-    tra_catbuilder_free(b);
-    return s;
+    return finished(s, b, a, out, e);
 }
