@@ -308,7 +308,5 @@ void tra_node_print(const tra_node *n, tra_str *out);
 /* All arguments that the operator has, but its inputs. Equal texts are equal operators: names of variables do not
  * count. Whoever asks whether two operators compute the same asks this. */
 char *tra_node_text(tra_arena *a, const tra_node *n);
-/* Does the graph keep the rules of this header? For tests. If it does not, *why gets the first that is broken. */
-bool tra_graph_valid(const tra_graph *g, const char **why);
 
 #endif

@@ -1,6 +1,7 @@
 /* Any bytes as a program: parsed, its diagnostics printed, and, where it stays small and names no files, typed. What
  * types must be valid and printable. */
 #include "../../plans/tra/tra.h"
+#include "../unit/graph_valid.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         d = (tra_diags){.arena = a, .src = &src};
         tra_status s = tra_graph_build(&src, ".", 0, NULL, a, &d, &g, &e);
         if ((s == TRA_OK) != (d.errors == 0)) abort();
-        if (s == TRA_OK && !tra_graph_valid(g, &why)) {
+        if (s == TRA_OK && !graph_valid(g, &why)) {
             fprintf(stderr, "%s\n", why);
             abort();
         }

@@ -3,6 +3,7 @@
 #define TRA_EINSUM_UTIL_H
 
 #include "check.h"
+#include "graph_valid.h"
 
 #include "../../plans/reference/reference_int.h"
 
@@ -26,7 +27,7 @@ static inline void compile(built *b) {
     const char *why = "";
     b->d.src = &b->src;
     b->status = tra_graph_build(&b->src, ".", 0, NULL, b->a, &b->d, &b->g, &b->e);
-    if (b->status == TRA_OK && !tra_graph_valid(b->g, &why)) check_report("not valid: %s", why);
+    if (b->status == TRA_OK && !graph_valid(b->g, &why)) check_report("not valid: %s", why);
 }
 
 static inline void done(built *b) {

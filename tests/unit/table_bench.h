@@ -4,6 +4,7 @@
 #define TRA_TEST_TABLE_BENCH_H
 
 #include "check.h"
+#include "graph_valid.h"
 
 #include "../../lib/tablefile/table_file.h"
 #include "../../lib/table/kernels.h"
@@ -270,7 +271,7 @@ static void try_program(bench *b, const char *program, int *ran) {
     tra_diags_print(&d, false, &text);
     if (s != TRA_OK) check_report("%s%s", program, tra_str_get(&text));
     if (s == TRA_OK) {
-        CHECK(tra_graph_valid(g, &why));
+        CHECK(graph_valid(g, &why));
         tra_status r = tra_reference_run(g, true, b->a, &v, &b->e);
         blocks *all = tra_news(b->a, blocks, g->n);
         bool fine = run_graph(b, g, all);

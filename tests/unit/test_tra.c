@@ -1,6 +1,7 @@
 /* The typed graph: building it from programs, typing of operators, printing. */
 #include "check.h"
 #include "diag_util.h"
+#include "graph_valid.h"
 
 #include "../../plans/tra/tra.h"
 
@@ -65,7 +66,7 @@ TEST(matmul) {
     CHECK_INT(cut(&b, "P", 1), 4);
     CHECK_INT(cut(&b, "C", 1), 2);
     const char *why = "";
-    CHECK(tra_graph_valid(b.g, &why));
+    CHECK(graph_valid(b.g, &why));
     CHECK_STR(why, "");
     CHECK_INT(b.g->noutputs, 1);
     CHECK_STR(b.g->outputs[0].path, "dir/C.h5");
@@ -171,7 +172,7 @@ TEST(every_operator) {
     CHECK_INT(cut(&b, "sums", 0), 1);
     CHECK_INT(cut(&b, "total", 0), 0);
     const char *why = "";
-    CHECK(tra_graph_valid(b.g, &why));
+    CHECK(graph_valid(b.g, &why));
     CHECK_STR(why, "");
     done(&b);
 }
@@ -412,7 +413,7 @@ TEST(printing) {
     tra_str_free(&got);
     const char *why;
     b.g->v[0]->uses++;
-    CHECK(!tra_graph_valid(b.g, &why));
+    CHECK(!graph_valid(b.g, &why));
     CHECK_STR(why, "a node's uses are miscounted");
     done(&b);
 }
