@@ -171,18 +171,11 @@ bool grow_makes_strips(const tra_grow *g, const tra_panels *sum) {
            tra_cell_join_by_panels(st->join, &sum->held[0].cell[0], &sum->held[0].cell[1], &out);
 }
 
-/* Takes a block for the strip at hand, unless that of the one before is long enough. */
 static tra_status take_strip(void *ctx, int64_t bytes, tra_block **out, tra_err *e) {
     strips *s = ctx;
     bool others = s->from > 0 || s->out.panel[1] < s->rows, tight = s->m.taker.refused;
-    if (!s->a.made || s->a.made->bytes < bytes) {
-        tra_block_free(grow_pool(&s->x), s->a.made);
-        s->a.made = NULL;
-        s->x.wanted = tra_block_footprint(s->a.room->bytes);
-        TRA_TRY(grow_take(&s->x, others && !tight ? tra_max64(bytes, s->enough) : bytes, &s->a.made, e));
-    }
-    *out = s->a.made;
-    return TRA_OK;
+    s->x.wanted = tra_block_footprint(s->a.room->bytes);
+    return grow_take(&s->x, others && !tight ? tra_max64(bytes, s->enough) : bytes, out, e);
 }
 
 static tra_status make_strip(void *ctx, tra_err *e) {
@@ -195,8 +188,9 @@ static tra_status make_strip(void *ctx, tra_err *e) {
     tra_cell_sum(s->x.g->st->join, s->a.cell[0], s->a.cell[1], s->x.nterms, NULL, &s->out, s->again, s->a.room->ptr,
                  grow_scratch(&s->x));
     s->again = true;
-    if (s->m.s != TRA_OK) *e = s->m.e;
-    return s->m.s;
+    tra_status made = tra_making_end(&s->m, grow_pool(&s->x), &s->out, &s->a.made, e);
+    if (made != TRA_OK) tra_block_free(grow_pool(&s->x), s->a.made), s->a.made = NULL;
+    return made;
 }
 
 /* Brings the operands of all terms in order, and makes the first strip. */
@@ -221,7 +215,9 @@ static tra_status write_strips(strips *s, tra_panels_writing *to, tra_err *e) {
         int64_t end = s->out.panel[1];
         TRA_TRY(tra_op_fits(g->st->op, &g->st->op->type, g->ordinal, e));
         if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "the stage has failed");
-        TRA_TRY(tra_outlet_put_panel(to, &s->out, e));
+        tra_block *made = s->a.made;
+        s->a.made = NULL;
+        TRA_TRY(tra_outlet_put_panel(to, made, e));
         if (end == s->rows) return TRA_OK;
         s->most = 2 * (end - s->from);
         s->from = end;
@@ -251,7 +247,7 @@ tra_status grow_emit_strips(const tra_grow *g, tra_panels *sum, bool *emitted, t
         if (n > 1) grow_release_held(g, sum);
         tra_panels_writing *to = tra_outlet_begin_panels(g->st->outlet, g->w, g->ordinal);
         status = tra_outlet_end_panels(to, write_strips(&s, to, e), e);
-    } else if (begun && (status = tra_making_end(&s.m, grow_pool(&s.x), &s.out, &s.a.made, e)) == TRA_OK) {
+    } else if (begun) {
         sum->v = tra_malloc(sizeof *sum->v); /* one strip is the whole sum */
         sum->v[0] = whole;
         sum->n = 1;

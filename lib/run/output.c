@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 #include <unistd.h>
-#define XXH_STATIC_LINKING_ONLY /* for the size of a state */
-#include <xxhash.h>
 
 void tra_outfile_free(tra_outfile *o) {
     tra_held_free(o);
@@ -32,7 +30,7 @@ static tra_status open_spool(tra_outfile *o, const char *scratch, tra_err *e) {
     o->spool_file = tra_calloc((size_t)n, sizeof *o->spool_file);
     o->encoded = tra_calloc((size_t)n, sizeof *o->encoded);
     if (o->ncounts) o->counts = tra_calloc((size_t)(n * o->ncounts), sizeof *o->counts);
-    if (o->ncounts && !o->mapping) o->held = tra_calloc((size_t)n, sizeof *o->held);
+    if (o->ncounts) o->held = tra_calloc((size_t)n + 1, sizeof *o->held);
     return TRA_OK;
 }
 
@@ -52,36 +50,27 @@ static void list_tuples(tra_outfile *o, const tra_placement *place) {
 
 /* ---- resuming -------------------------------------------------------------------------------------------------- */
 
-/* Has the recorded array a length that it may have? */
+/* Has the recorded array a length that it may have? A list of panels is looked at where it is read. */
 static bool admits(const tra_outfile *o, const tra_saved *s) {
-    if (o->mapping) return tra_packed_admits(o, s->ordinal, s->len);
-    if (o->ncounts && s->mask & TRA_SAVED_PANELS) return true;
-    return o->ncounts ? tra_size_admits(tra_type_bytes(&o->memory_type, s->ordinal), s->len) : s->len <= o->chunk_bytes;
+    if (!o->held || s->mask) return true;
+    if (o->mapping) return s->len == tra_packed_bytes(o, s->ordinal) + (int64_t)sizeof(int64_t);
+    return tra_size_admits(tra_type_bytes(&o->memory_type, s->ordinal), s->len);
 }
 
 /* Compares the checksum of a record with what is in the file, and takes the array over if they agree. */
 static tra_status take(void *ctx, const tra_saved *s, int64_t slot, tra_worker *w, tra_err *e) {
     tra_outfile *o = ctx;
-    bool waits = o->zstd || o->ncounts;
+    bool waits = o->zstd || o->held, taken = true;
     (void)slot;
     int fd = waits ? -1 : tra_writer_fd(o->writer);
     if (waits) TRA_TRY(tra_log_open_saved(o->log, s->file, &fd, e));
-    if (!waits && (s->at != tra_writer_address(o->writer, s->ordinal) || s->len != o->chunk_bytes)) return TRA_OK;
     if (!admits(o, s) || !tra_file_matches(fd, s->at, s->len, s->sum)) return TRA_OK;
-    if (o->mapping) TRA_TRY(tra_packed_recount(o, s, e));
-    if (o->ncounts && !o->mapping) TRA_TRY(tra_counted_recount(o, w, s, e));
+    if (o->held) TRA_TRY(tra_held_take(o, w, fd, s, &taken, e));
     pthread_mutex_lock(&o->lock);
-    if (!(o->tuple_flags[s->ordinal] & TRA_TUPLE_WRITTEN)) {
+    if (taken && (o->held || tra_chunks_take(o, s))) {
         o->tuple_flags[s->ordinal] |= TRA_TUPLE_WRITTEN;
         o->reused++;
         tra_digest_add(&o->tallies[0].digest, &s->digest);
-        if (waits) {
-            o->encoded[s->ordinal] = (tra_encoded){.len = s->len, .mask = s->mask, .sum = s->sum};
-            o->spool_at[s->ordinal] = s->at;
-            o->spool_file[s->ordinal] = s->file;
-        } else {
-            tra_writer_sums(o->writer)[s->ordinal] = s->sum;
-        }
     }
     pthread_mutex_unlock(&o->lock);
     return TRA_OK;
@@ -136,6 +125,14 @@ tra_status tra_outfile_share(tra_outfile *o, tra_err *e) {
     return s;
 }
 
+static const tra_sink *sink_of(const tra_op *op) {
+    return op->type.columns   ? &tra_sink_rows
+           : op->type.bounded ? &tra_sink_compact
+           : op->what.levels  ? &tra_sink_levels
+           : op->what.mapping ? &tra_sink_packed
+                              : &tra_sink_chunks;
+}
+
 tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_layout *held, const tra_write_options *wo,
                             const char *scratch, tra_journal *journal, double seconds, tra_engine *engine,
                             tra_pool *pool, tra_outfile **out, tra_err *e) {
@@ -148,6 +145,7 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     const tra_mapping_use *mapping = counted ? NULL : op->what.mapping;
     *o = (tra_outfile){.comm = *comm, .file_type = op->type, .memory_type = op->type, .levels = levels, .spool = -1};
     o->op = op;
+    o->sink = sink_of(op);
     o->mapping = mapping;
     o->counted = counted;
     o->joined_fd = -1;
@@ -212,64 +210,7 @@ int64_t tra_spool_reserve(tra_outfile *o, int64_t len) {
     return at;
 }
 
-void tra_spool_note(tra_outfile *o, tra_saved *rec, int64_t at, int64_t len, uint64_t sum) {
-    int64_t t = rec->ordinal;
-    rec->at = o->spool_at[t] = at;
-    rec->len = o->encoded[t].len = len;
-    rec->sum = o->encoded[t].sum = sum;
-    o->encoded[t].mask = rec->mask;
-    o->spool_file[t] = o->comm.rank;
-    o->tuple_flags[t] |= TRA_TUPLE_WRITTEN;
-    tra_log_add(o->log, rec);
-}
-
 /* ---- the end --------------------------------------------------------------------------------------------------- */
-
-/* Copies the encoded chunk of a tuple from where it waits to its place. */
-static tra_status move(tra_outfile *o, int64_t t, int64_t to, tra_err *e) {
-    const tra_encoded *enc = &o->encoded[t];
-    char buf[64 << 10];
-    XXH64_state_t sum;
-    XXH64_reset(&sum, 0);
-    for (int64_t at = 0, n; at < enc->len; at += n) {
-        n = tra_min64((int64_t)sizeof buf, enc->len - at);
-        TRA_TRY(
-            tra_pread(tra_spool_fd(o, o->spool_file[t]), buf, (size_t)n, o->spool_at[t] + at, "the scratch file", e));
-        XXH64_update(&sum, buf, (size_t)n);
-        TRA_TRY(tra_writer_write_at(o->writer, to + at, buf, n, e));
-    }
-    if (tra_chunk_sum_end(XXH64_digest(&sum)) == enc->sum) return TRA_OK;
-    return tra_fail(e, TRA_RESOURCE,
-                    "the scratch file of the output is damaged: the %" PRId64 " bytes at %" PRId64
-                    " are not those that were written there; check the disk",
-                    enc->len, o->spool_at[t]);
-}
-
-/* Lengths to rank 0, addresses from it, then every rank moves its encoded chunks to their places. */
-static tra_status place_encoded(tra_outfile *o, tra_err *e) {
-    int64_t n = o->file_type.cat->n;
-    tra_status s = TRA_OK;
-    int64_t *v = tra_calloc((size_t)(4 * n), sizeof *v); /* length, mask, sum, address of each */
-    for (int64_t t = 0; t < n; t++) {
-        v[4 * t] = o->encoded[t].len;
-        v[4 * t + 1] = o->encoded[t].mask;
-        v[4 * t + 2] = (int64_t)o->encoded[t].sum;
-    }
-    tra_comm_sum(&o->comm, v, 4 * n);
-    for (int64_t t = 0; t < n && s == TRA_OK && o->comm.rank == 0; t++) {
-        tra_encoded enc = {.len = v[4 * t], .mask = (uint32_t)v[4 * t + 1], .sum = (uint64_t)v[4 * t + 2]};
-        s = tra_writer_allocate(o->writer, t, &enc, &v[4 * t + 3], e);
-    }
-    s = tra_comm_agree(&o->comm, s, e);
-    if (s == TRA_OK) tra_comm_bcast(&o->comm, v, 4 * n * (int64_t)sizeof *v);
-    for (int64_t t = 0; t < n && s == TRA_OK; t++) {
-        if (o->encoded[t].len == 0) continue;
-        if (o->log) s = tra_stop_check(e); /* what is encoded is saved */
-        if (s == TRA_OK) s = move(o, t, v[4 * t + 3], e);
-    }
-    free(v);
-    return tra_comm_agree(&o->comm, s, e);
-}
 
 /* The checksums of all ranks' chunks, and the digest of all, at rank 0. */
 static void gather(tra_outfile *o) {
@@ -290,8 +231,7 @@ static void gather(tra_outfile *o) {
 tra_status tra_outfile_finish(tra_outfile *o, tra_status s, tra_err *e) {
     if (s == TRA_STOPPED || s == TRA_RESOURCE) tra_held_save(o, NULL);
     s = tra_comm_agree(&o->comm, s, e);
-    if (s == TRA_OK && o->zstd) s = place_encoded(o, e);
-    if (s == TRA_OK && o->ncounts) s = tra_counted_place(o, e);
+    if (s == TRA_OK) s = o->held ? tra_held_place(o, e) : tra_chunks_place(o, e);
     if (s == TRA_OK && o->joined_fd >= 0) return tra_compact_rewrite(o, e);
     if (s == TRA_OK && o->comm.rank != 0) s = tra_writer_sync(o->writer, e);
     s = tra_comm_agree(&o->comm, s, e);

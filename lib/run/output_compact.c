@@ -1,7 +1,7 @@
 /* output_compact.c - outputs of tensors of which only the run tells some extents: the rows that satisfy a predicate.
  *
  * The file has them without gaps, in blocks as large as those that they come in. So where the rows of a block go
- * follows from how many all blocks before it have: blocks wait in scratch until all are there (output_counted.c), then
+ * follows from how many all blocks before it have: blocks wait in scratch until all are there (output_held.c), then
  * the file is made, and every rank writes the rows of its blocks, which may be parts of two chunks. Checksums and the
  * digest are of what is in the file then.
  *
@@ -144,7 +144,10 @@ static tra_status write_part(tra_outfile *o, int64_t t, const tra_dims *chunk, c
     return TRA_OK;
 }
 
-tra_status tra_compact_put(tra_outfile *o, int64_t t, const tra_cell *c, tra_err *e) {
+static tra_status put_block(tra_outfile *o, tra_worker *w, int64_t t, const tra_block *b, void *ctx, tra_err *e) {
+    tra_cell cell, *c = &cell;
+    (void)w, (void)ctx;
+    TRA_TRY(tra_cell_of(&o->memory_type, t, b->ptr, b->bytes, c, e));
     tra_dims key, begin, chunk, pieces = {.n = c->array.ext.n}, piece = pieces;
     int64_t elements;
     if (!tra_dims_product(&c->array.ext, &elements) || elements == 0) return TRA_OK;
@@ -168,6 +171,23 @@ tra_status tra_compact_put(tra_outfile *o, int64_t t, const tra_cell *c, tra_err
     } while (tra_next(&pieces, &piece));
     return TRA_OK;
 }
+
+static tra_status write_block(tra_outfile *o, tra_worker *w, tra_held *x, tra_err *e) {
+    return tra_held_each(o, w, x, TRA_AFTER_DROP, put_block, NULL, e);
+}
+
+/* What the tuple has along each counted dimension. */
+static tra_status count_block(tra_outfile *o, tra_worker *w, int64_t t, const tra_block *b, tra_err *e) {
+    tra_cell c;
+    int64_t *counts = o->counts + t * o->ncounts;
+    (void)w;
+    TRA_TRY(tra_cell_of(&o->memory_type, t, b->ptr, b->bytes, &c, e));
+    for (uint32_t dims = o->counted; dims; dims &= dims - 1) *counts++ = c.array.ext.v[__builtin_ctz(dims)];
+    return TRA_OK;
+}
+
+const tra_sink tra_sink_compact = {
+    .put = tra_held_put, .count = count_block, .place = tra_compact_create, .write = write_block};
 
 /* ---- what is in the file ----------------------------------------------------------------------------------------- */
 

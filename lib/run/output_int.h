@@ -1,7 +1,5 @@
-/* output_int.h - an output file of several ranks: what outlet.c and the output files share. output.c opens and ends it;
- * output_counted.c has outputs of which all arrays must be counted before any has a place, with what is special of
- * three kinds of them: arrays that come in panels (output_panels.c), that a mapping packs (output_packed.c), and
- * tensors of which only the run tells an extent (output_compact.c). */
+/* output_int.h - an output file of several ranks: what outlets, output.c, which opens and ends it, and its sinks share.
+ */
 #ifndef TRA_OUTPUT_INT_H
 #define TRA_OUTPUT_INT_H
 
@@ -17,10 +15,12 @@ typedef struct tra_thread_tally { /* what one thread of a rank has written */
     int64_t bytes; /* of the blocks that held them; of what a mapping packs, of its components */
 } tra_thread_tally;
 
-/* An array that waits in memory for its place. */
+/* An array that waits for its place (output_held.c). */
 typedef struct tra_held {
-    tra_block *block; /* NULL: it does not */
-    tra_saved rec;    /* what the journal's record of it will say, but where it is and its checksum */
+    tra_block **v; /* what it is held in: several blocks where it came in panels; from malloc */
+    int n, cap;    /* n 0: it does not wait */
+    bool saved;    /* the journal has a record of it */
+    tra_saved rec; /* what that says, or will say */
 } tra_held;
 
 /* What this rank knows of a tuple. */
@@ -29,11 +29,28 @@ enum {
     TRA_TUPLE_WRITTEN = 2 /* it has been written, by this run or by the one that is resumed */
 };
 
+/* Where the arrays of an output go (sink_of in output.c): one for each way of storing. Chunks go to their places as
+ * they come, or encoded when the lengths of all are known. Of the other sinks, the places of an array follow from the
+ * counts of all arrays before it: so each is counted when it is made, and then waits; when all are counted they are
+ * placed, and written. */
+typedef struct tra_sink {
+    /* Takes an array in a pinned block, which it owns from then on. */
+    tra_status (*put)(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_block *b, tra_err *e);
+    /* Sets the counts of a tuple, by its block. */
+    tra_status (*count)(tra_outfile *o, tra_worker *w, int64_t t, const tra_block *b, tra_err *e);
+    /* Gives all tuples their places, by o->counts, on rank 0. */
+    tra_status (*place)(tra_outfile *o, tra_err *e);
+    /* Writes an array to its places. */
+    tra_status (*write)(tra_outfile *o, tra_worker *w, tra_held *x, tra_err *e);
+} tra_sink;
+extern const tra_sink tra_sink_chunks, tra_sink_levels, tra_sink_packed, tra_sink_rows, tra_sink_compact;
+
 struct tra_outfile {
     tra_comm comm;
     tra_engine *engine;
     tra_pool *pool;
     const tra_op *op;          /* the OUTPUT */
+    const tra_sink *sink;
     tra_type memory_type;      /* of the arrays as the run holds them */
     tra_type file_type;        /* of what is written: dense, or as in memory where arrays are counted first */
     tra_writer *writer;        /* where arrays are counted first, only rank 0 has it before all are counted */
@@ -46,8 +63,7 @@ struct tra_outfile {
     bool zstd;                 /* chunks are compressed */
     int64_t chunk_bytes;       /* of a dense chunk, before it is compressed */
 
-    /* Outputs of which all arrays are counted before any has a place (output_counted.c), in one of four forms: stored
-     * by levels; packed by a mapping; rows of tables; tensors of which only the run tells an extent. */
+    /* Outputs of which all arrays are counted before any has a place: */
     int ncounts;                    /* counts of each tuple: positions of levels, or rows; 0: arrays are not counted */
     int64_t *counts;                /* [tuples][ncounts]; 0 for tuples of other ranks */
     int64_t *rows_before;           /* of tables, when all are counted: of each tuple, the rows of those before it */
@@ -63,88 +79,74 @@ struct tra_outfile {
     struct tra_kept_strings *kept; /* of each column, where strings are left out (output_strings.c); NULL: none are */
     tra_arena *strings;            /* of what that takes */
     int64_t count_room;            /* bytes of scratch that each worker has for counting */
+    tra_held *held;                /* of each tuple: its array that waits; NULL: none do */
+    double due;                    /* until this time these may wait in memory alone, */
+    bool saving;                   /* a worker saves what waits in memory, or has saved it */
 
-    /* The place of a compressed chunk, or of an array that is counted, follows from the lengths or counts of all arrays
-     * before it in key order, so that the file does not depend on timing. Until these are known arrays wait, encoded or
-     * as they are: in the journal's data files, one for each rank, or in an unnamed scratch file. */
+    /* Encoded chunks wait, each at its place here, and arrays that are counted where memory is short: in the journal's
+     * data files, one for each rank, or in an unnamed scratch file. */
     int spool;            /* the scratch file; -1: the journal's */
-    double due;           /* until this time arrays that are counted may wait in memory, */
-    tra_held *held;       /* as blocks of the pool (output_held.c); NULL: none may */
-    bool saving;          /* a worker saves what waits in memory, or has saved it */
     int64_t spooled;      /* bytes of it that are taken */
-    int64_t *spool_at;    /* of each tuple: where it waits, */
+    int64_t *spool_at;    /* of each encoded chunk: where it waits, */
     int *spool_file;      /* in the data file of which rank, */
     tra_encoded *encoded; /* of which length and checksum */
-    pthread_mutex_t lock; /* guards what threads share: spooled, reused, and the flags of tuples while a run resumes */
+    pthread_mutex_t lock; /* guards what threads share: spooled, reused, held, and the flags while a run resumes */
 };
 
-/* The file in which arrays of rank `file` wait; reserves bytes in this rank's. */
+/* output.c: the file in which arrays of rank `file` wait; reserves bytes in this rank's; opens the file that rank 0 made
+ * on the other ranks (collective). */
 int tra_spool_fd(const tra_outfile *o, int file);
 int64_t tra_spool_reserve(tra_outfile *o, int64_t len);
-/* Gives the other ranks access to the file that rank 0 made. Collective. */
 TRA_MUSTUSE tra_status tra_outfile_share(tra_outfile *o, tra_err *e);
+void tra_outfile_free(tra_outfile *o);
+
+/* output_chunks.c: bytes of a worker's io memory in which an array becomes a dense chunk; 0: it is one already. Takes
+ * over a chunk that an earlier run left, whose checksum is right, if it is where it may be. When all are put, brings
+ * those that are encoded to their places (collective). */
+int64_t tra_chunks_room(const tra_outfile *o);
+bool tra_chunks_take(tra_outfile *o, const tra_saved *s);
+TRA_MUSTUSE tra_status tra_chunks_place(tra_outfile *o, tra_err *e);
+
+/* output_held.c: arrays that wait for their places. put: counts the array of a tuple, as a sink's put. hold: takes a
+ * pinned block of an array (NULL: it is in scratch, as its record says), or frees it after a failure. end_hold: all
+ * blocks of the array have been taken; s: the status so far. */
+TRA_MUSTUSE tra_status tra_held_put(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_block *b, tra_err *e);
+TRA_MUSTUSE tra_status tra_held_end(tra_outfile *o, tra_held *x, tra_status s, tra_err *e);
+/* Writes bytes to scratch, and sets what the record says of that. */
+TRA_MUSTUSE tra_status tra_held_write(tra_outfile *o, tra_saved *rec, const void *bytes, int64_t n, tra_err *e);
+/* Takes over and counts an array that an earlier run left undamaged in this file; *taken: it is. */
+TRA_MUSTUSE tra_status tra_held_take(tra_outfile *o, tra_worker *w, int fd, const tra_saved *s, bool *taken,
+                                     tra_err *e);
+/* Saves what waits in memory in the journal, if there is one. w: NULL for the main thread. */
+void tra_held_save(tra_outfile *o, tra_worker *w);
+/* Pins a block that waits, as a worker does, or (w NULL) the main thread. */
+TRA_MUSTUSE tra_status tra_held_pin(tra_outfile *o, tra_worker *w, tra_block *b, tra_err *e);
+/* Calls fn for each block of the array, pinned; it is freed then, if it is not to be kept. */
+typedef tra_status tra_held_fn(tra_outfile *o, tra_worker *w, int64_t t, const tra_block *b, void *ctx, tra_err *e);
+TRA_MUSTUSE tra_status tra_held_each(tra_outfile *o, tra_worker *w, tra_held *x, tra_after after, tra_held_fn *fn,
+                                     void *ctx, tra_err *e);
+/* Writes all arrays to their places, when all are counted. Collective. */
+TRA_MUSTUSE tra_status tra_held_place(tra_outfile *o, tra_err *e);
+void tra_held_free(tra_outfile *o);
+
+/* output_sinks.c: entries of the array in a cell; of a dense one, its elements. Bytes of the components of a tuple. */
+int64_t tra_held_entries(const tra_cell *c);
+int64_t tra_packed_bytes(const tra_outfile *o, int64_t ordinal);
 
 /* output_compact.c: tensors of which only the run tells some extents, whose file is made when all blocks are counted.
  */
 TRA_MUSTUSE tra_status tra_compact_check(const tra_op *op, tra_err *e); /* TRA_PROGRAM: it cannot be written */
 TRA_MUSTUSE tra_status tra_compact_create(tra_outfile *o, tra_err *e);  /* collective */
-TRA_MUSTUSE tra_status tra_compact_put(tra_outfile *o, int64_t t, const tra_cell *c, tra_err *e);
 /* After all ranks have put all: computes checksums and digest, of some of the chunks on each rank. */
 TRA_MUSTUSE tra_status tra_compact_seal(tra_outfile *o, tra_err *e);
 /* The same where chunks have come together in a file of their own: stores them as the program says, by an output of
  * which all is known. Then o has the writer and the digest of that. Collective. */
 TRA_MUSTUSE tra_status tra_compact_rewrite(tra_outfile *o, tra_err *e);
 void tra_compact_free(tra_outfile *o);
-void tra_outfile_free(tra_outfile *o);
 
-int64_t tra_held_entries(const tra_cell *c); /* entries of the array in a cell; of a dense one, its elements */
-
-/* output_packed.c, for storages that are no levels: packs a tuple's array, which then waits in scratch; counts one that
- * an earlier run left; tells whether that has the right length. */
-int64_t tra_packed_bytes(const tra_outfile *o, int64_t ordinal); /* of the components of one tuple */
-TRA_MUSTUSE tra_status tra_packed_wait(tra_outfile *o, tra_worker *w, tra_saved *rec, const tra_block *b, tra_err *e);
-TRA_MUSTUSE tra_status tra_packed_recount(tra_outfile *o, const tra_saved *s, tra_err *e);
-bool tra_packed_admits(const tra_outfile *o, int64_t ordinal, int64_t len);
-/* Writes an array that waits to its places. */
-TRA_MUSTUSE tra_status tra_packed_place(tra_outfile *o, int64_t t, tra_err *e);
-
-/* output_counted.c: counts a tuple's positions or rows. Its block waits in memory or scratch, and is freed where that
- * fails. */
-TRA_MUSTUSE tra_status tra_counted_put(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_block *b, tra_err *e);
-
-/* output_held.c: takes the block of a tuple, which waits in memory; false: it does not take it, and it must wait in
- * scratch. When that is due, what waits in memory is saved before. */
-bool tra_held_take(tra_outfile *o, tra_worker *w, const tra_saved *rec, tra_block *b);
-/* Copies a block to scratch. */
-TRA_MUSTUSE tra_status tra_spool_block(tra_outfile *o, tra_saved *rec, const tra_block *b, tra_err *e);
-/* Saves what waits in memory in the journal, if there is one. w: NULL for the main thread. */
-void tra_held_save(tra_outfile *o, tra_worker *w);
-void tra_held_free(tra_outfile *o);
-/* Counts an undamaged array that an earlier run left. */
-TRA_MUSTUSE tra_status tra_counted_recount(tra_outfile *o, tra_worker *w, const tra_saved *s, tra_err *e);
-/* Writes all arrays to their places, when all are counted. Collective. */
-TRA_MUSTUSE tra_status tra_counted_place(tra_outfile *o, tra_err *e);
-
-/* output_strings.c: leaves strings out of dictionaries that have many more than the counted rows of p, which wait.
+/* output_strings.c: leaves strings out of dictionaries that have many more than the counted rows, which wait.
  * Collective. Then rows that are written need other codes, which the second function makes in the arena. */
-TRA_MUSTUSE tra_status tra_strings_cut(tra_outfile *o, tra_part *p, tra_err *e);
+TRA_MUSTUSE tra_status tra_strings_cut(tra_outfile *o, tra_err *e);
 void tra_strings_recode(const tra_outfile *o, tra_batch *b, tra_arena *a);
-
-/* output_panels.c: can arrays come in panels? Then these count the panels of a tuple and copy them to scratch, where
- * the list of them is what was saved (tra_saved); put_panels also frees them, and end_panels what begin has made. */
-enum { TRA_SAVED_PANELS = 1 }; /* in its mask */
-bool tra_counted_takes_panels(const tra_outfile *o);
-tra_panels_writing *tra_counted_begin_panels(tra_outfile *o, tra_worker *w, int64_t t);
-TRA_MUSTUSE tra_status tra_counted_put_panel(tra_panels_writing *x, const tra_cell *panel, tra_err *e);
-TRA_MUSTUSE tra_status tra_counted_end_panels(tra_panels_writing *x, tra_status s, tra_err *e);
-TRA_MUSTUSE tra_status tra_counted_put_panels(tra_outfile *o, tra_worker *w, int64_t t, tra_panels *p, tra_err *e);
-/* Does an array that is saved so, in a block of so many bytes, take much memory? Then it is counted again, and written
- * to its place, some rows at a time by these two. */
-bool tra_counted_is_large(const tra_outfile *o, uint32_t mask, int64_t len);
-TRA_MUSTUSE tra_status tra_counted_recount_large(tra_outfile *o, tra_worker *w, const tra_saved *s, tra_err *e);
-TRA_MUSTUSE tra_status tra_counted_place_large(tra_outfile *o, tra_worker *w, int64_t t, tra_err *e);
-
-/* Notes that the array of a tuple waits at `at`, of so many bytes. */
-void tra_spool_note(tra_outfile *o, tra_saved *rec, int64_t at, int64_t len, uint64_t sum);
 
 #endif

@@ -2,7 +2,7 @@
  * from, which may have many more strings than the result has rows. Of such a one only the strings that rows have are
  * written.
  *
- * The rows are counted, and wait (output_counted.c): each rank looks through the codes of its rows, and all learn all.
+ * The rows are counted, and wait (output_held.c): each rank looks through the codes of its rows, and all learn all.
  */
 #include "output_int.h"
 
@@ -33,20 +33,19 @@ static void note_codes(const tra_outfile *o, int64_t first, const tra_batch *b) 
     }
 }
 
-static tra_status look_through(tra_outfile *o, tra_part *p, tra_err *e) {
+static tra_status look_through(tra_outfile *o, tra_err *e) {
     tra_vector *v = tra_calloc((size_t)o->file_type.columns->n + 1, sizeof *v);
     tra_status s = TRA_OK;
-    for (int64_t i = 0; i < p->n && s == TRA_OK; i++) {
-        int64_t t = p->ordinal[i];
-        bool load;
+    for (int64_t t = 0; t < o->memory_type.cat->n && s == TRA_OK; t++) {
+        if (o->held[t].n == 0) continue;
+        tra_block *block = o->held[t].v[0];
         tra_cell cell;
         tra_batch b = {.v = v};
-        if ((s = tra_block_pin(o->pool, p->block[i], &load, e)) != TRA_OK) break;
-        if (load) s = tra_block_load(o->pool, p->block[i], NULL, e);
-        if (s == TRA_OK) s = tra_cell_of(&o->memory_type, t, p->block[i]->ptr, p->block[i]->bytes, &cell, e);
+        if ((s = tra_held_pin(o, NULL, block, e)) != TRA_OK) break;
+        s = tra_cell_of(&o->memory_type, t, block->ptr, block->bytes, &cell, e);
         if (s == TRA_OK) s = tra_columns_of(&cell, o->memory_type.columns, &b, e);
         if (s == TRA_OK) note_codes(o, o->rows_before[t], &b);
-        tra_block_unpin(o->pool, p->block[i]);
+        tra_block_unpin(o->pool, block);
     }
     free(v);
     return s;
@@ -72,7 +71,7 @@ static const tra_dictionary *cut(tra_arena *a, const tra_dictionary *d, int64_t 
     return made;
 }
 
-tra_status tra_strings_cut(tra_outfile *o, tra_part *p, tra_err *e) {
+tra_status tra_strings_cut(tra_outfile *o, tra_err *e) {
     const tra_schema *s = o->file_type.columns;
     int64_t rows = o->rows_before[o->file_type.cat->n];
     bool any = false;
@@ -82,7 +81,7 @@ tra_status tra_strings_cut(tra_outfile *o, tra_part *p, tra_err *e) {
     o->kept = tra_news(o->strings, struct tra_kept_strings, s->n);
     for (int c = 0; c < s->n; c++)
         if (is_cut(&s->v[c], rows)) o->kept[c].seen = tra_calloc((size_t)rows + 1, sizeof *o->kept[c].seen);
-    tra_status st = tra_comm_agree(&o->comm, look_through(o, p, e), e);
+    tra_status st = tra_comm_agree(&o->comm, look_through(o, e), e);
     tra_schema *own = tra_new(o->strings, tra_schema);
     tra_column *v = tra_news(o->strings, tra_column, s->n);
     memcpy(v, s->v, (size_t)s->n * sizeof *v);

@@ -9,7 +9,7 @@
  * tra_mapping_holds tells whether results can be stored so. Then tra_writer_create is called with options.mapping, and
  * all goes on as with levels (stored.h), but in place of counts of positions there is tra_mapping_sizes: how many
  * elements each component has for a tuple. tra_mapping_pack turns an array into its elements, component after
- * component; tra_packing_begin, tra_packing_put and tra_packing_end write these, in pieces.
+ * component; tra_mapping_put writes these.
  */
 #ifndef TRA_MAPPED_H
 #define TRA_MAPPED_H
@@ -65,11 +65,9 @@ int64_t tra_mapping_room(int64_t bytes, int64_t entries);
 TRA_MUSTUSE tra_status tra_mapping_pack(const tra_storage *s, const tra_type *t, int64_t ordinal, const tra_cell *cell,
                                         void *room, int64_t *entries, tra_err *e);
 
-/* Writes what was packed of a tuple into a writer that has been placed, in order, in pieces of whole elements. end:
- * after all of them; s is the status so far; it frees. Threads may write different tuples at the same time. */
-typedef struct tra_packing tra_packing;
-tra_packing *tra_packing_begin(tra_writer *w, int64_t ordinal, int64_t entries);
-TRA_MUSTUSE tra_status tra_packing_put(tra_packing *p, const void *bytes, int64_t n, tra_err *e);
-TRA_MUSTUSE tra_status tra_packing_end(tra_packing *p, tra_status s, tra_err *e);
+/* Writes the n bytes that were packed of a tuple into a writer that has been placed. Threads may write different tuples
+ * at the same time. */
+TRA_MUSTUSE tra_status tra_mapping_put(tra_writer *w, int64_t ordinal, const void *bytes, int64_t n, int64_t entries,
+                                       tra_err *e);
 
 #endif

@@ -276,57 +276,21 @@ tra_status tra_mapping_pack(const tra_storage *s, const tra_type *t, int64_t ord
 
 /* ---- to the file ------------------------------------------------------------------------------------------------ */
 
-struct tra_packing {
-    tra_writer *w;
-    int64_t ordinal, entries;
-    int component;
-    int64_t at; /* elements of the component that have been put */
-    XXH64_state_t sum;
-};
-
-tra_packing *tra_packing_begin(tra_writer *w, int64_t ordinal, int64_t entries) {
-    tra_packing *p = tra_malloc(sizeof *p);
-    *p = (tra_packing){.w = w, .ordinal = ordinal, .entries = entries};
-    XXH64_reset(&p->sum, 0);
-    return p;
-}
-
-static uint64_t *facts(const tra_packing *p) {
-    return p->w->sums + p->ordinal * tra_form_fact_words(&p->w->placing->form);
-}
-
-/* Goes on to the next component that is not complete. */
-static void next_component(tra_packing *p) {
-    const struct tra_placing *x = p->w->placing;
-    const int64_t *begin = x->begin + p->ordinal * x->form.n;
-    while (p->component < x->form.n && p->at == begin[p->component + x->form.n] - begin[p->component]) {
-        facts(p)[p->component++] = tra_chunk_sum_end(XXH64_digest(&p->sum));
-        XXH64_reset(&p->sum, 0);
-        p->at = 0;
-    }
-}
-
-tra_status tra_packing_put(tra_packing *p, const void *bytes, int64_t n, tra_err *e) {
-    const struct tra_placing *x = p->w->placing;
-    const int64_t *begin = x->begin + p->ordinal * x->form.n, size = (int64_t)p->w->size;
+tra_status tra_mapping_put(tra_writer *w, int64_t ordinal, const void *bytes, int64_t n, int64_t entries, tra_err *e) {
+    const struct tra_placing *x = w->placing;
+    const int64_t *begin = x->begin + ordinal * x->form.n, size = (int64_t)w->size;
+    uint64_t *facts = w->sums + ordinal * tra_form_fact_words(&x->form);
     const char *from = bytes;
-    for (next_component(p); n >= size && p->component < x->form.n; next_component(p)) {
-        int k = p->component;
-        int64_t left = begin[k + x->form.n] - begin[k] - p->at, count = tra_min64(n / size, left);
-        TRA_TRY(tra_pwrite(x->fd, from, (size_t)(count * size), x->addr[k] + (begin[k] + p->at) * size, p->w->temp, e));
-        XXH64_update(&p->sum, from, (size_t)(count * size));
-        from += count * size;
-        n -= count * size;
-        p->at += count;
+    int64_t all = 0;
+    for (int k = 0; k < x->form.n; k++) all += (begin[k + x->form.n] - begin[k]) * size;
+    if (all != n)
+        return tra_fail(e, TRA_INTERNAL, "what was packed of a tuple of %s is not as long as it is", w->path);
+    for (int k = 0; k < x->form.n; k++) {
+        int64_t bytes_of = (begin[k + x->form.n] - begin[k]) * size;
+        TRA_TRY(tra_pwrite(x->fd, from, (size_t)bytes_of, x->addr[k] + begin[k] * size, w->temp, e));
+        facts[k] = tra_chunk_sum(from, (size_t)bytes_of);
+        from += bytes_of;
     }
-    return n == 0 ? TRA_OK : tra_fail(e, TRA_INTERNAL, "more was packed of a tuple of %s than it has", p->w->path);
-}
-
-tra_status tra_packing_end(tra_packing *p, tra_status s, tra_err *e) {
-    next_component(p);
-    if (s == TRA_OK && p->component < p->w->placing->form.n)
-        s = tra_fail(e, TRA_INTERNAL, "less was packed of a tuple of %s than it has", p->w->path);
-    if (s == TRA_OK) facts(p)[p->w->placing->form.n] = (uint64_t)p->entries;
-    free(p);
-    return s;
+    facts[x->form.n] = (uint64_t)entries;
+    return TRA_OK;
 }

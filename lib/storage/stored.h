@@ -72,11 +72,12 @@ typedef struct tra_stored_counting tra_stored_counting;
 tra_stored_counting *tra_stored_count_begin(const tra_levels *l, const tra_dims *bound, const tra_cell *cell);
 void tra_stored_count_panel(tra_stored_counting *c, const tra_cell *panel);
 void tra_stored_count_end(tra_stored_counting *c, int64_t *counts);
-/* Puts a tuple panel by panel into a writer that has been placed; scratch as tra_stored_panels_scratch says. end
- * completes the tuple unless the status so far, s, is an error; it frees and returns the status. */
+/* Puts a tuple, of which so many entries are given at once, into a writer that has been placed: whole, or panel by
+ * panel. scratch: of tra_stored_put_room bytes. end completes the tuple unless the status so far, s, is an error; it
+ * frees and returns the status. */
 typedef struct tra_stored_putting tra_stored_putting;
-int64_t tra_stored_panels_scratch(const tra_writer *w, int64_t ordinal);
-tra_stored_putting *tra_stored_put_begin(tra_writer *w, int64_t ordinal, void *scratch);
+int64_t tra_stored_put_room(const tra_writer *w, int64_t ordinal, int64_t entries);
+tra_stored_putting *tra_stored_put_begin(tra_writer *w, int64_t ordinal, int64_t entries, void *scratch);
 TRA_MUSTUSE tra_status tra_stored_put_panel(tra_stored_putting *p, const tra_cell *panel, tra_err *e);
 TRA_MUSTUSE tra_status tra_stored_put_end(tra_stored_putting *p, tra_status s, tra_err *e);
 

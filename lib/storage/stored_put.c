@@ -176,12 +176,9 @@ static int64_t entries_room(const tra_cell *cell) {
 }
 
 static tra_status feed_cell(tra_coder *x, const tra_cell *cell, void *scratch, tra_err *e) {
-    tra_status s = TRA_OK;
-    if (tra_levels_in_order(&x->form->levels))
-        feed_rows(x, cell);
-    else
-        s = feed_sorted(x, cell, scratch, entries_room(cell), e);
-    return s;
+    if (!tra_levels_in_order(&x->form->levels)) return feed_sorted(x, cell, scratch, entries_room(cell), e);
+    feed_rows(x, cell);
+    return TRA_OK;
 }
 
 /* ---- what is asked for ------------------------------------------------------------------------------------------ */
@@ -255,17 +252,29 @@ struct tra_stored_putting {
     int64_t ordinal, width;
     tra_coder x;
     uint32_t *columns; /* entries of each column; NULL: these are not kept */
+    void *scratch;     /* for sorting */
 };
 
-/* Begins to put a tuple; buf has room for the pieces of all slices and the counts of columns. */
-static void begin_put(tra_stored_putting *p, tra_writer *w, int64_t ordinal, char *buf) {
+int64_t tra_stored_put_room(const tra_writer *w, int64_t ordinal, int64_t entries) {
+    const tra_form *f = &w->placing->form;
+    tra_cell cell = tra_cell_new(&w->type, ordinal, NULL);
+    int64_t width = cell.array.ext.v[cell.array.ext.n - 1];
+    bool columns = tra_form_length(f, f->columns, w->placing->counts + ordinal * f->levels.n, width) > 0;
+    int64_t pieces = f->n * (int64_t)(TRA_SLICE_PIECE + sizeof(tra_slice));
+    return tra_add_most(sorting(&f->levels, entries) + pieces, columns ? width * (int64_t)sizeof(uint32_t) : 0);
+}
+
+tra_stored_putting *tra_stored_put_begin(tra_writer *w, int64_t ordinal, int64_t entries, void *scratch) {
+    tra_stored_putting *p = tra_calloc(1, sizeof *p);
+    char *buf = (char *)scratch + sorting(&w->placing->form.levels, entries);
     const struct tra_placing *to = w->placing;
     const tra_form *f = &to->form;
     const int64_t *begin = to->begin + ordinal * f->n;
     tra_cell cell = tra_cell_new(&w->type, ordinal, NULL);
     tra_slice *v = (tra_slice *)(void *)buf;
     buf = (char *)(v + f->n);
-    *p = (tra_stored_putting){w, ordinal, cell.array.ext.v[cell.array.ext.n - 1], coder_of(f, &cell, NULL), NULL};
+    *p = (tra_stored_putting){.w = w, .ordinal = ordinal, .x = coder_of(f, &cell, NULL), .scratch = scratch};
+    p->width = cell.array.ext.v[cell.array.ext.n - 1];
     for (int i = 0; i < f->n; i++) {
         const tra_dataset *c = &f->c[i];
         v[i] = (tra_slice){.w = w, .each = c->each, .buf = buf + (size_t)i * TRA_SLICE_PIECE};
@@ -275,9 +284,10 @@ static void begin_put(tra_stored_putting *p, tra_writer *w, int64_t ordinal, cha
         if (c->kind == TRA_POINTERS) p->x.before[c->level] = begin[f->indices[c->level]];
     }
     p->x.by_rows = cell.layout && tra_levels_in_order(&f->levels) && tra_code_takes_lines(f) && f->group[1] == 1;
-    if (tra_form_length(f, f->columns, to->counts + ordinal * f->levels.n, p->width) == 0) return;
+    if (tra_form_length(f, f->columns, to->counts + ordinal * f->levels.n, p->width) == 0) return p;
     p->columns = (uint32_t *)(void *)(buf + (size_t)f->n * TRA_SLICE_PIECE);
     memset(p->columns, 0, (size_t)p->width * sizeof *p->columns);
+    return p;
 }
 
 /* Statistics of the rows, and how many entries each column has. */
@@ -292,6 +302,13 @@ static void count_rows(tra_stored_putting *p, const tra_cell *cell) {
         return;
     }
     for (row one; next_row(&all, &one);) count_row(&p->x, &one, columns);
+}
+
+tra_status tra_stored_put_panel(tra_stored_putting *p, const tra_cell *panel, tra_err *e) {
+    p->x.e = e;
+    count_rows(p, panel);
+    TRA_TRY(feed_cell(&p->x, panel, p->scratch, e));
+    return p->x.status;
 }
 
 static tra_status end_put(tra_stored_putting *p, tra_err *e) {
@@ -309,17 +326,20 @@ static tra_status end_put(tra_stored_putting *p, tra_err *e) {
     return TRA_OK;
 }
 
-tra_status tra_stored_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e) {
-    tra_cell cell = tra_cell_new(&w->type, ordinal, (void *)(uintptr_t)data);
-    tra_stored_putting p;
-    begin_put(&p, w, ordinal, (char *)scratch + sorting(&w->placing->form.levels, entries_room(&cell)));
-    p.x.e = e;
-    count_rows(&p, &cell);
-    TRA_TRY(feed_cell(&p.x, &cell, scratch, e));
-    return end_put(&p, e);
+tra_status tra_stored_put_end(tra_stored_putting *p, tra_status s, tra_err *e) {
+    p->x.e = e;
+    if (s == TRA_OK) s = end_put(p, e);
+    free(p);
+    return s;
 }
 
-/* ---- by panels -------------------------------------------------------------------------------------------------- */
+tra_status tra_stored_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e) {
+    tra_cell cell = tra_cell_new(&w->type, ordinal, (void *)(uintptr_t)data);
+    tra_stored_putting *p = tra_stored_put_begin(w, ordinal, entries_room(&cell), scratch);
+    return tra_stored_put_end(p, tra_stored_put_panel(p, &cell, e), e);
+}
+
+/* ---- counting by panels ------------------------------------------------------------------------------------------ */
 
 struct tra_stored_counting {
     tra_form form;
@@ -339,32 +359,4 @@ void tra_stored_count_end(tra_stored_counting *c, int64_t *counts) {
     tra_code_end(&c->x);
     memcpy(counts, c->x.count, (size_t)c->form.levels.n * sizeof *counts);
     free(c);
-}
-
-int64_t tra_stored_panels_scratch(const tra_writer *w, int64_t ordinal) {
-    const tra_form *f = &w->placing->form;
-    tra_cell cell = tra_cell_new(&w->type, ordinal, NULL);
-    int64_t width = cell.array.ext.v[cell.array.ext.n - 1];
-    bool columns = tra_form_length(f, f->columns, w->placing->counts + ordinal * f->levels.n, width) > 0;
-    return f->n * (int64_t)(TRA_SLICE_PIECE + sizeof(tra_slice)) + (columns ? width * (int64_t)sizeof(uint32_t) : 0);
-}
-
-tra_stored_putting *tra_stored_put_begin(tra_writer *w, int64_t ordinal, void *scratch) {
-    tra_stored_putting *p = tra_calloc(1, sizeof *p);
-    begin_put(p, w, ordinal, scratch);
-    return p;
-}
-
-tra_status tra_stored_put_panel(tra_stored_putting *p, const tra_cell *panel, tra_err *e) {
-    p->x.e = e;
-    count_rows(p, panel);
-    feed_rows(&p->x, panel);
-    return p->x.status;
-}
-
-tra_status tra_stored_put_end(tra_stored_putting *p, tra_status s, tra_err *e) {
-    p->x.e = e;
-    if (s == TRA_OK) s = end_put(p, e);
-    free(p);
-    return s;
 }

@@ -90,8 +90,7 @@ static tra_status put_packed(const filling *f, int64_t i, tra_err *e) {
     tra_cell cell = tra_cell_new(&f->type, i, f->buf);
     int64_t entries;
     TRA_TRY(tra_mapping_pack(f->mapping, &f->type, i, &cell, f->scratch, &entries, e));
-    tra_packing *p = tra_packing_begin(f->w, i, entries);
-    return tra_packing_end(p, tra_packing_put(p, f->scratch, tra_mapping_bytes(f->mapping, &f->type, i), e), e);
+    return tra_mapping_put(f->w, i, f->scratch, tra_mapping_bytes(f->mapping, &f->type, i), entries, e);
 }
 
 static tra_status fill_all(const filling *f, tra_digest *digest, tra_err *e) {
