@@ -40,16 +40,10 @@ bool tra_pack_known(hid_t dcpl, tra_pipeline *p) {
 
 /* ---- the file of uncompressed elements -------------------------------------------------------------------------- */
 
-tra_status tra_raw_create(const tra_writer *w, int64_t bytes, tra_temp *raw, tra_err *e) {
-    TRA_TRY(tra_temp_create(w->path, NULL, false, raw, e));
-    return tra_writer_reserve(w, raw->fd, bytes, e);
-}
-
-tra_status tra_raw_open(const char *path, int *fd, tra_err *e) {
-    *fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    return *fd >= 0 ? TRA_OK
-                    : tra_fail_errno(e, TRA_RESOURCE,
-                                     "cannot open %s, which rank 0 made; do all ranks see this directory?", path);
+tra_status tra_raw_create(tra_writer *w, int64_t bytes, tra_err *e) {
+    TRA_TRY(tra_temp_create(w->path, NULL, false, &w->raw, e));
+    w->data_fd = w->raw.fd;
+    return tra_writer_reserve(w, w->data_fd, bytes, e);
 }
 
 /* ---- chunks ----------------------------------------------------------------------------------------------------- */
@@ -155,15 +149,12 @@ tra_status tra_pack_dataset(tra_packer *x, hid_t group, const char *name, const 
 }
 
 tra_status tra_writer_pack(tra_writer *w, int workers, tra_err *e) {
-    tra_temp *raw = NULL;
-    bool *packed = NULL;
-    if (w->codec.zstd && w->kind->raw) raw = w->kind->raw(w, &packed);
-    if (!raw || *packed) return TRA_OK;
+    if (!w->raw.path || w->packed) return TRA_OK;
     int64_t most = chunk_of(&w->type);
     workers = workers_of(most, workers);
     tra_packer x = {.w = w, .most = (size_t)most, .batch = batch_of(most, workers)};
-    x.fd = open(raw->path, O_RDONLY | O_CLOEXEC); /* opened again, so that it shows what other hosts have synced */
-    if (x.fd < 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot open %s", raw->path);
+    x.fd = open(w->raw.path, O_RDONLY | O_CLOEXEC); /* opened again, so that it shows what other hosts have synced */
+    if (x.fd < 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot open %s", w->raw.path);
     x.encoded = malloc((size_t)x.batch * x.most);
     x.scratch = malloc((size_t)workers * room_of_worker(x.most));
     x.enc = tra_calloc((size_t)x.batch, sizeof *x.enc);
@@ -176,7 +167,7 @@ tra_status tra_writer_pack(tra_writer *w, int workers, tra_err *e) {
     free(x.scratch);
     free(x.encoded);
     close(x.fd);
-    *packed = s == TRA_OK;
+    w->packed = s == TRA_OK;
     return s;
 }
 

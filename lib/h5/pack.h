@@ -13,10 +13,8 @@ bool tra_pack_known(hid_t dcpl, tra_pipeline *p);
 enum { TRA_DATASET_CHUNK = 8192 };
 static inline int64_t tra_dataset_chunk(int64_t count) { return tra_min64(count, TRA_DATASET_CHUNK); }
 
-/* The file of uncompressed elements: creates it with room for so many bytes; opens that of another process.
- * TRA_RESOURCE. */
-TRA_MUSTUSE tra_status tra_raw_create(const tra_writer *w, int64_t bytes, tra_temp *raw, tra_err *e);
-TRA_MUSTUSE tra_status tra_raw_open(const char *path, int *fd, tra_err *e);
+/* Creates w->raw, the file of uncompressed elements, with room for so many bytes. TRA_RESOURCE. */
+TRA_MUSTUSE tra_status tra_raw_create(tra_writer *w, int64_t bytes, tra_err *e);
 
 /* A dataset whose elements are in that file. */
 typedef struct tra_raw_array {

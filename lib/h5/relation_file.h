@@ -126,10 +126,7 @@ typedef struct tra_file_kind {
     tra_status (*put)(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e);
     size_t (*put_scratch)(const tra_writer *w);
     int (*facts)(const tra_writer *w); /* words of each tuple in w->sums; the first is not 0 once the tuple is put */
-    /* Codec zstd: raw is the file of what is not compressed yet; *packed: all is compressed. pack compresses it. */
-    tra_temp *(*raw)(tra_writer *w, bool **packed);
-    int (*raw_fd)(const tra_writer *w);
-    tra_status (*pack)(tra_writer *w, tra_packer *x, tra_err *e);
+    tra_status (*pack)(tra_writer *w, tra_packer *x, tra_err *e); /* compresses what is in w->raw */
     tra_status (*finish)(tra_writer *w, tra_err *e);     /* all is put. Without the HDF5 lock. */
     bool (*describe)(tra_writer *w, const char *digest); /* writes attributes and tables. Under the HDF5 lock. */
 } tra_file_kind;
@@ -232,6 +229,11 @@ struct tra_writer {
     int gzip;         /* level of deflate, done by HDF5; 0: no deflate */
     int fd;           /* of the temporary file; the creator's is shared->made.fd */
     int direct_fd;    /* the same file past the page cache; -1: not open */
+    /* Codec zstd, of kinds whose chunks hold parts of several tuples: the file in which these come together, from which
+     * pack.c makes the chunks when all are there, and then packed is set. Else it has no path. */
+    tra_temp raw;
+    int data_fd; /* where elements are put: that file, or the temporary file; -1: not open */
+    bool packed;
     hid_t file, dset; /* creator; -1 when closed */
     tra_vfd *vfd;
     int64_t *addr; /* codec none: of each tuple */

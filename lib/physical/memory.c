@@ -40,8 +40,7 @@ static int64_t panel_of(const tra_plan *p, const tra_edges *e, int i) {
     return streams_out(p, e, i) ? tra_op_panel(p, &p->ops[i], &p->ops[e->first[i]]) : 0;
 }
 
-/* Sets orders.direct, orders.panel, and orders.io_bytes: what workers need to read chunks of inputs and to write chunks
- * of outputs. */
+/* Sets orders.direct, orders.panel, and what workers need to read inputs and to write chunks of outputs. */
 static void find_io(tra_plan *p, const tra_edges *e) {
     for (int i = 0; i < p->nops; i++) p->ops[i].orders.panel = 0;
     for (int i = 0; i < p->nops; i++) {
@@ -54,9 +53,14 @@ static void find_io(tra_plan *p, const tra_edges *e) {
         bool output = op->op == TRA_PLAN_OUTPUT, stage = tra_op_is_stage(op);
         op->orders.io_bytes = 0;
         op->orders.direct = output || (stage && streams_out(p, e, i));
+        op->orders.scratch_bytes = stage ? tra_op_derive_scratch(p, op) : 0;
         for (int side = 0; stage && side < 2 && op->in[side] >= 0; side++) {
             int f = e->file[op->in[side]];
             if (f >= 0) op->orders.io_bytes = tra_max64(op->orders.io_bytes, p->ops[f].what.read_scratch);
+            const tra_op *in = &p->ops[op->in[side]];
+            while (tra_op_is(in->op, TRA_RENAMES)) in = &p->ops[in->in[0]];
+            int64_t derive = in->orders.fused ? tra_op_derive_scratch(p, in) : 0;
+            op->orders.scratch_bytes = tra_max64(op->orders.scratch_bytes, derive);
         }
         const tra_op *held = output ? &p->ops[op->in[0]] : op;
         if (op->orders.direct)

@@ -86,8 +86,7 @@ static const tra_op *unnamed(const tra_plan *p, int i) {
     return &p->ops[i];
 }
 
-/* Bytes of kernel scratch for computing one tuple of a MAP, fused or not; fused maps are one composed kernel. */
-static int64_t derive_scratch(const tra_plan *p, const tra_op *op) {
+int64_t tra_op_derive_scratch(const tra_plan *p, const tra_op *op) {
     while (tra_op_is(op->op, TRA_RENAMES)) op = &p->ops[op->in[0]];
     if (op->op != TRA_PLAN_MAP) return 0;
     const tra_kernel *k = op->what.map;
@@ -268,7 +267,7 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
         tra_type state = {.dtype = op->what.term, .layout = grows ? op->type.layout : NULL};
         finish = tra_cell_scratch(op->what.agg, TRA_USE_AGG, &state, &t.state, NULL, NULL, op->type.layout);
     }
-    int64_t derive = tra_max64(derive_scratch(p, l), r ? derive_scratch(p, r) : 0);
+    int64_t derive = tra_max64(tra_op_derive_scratch(p, l), r ? tra_op_derive_scratch(p, r) : 0);
     int64_t scratch = footprint(tra_add_most(tra_max64(term + tra_max64(t.kernel, finish), derive), t.keep));
     n.fixed = threads * (scratch + footprint(op->orders.io_bytes)) + tra_op_grow_at_once(op, threads) * step;
     if (!grows && !counted) n.panels = n.output;
@@ -414,7 +413,7 @@ int64_t tra_exchange_window(const tra_plan *p, const tra_op *op, int64_t transfe
 tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op) {
     const tra_op *from = &p->ops[op->in[0]];
     int64_t in = tra_op_read_room(p, from), out = tra_type_room(&op->type),
-            fetch = in + derive_scratch(p, from) + footprint(op->orders.io_bytes);
+            fetch = in + tra_op_derive_scratch(p, from) + footprint(op->orders.io_bytes);
     if (op->op != TRA_PLAN_REPART) /* one tuple is held while it is sent, and another arrives */
         return (tra_exchange_need){.least = tra_max64(fetch, in + out), .fetch = fetch, .transient = fetch};
     int64_t piece = p->sites > 1 ? tra_min64(tra_type_room(&from->type), out) : 0;
@@ -462,9 +461,9 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
         break;
     }
     case TRA_PLAN_MAP:
-    case TRA_PLAN_TILE: n = tra_op_stored_room(p, from) + out + fixed + threads * derive_scratch(p, op); break;
+    case TRA_PLAN_TILE: n = tra_op_stored_room(p, from) + out + fixed + threads * tra_op_derive_scratch(p, op); break;
     case TRA_PLAN_CONCAT: /* a whole group and its result */
-        n = out + gathered_room(op, from, in) + fixed + threads * derive_scratch(p, from);
+        n = out + gathered_room(op, from, in) + fixed + threads * tra_op_derive_scratch(p, from);
         break;
     case TRA_PLAN_REPART:
     case TRA_PLAN_SHUF:
@@ -472,7 +471,7 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     case TRA_PLAN_OUTPUT: /* results that are computed on reading are written from their own block */
         out = tra_max64(tra_type_room(&from->type),
                         from->type.layout ? 0 : tra_block_footprint(tra_store_chunk_bytes(&op->type)));
-        n = from->orders.direct ? 0 : tra_op_stored_room(p, from) + out + fixed + threads * derive_scratch(p, from);
+        n = from->orders.direct ? 0 : tra_op_stored_room(p, from) + out + fixed + threads * tra_op_derive_scratch(p, from);
         if (op->type.bounded && !op->type.columns) /* chunks are read back, and perhaps stored in another way */
             n = tra_max64(n, rewrite_room(p, op, threads));
         else if (tra_op_counts_first(op) && !op->what.mapping) /* at the end each tuple is read back from scratch */

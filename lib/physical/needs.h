@@ -118,6 +118,8 @@ int64_t tra_type_room(const tra_type *t);
 int64_t tra_op_unpacks(const tra_plan *p, const tra_op *op);
 /* the stored block that one tuple of op's result is read from; */
 int64_t tra_op_stored_room(const tra_plan *p, const tra_op *op);
+/* computing one tuple of a MAP, fused or not, in scratch; fused maps are one composed kernel; 0 for what is no MAP; */
+int64_t tra_op_derive_scratch(const tra_plan *p, const tra_op *op);
 /* reading one tuple of op's result: its array and, when that is computed on reading, what it is computed from; */
 int64_t tra_op_read_room(const tra_plan *p, const tra_op *op);
 /* one output of a join or aggregation: its state, and its result where that needs a block of its own; */

@@ -52,7 +52,7 @@ static tra_writer *writer_new(const tra_type *type) {
     w->arena = a;
     w->type = *type;
     w->size = tra_dtype_size(type->dtype);
-    w->fd = w->direct_fd = -1;
+    w->fd = w->direct_fd = w->data_fd = w->raw.fd = -1;
     w->file = w->dset = -1;
     return w;
 }
@@ -60,6 +60,8 @@ static tra_writer *writer_new(const tra_type *type) {
 static void writer_free(tra_writer *w) {
     if (w->creator && w->path) tra_lock_drop(w->path);
     if (w->kind && w->kind->free) w->kind->free(w);
+    if (w->data_fd >= 0 && w->data_fd != w->fd && !w->raw.path) close(w->data_fd);
+    tra_temp_abort(&w->raw);
     free(w->addr);
     free(w->sums);
     if (w->fd >= 0 && !w->creator) close(w->fd);
@@ -142,7 +144,7 @@ static tra_status open_file(tra_writer *w, tra_err *e) {
     f->names[f->nnames++] = tra_strdup(w->name);
     w->shared = f;
     w->temp = tra_arena_strndup(w->arena, f->made.path, strlen(f->made.path));
-    w->fd = f->made.fd;
+    w->fd = w->data_fd = f->made.fd;
     w->file = f->file;
     w->vfd = f->vfd;
     w->reused = f->made.reused;
@@ -238,10 +240,10 @@ bool tra_writer_reused(const tra_writer *w) { return w->reused; }
 static const tra_file_kind *const kinds[] = {&tra_kind_chunks, &tra_kind_levels, &tra_kind_table};
 enum { NKINDS = sizeof kinds / sizeof *kinds };
 
-/* The blob: this head, three texts with their NULs, then what the kind adds. */
+/* The blob: this head, texts with their NULs, then what the kind adds. */
 typedef struct blob_head {
     int64_t bytes;                                       /* of the blob */
-    int64_t tuples, zstd, level, kind, path, temp, name; /* the last three: bytes of the texts */
+    int64_t tuples, zstd, level, kind, path, temp, name, raw; /* the last four: bytes of the texts */
 } blob_head;
 
 void tra_writer_describe(const tra_writer *w, tra_str *blob) {
@@ -250,7 +252,8 @@ void tra_writer_describe(const tra_writer *w, tra_str *blob) {
                    .level = w->codec.level,
                    .path = (int64_t)strlen(w->path) + 1,
                    .temp = (int64_t)strlen(w->temp) + 1,
-                   .name = (int64_t)strlen(w->name) + 1};
+                   .name = (int64_t)strlen(w->name) + 1,
+                   .raw = w->raw.path ? (int64_t)strlen(w->raw.path) + 1 : 0};
     size_t begin = blob->n;
     while (h.kind < NKINDS && kinds[h.kind] != w->kind) h.kind++;
     assert(h.kind < NKINDS); /* components are written by one process alone */
@@ -258,9 +261,17 @@ void tra_writer_describe(const tra_writer *w, tra_str *blob) {
     tra_str_addn(blob, w->path, (size_t)h.path);
     tra_str_addn(blob, w->temp, (size_t)h.temp);
     tra_str_addn(blob, w->name, (size_t)h.name);
+    if (h.raw) tra_str_addn(blob, w->raw.path, (size_t)h.raw);
     w->kind->blob(w, blob);
     h.bytes = (int64_t)(blob->n - begin);
     memcpy(blob->s + begin, &h, sizeof h);
+}
+
+static tra_status open_shared(const char *path, int *fd, tra_err *e) {
+    *fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    return *fd >= 0 ? TRA_OK
+                    : tra_fail_errno(e, TRA_RESOURCE,
+                                     "cannot open %s, which rank 0 made; do all ranks see this directory?", path);
 }
 
 tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, tra_writer **out, tra_err *e) {
@@ -269,7 +280,7 @@ tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, t
     tra_writer *w = writer_new(type);
     *out = NULL;
     if (n >= sizeof h) memcpy(&h, p, sizeof h);
-    size_t texts = (size_t)(h.path + h.temp + h.name);
+    size_t texts = (size_t)(h.path + h.temp + h.name + h.raw);
     if (n < sizeof h + texts || h.bytes != (int64_t)n || h.tuples != type->cat->n || h.kind >= NKINDS) {
         writer_free(w);
         return tra_fail(e, TRA_INTERNAL, "the description of an output does not fit its type");
@@ -281,9 +292,9 @@ tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, t
     w->name = tra_arena_strndup(w->arena, p + h.path + h.temp, (size_t)h.name - 1);
     w->codec = (tra_codec){.zstd = h.zstd, .level = (int)h.level};
     tra_status s = tra_geom_of(type, &w->geom, e);
-    if (s == TRA_OK && (w->fd = open(w->temp, O_RDWR | O_NOFOLLOW | O_CLOEXEC)) < 0)
-        s = tra_fail_errno(e, TRA_RESOURCE, "cannot open %s, which rank 0 made; do all ranks see this directory?",
-                           w->temp);
+    if (s == TRA_OK) s = open_shared(w->temp, &w->fd, e);
+    w->data_fd = w->fd;
+    if (s == TRA_OK && h.raw) s = open_shared(p + h.path + h.temp + h.name, &w->data_fd, e);
     if (s == TRA_OK) s = w->kind->attach(w, p + texts, n - sizeof h - texts, e);
     if (s == TRA_OK && plain(w) && !tra_is_intermediate(w->path))
         w->direct_fd = open(w->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
@@ -295,8 +306,7 @@ tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, t
 }
 
 tra_status tra_writer_sync(tra_writer *w, tra_err *e) {
-    int raw = w->codec.zstd && w->kind->raw_fd ? w->kind->raw_fd(w) : -1;
-    if (fsync(w->fd) != 0 || (raw >= 0 && fsync(raw) != 0))
+    if (fsync(w->fd) != 0 || (w->data_fd != w->fd && fsync(w->data_fd) != 0))
         return tra_fail_errno(e, TRA_RESOURCE, "cannot write %s to disk", w->temp);
     return TRA_OK;
 }

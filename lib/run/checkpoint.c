@@ -44,51 +44,38 @@ static bool count(tra_checkpoint *k, const tra_op *op, int64_t bytes) {
     return fits;
 }
 
-static tra_log *log_of(tra_checkpoint *k, const tra_op *op) {
+static tra_log *log_of(tra_checkpoint *k, int op) {
     pthread_mutex_lock(&k->lock);
-    tra_log *l = tra_log_open(k->journal, op->id, true);
+    tra_log *l = tra_log_open(k->journal, op, true);
     pthread_mutex_unlock(&k->lock);
     return l;
 }
 
 /* ---- taking over ------------------------------------------------------------------------------------------------ */
 
-typedef struct candidate { /* context of a unit */
+typedef struct taking {
     const tra_taking *x;
-    const tra_saved *s;
-    int64_t slot;
-} candidate;
+    const tra_saved *v;
+    int64_t *last; /* record of each slot, from 1 */
+} taking;
 
-static void end_candidate(tra_unit *u) { free(u->ctx); }
-
-static tra_status run_candidate(tra_unit *u, int task, tra_worker *w, tra_err *e) {
-    const candidate *c = u->ctx;
-    (void)task;
-    return c->x->take(c->x->ctx, c->s, c->slot, w, e);
+static tra_status take_one(void *ctx, int64_t i, tra_worker *w, tra_err *e) {
+    const taking *t = ctx;
+    return t->last[i] ? t->x->take(t->x->ctx, &t->v[t->last[i] - 1], i, w, e) : TRA_OK;
 }
 
 tra_status tra_saved_take(const tra_taking *x, tra_engine *g, int64_t n, size_t io, int64_t *tried, tra_err *e) {
-    int64_t nsaved, *last = tra_calloc((size_t)n + 1, sizeof *last); /* record of each slot, from 1 */
-    const tra_saved *v = tra_log_saved(x->log, &nsaved);
-    tra_status s = tra_engine_begin_stage(g, 0, 0, 0, io, e);
+    int64_t nsaved;
+    taking t = {x, tra_log_saved(x->log, &nsaved), tra_calloc((size_t)n + 1, sizeof *t.last)};
     for (int64_t i = 0; i < nsaved; i++) {
-        int64_t at = x->slot(x->ctx, &v[i]);
-        if (at >= 0) last[at] = i + 1;
+        int64_t at = x->slot(x->ctx, &t.v[i]);
+        if (at < 0) continue;
+        *tried += !t.last[at];
+        t.last[at] = i + 1;
     }
-    for (int64_t i = 0; i < n && s == TRA_OK; i++) {
-        if (!last[i]) continue;
-        tra_unit *u = tra_unit_new(0, 1);
-        candidate *c = tra_malloc(sizeof *c);
-        *c = (candidate){x, &v[last[i] - 1], i};
-        u->run = run_candidate;
-        u->end = end_candidate;
-        u->ctx = c;
-        s = tra_engine_submit(g, u, e);
-        ++*tried;
-    }
-    free(last);
-    tra_status end = tra_engine_drain(g, e);
-    return s == TRA_OK ? end : s;
+    tra_status s = tra_engine_each(g, n, io, take_one, &t, e);
+    free(t.last);
+    return s;
 }
 
 typedef struct filling { /* of the slots of a part */
@@ -137,7 +124,7 @@ tra_status tra_checkpoint_take_over(tra_checkpoint *k, const tra_op *op, bool as
     tra_status s = TRA_OK;
     *complete = false;
     if (!tra_journal_resumed(k ? k->journal : NULL)) return TRA_OK;
-    tra_log *log = tra_log_exists(k->journal, op->id) ? log_of(k, op) : NULL;
+    tra_log *log = tra_log_exists(k->journal, op->id) ? log_of(k, op->id) : NULL;
     filling x = {k, op, log, part};
     if (log) s = tra_saved_take(&(tra_taking){log, &x, slot_of, fill}, k->site->engine, part->n, 0, &v[1], e);
     v[0] = count_present(part);
@@ -166,22 +153,29 @@ static bool is_first(const tra_checkpoint *k, const tra_op *op, const tra_part *
     return first;
 }
 
-/* Saves the pinned block of slot i. */
-static bool save(tra_checkpoint *k, const tra_op *op, tra_part *part, int64_t i) {
-    tra_block *b = part->block[i];
-    tra_log *log = log_of(k, op);
+/* Writes n bytes to s->at, but the first `had`, which stand there; then s, which the caller has filled else, is in the
+ * log. */
+static bool write_record(tra_checkpoint *k, tra_log *log, tra_saved *s, const char *p, int64_t had) {
     tra_err e = {0};
-    if (!log || !count(k, op, b->bytes)) return false;
     int fd = tra_log_fd(log, k->site->comm.rank);
-    tra_saved s = {.ordinal = part->ordinal[i], .summand = part->summand ? part->summand[i] : 0, .len = b->bytes};
-    s.at = tra_log_reserve(log, b->bytes);
-    s.sum = XXH64(b->ptr, (size_t)b->bytes, 0);
-    if (tra_pwrite(fd, b->ptr, (size_t)b->bytes, s.at, "the scratch file", &e) != TRA_OK) {
+    s->sum = XXH64(p, (size_t)s->len, 0);
+    if (tra_pwrite(fd, p + had, (size_t)(s->len - had), s->at + had, "the scratch file", &e) != TRA_OK) {
         tra_journal_give_up(k->journal, e.msg);
         return false;
     }
-    tra_log_add(log, &s);
-    tra_block_saved(k->site->pool, b, fd, s.at, s.sum);
+    tra_log_add(log, s);
+    return true;
+}
+
+/* Saves the pinned block of slot i. */
+static bool save(tra_checkpoint *k, const tra_op *op, tra_part *part, int64_t i) {
+    tra_block *b = part->block[i];
+    tra_log *log = log_of(k, op->id);
+    if (!log || !count(k, op, b->bytes)) return false;
+    tra_saved s = {.ordinal = part->ordinal[i], .summand = part->summand ? part->summand[i] : 0, .len = b->bytes};
+    s.at = tra_log_reserve(log, b->bytes);
+    if (!write_record(k, log, &s, b->ptr, 0)) return false;
+    tra_block_saved(k->site->pool, b, tra_log_fd(log, k->site->comm.rank), s.at, s.sum);
     return true;
 }
 
@@ -189,16 +183,35 @@ void tra_checkpoint_result(tra_checkpoint *k, const tra_op *op, tra_part *part, 
     if (k && op->loop < 0 && tra_now() >= k->due && is_first(k, op, part, i)) save(k, op, part, i);
 }
 
-/* Saves the blocks of a part that are not saved yet; false when some could not be. */
-static bool save_part(tra_checkpoint *k, const tra_op *op, tra_part *part) {
+/* Writes bytes as array `ordinal` of the turn. room: where the data of this array go, by turns. */
+static bool save_bytes(tra_checkpoint *k, int op, int64_t ordinal, const void *p, int64_t n, tra_digest turn,
+                       tra_turn_room *room, bool grows) {
+    tra_log *log = log_of(k, op);
+    if (!log) return false;
+    tra_turn_slot *slot = &room->slot[room->next ^= 1];
+    int64_t most = grows ? 2 * n : n;
+    if (slot->room < n) *slot = (tra_turn_slot){.at = tra_log_reserve(log, most), .room = most};
+    tra_saved s = {.ordinal = ordinal, .at = slot->at, .len = n, .digest = turn};
+    if (!write_record(k, log, &s, p, grows ? tra_min64(slot->len, n) : 0)) return false;
+    slot->len = n;
+    return true;
+}
+
+/* Saves the blocks of a part that are not saved yet; or all, as what a turn made. False when some could not be. */
+static bool save_each(tra_checkpoint *k, const tra_op *op, tra_part *part, const tra_digest *turn,
+                      tra_turn_room *room) {
     bool all = true;
     for (int64_t i = 0; i < part->n && all; i++) {
         tra_block *b = part->block[i];
         bool load;
         tra_err e = {0};
-        if (!b || b->copy_fd >= 0 || !is_first(k, op, part, i)) continue;
+        if (!b || (!turn && b->copy_fd >= 0) || !is_first(k, op, part, i)) continue;
         if (tra_block_pin(k->site->pool, b, &load, &e) != TRA_OK) return false;
-        all = (!load || tra_block_load(k->site->pool, b, NULL, &e) == TRA_OK) && save(k, op, part, i);
+        all = !load || tra_block_load(k->site->pool, b, NULL, &e) == TRA_OK;
+        if (all && turn)
+            all = save_bytes(k, op->id, part->ordinal[i], b->ptr, b->bytes, *turn, &room[i], false);
+        else if (all)
+            all = save(k, op, part, i);
         tra_block_unpin(k->site->pool, b);
     }
     return all;
@@ -255,7 +268,7 @@ void tra_checkpoint_stage_end(tra_checkpoint *k, int op, tra_part *const *parts,
         if (count_present(parts[i]) < parts[i]->n) continue; /* an exchange brings the rest while the next stages run */
         int64_t bytes = 0;
         for (int64_t t = 0; t < parts[i]->n; t++) bytes += tra_part_bytes(parts[i], t);
-        saved[i] = has_room(k, bytes) && save_part(k, &p->ops[i], parts[i]) && !tra_journal_broken(k->journal);
+        saved[i] = has_room(k, bytes) && save_each(k, &p->ops[i], parts[i], NULL, NULL) && !tra_journal_broken(k->journal);
     }
     tra_journal_flush(k->journal);
     tra_comm_min(&k->site->comm, saved, p->nops);
@@ -284,43 +297,8 @@ void tra_checkpoint_turn_saved(tra_checkpoint *k, double spent) {
     k->due = tra_now() + (k->seconds == 0 ? 0 : 20 * spent > k->seconds ? 20 * spent : k->seconds);
 }
 
-/* Writes bytes as array `ordinal` of the turn. room: where the data of this array go, by turns. */
-static bool save_bytes(tra_checkpoint *k, int op, int64_t ordinal, const void *p, int64_t n, tra_digest turn,
-                       tra_turn_room *room, bool grows) {
-    pthread_mutex_lock(&k->lock);
-    tra_log *log = tra_log_open(k->journal, op, true);
-    pthread_mutex_unlock(&k->lock);
-    tra_err e = {0};
-    if (!log) return false;
-    int fd = tra_log_fd(log, k->site->comm.rank);
-    tra_turn_slot *slot = &room->slot[room->next ^= 1];
-    int64_t most = grows ? 2 * n : n;
-    if (slot->room < n) *slot = (tra_turn_slot){.at = tra_log_reserve(log, most), .room = most};
-    int64_t had = grows ? tra_min64(slot->len, n) : 0;
-    tra_saved s = {.ordinal = ordinal, .at = slot->at, .len = n, .sum = XXH64(p, (size_t)n, 0), .digest = turn};
-    if (tra_pwrite(fd, (const char *)p + had, (size_t)(n - had), s.at + had, "the scratch file", &e) != TRA_OK) {
-        tra_journal_give_up(k->journal, e.msg);
-        return false;
-    }
-    slot->len = n;
-    tra_log_add(log, &s);
-    return true;
-}
-
 bool tra_checkpoint_save_turn(tra_checkpoint *k, int op, tra_part *part, tra_digest turn, tra_turn_room *room) {
-    bool all = true;
-    const tra_op *o = &k->site->plan->ops[op];
-    for (int64_t i = 0; i < part->n && all; i++) {
-        tra_block *b = part->block[i];
-        bool load;
-        tra_err e = {0};
-        if (!is_first(k, o, part, i)) continue;
-        if (tra_block_pin(k->site->pool, b, &load, &e) != TRA_OK) return false;
-        all = (!load || tra_block_load(k->site->pool, b, NULL, &e) == TRA_OK) &&
-              save_bytes(k, op, part->ordinal[i], b->ptr, b->bytes, turn, &room[i], false);
-        tra_block_unpin(k->site->pool, b);
-    }
-    return all;
+    return save_each(k, &k->site->plan->ops[op], part, &turn, room);
 }
 
 bool tra_checkpoint_save_rows(tra_checkpoint *k, int op, const void *rows, int64_t bytes, tra_digest turn,
@@ -328,21 +306,12 @@ bool tra_checkpoint_save_rows(tra_checkpoint *k, int op, const void *rows, int64
     return k->site->comm.rank != 0 || save_bytes(k, op, 0, rows, bytes, turn, room, grows);
 }
 
-/* The record of an array of that turn whose data are whole; NULL: there is none. */
-static const tra_saved *find_saved(tra_log *log, int64_t ordinal, tra_digest turn) {
-    int64_t n;
-    const tra_saved *v = tra_log_saved(log, &n), *found = NULL;
-    for (int64_t i = 0; i < n; i++) {
-        bool same = v[i].ordinal == ordinal && v[i].digest.lo == turn.lo && v[i].digest.hi == turn.hi;
-        int fd = same ? tra_log_fd(log, v[i].file) : -1;
-        if (fd >= 0 && tra_file_matches(fd, v[i].at, v[i].len, v[i].sum)) found = &v[i];
-    }
-    return found;
+static tra_log *saved_log(tra_checkpoint *k, int op) {
+    return tra_journal_resumed(k->journal) && tra_log_exists(k->journal, op) ? log_of(k, op) : NULL;
 }
 
-static tra_log *saved_log(tra_checkpoint *k, int op) {
-    return tra_journal_resumed(k->journal) && tra_log_exists(k->journal, op) ? log_of(k, &k->site->plan->ops[op])
-                                                                             : NULL;
+static bool is_of_turn(const tra_saved *s, tra_digest turn) {
+    return s->digest.lo == turn.lo && s->digest.hi == turn.hi;
 }
 
 int64_t tra_checkpoint_last_turn(tra_checkpoint *k, int op, uint64_t around, int64_t before) {
@@ -355,25 +324,51 @@ int64_t tra_checkpoint_last_turn(tra_checkpoint *k, int op, uint64_t around, int
     return last;
 }
 
+typedef struct turn_filling {
+    tra_checkpoint *k;
+    tra_log *log;
+    tra_part *part;
+    tra_digest turn;
+} turn_filling;
+
+static int64_t slot_of_turn(void *ctx, const tra_saved *s) {
+    const turn_filling *x = ctx;
+    return is_of_turn(s, x->turn) ? tra_part_find(x->part, s->ordinal, 0) : -1;
+}
+
+/* Reads an array of the turn, whose data must be whole: later turns are written over those of earlier ones. */
+static tra_status fill_turn(void *ctx, const tra_saved *s, int64_t slot, tra_worker *w, tra_err *e) {
+    const turn_filling *x = ctx;
+    int fd = tra_log_fd(x->log, s->file);
+    tra_block *b;
+    if (fd < 0 || !tra_file_matches(fd, s->at, s->len, s->sum)) return TRA_OK;
+    TRA_TRY(tra_engine_take_block(w, s->len, &b, e));
+    tra_block_unreserve(x->k->site->pool, b);
+    x->part->block[slot] = b;
+    tra_status st = tra_pread(fd, b->ptr, (size_t)s->len, s->at, "the scratch file", e);
+    tra_block_unpin(x->k->site->pool, b);
+    return st;
+}
+
 tra_status tra_checkpoint_take_turn(tra_checkpoint *k, int op, tra_digest turn, tra_part *part, bool *whole,
                                     tra_err *e) {
-    tra_log *log = saved_log(k, op);
-    *whole = log != NULL || part->n == 0;
-    for (int64_t i = 0; i < part->n && *whole; i++) {
-        const tra_saved *s = find_saved(log, part->ordinal[i], turn);
-        *whole = s != NULL;
-        if (!s) break;
-        TRA_TRY(tra_block_new(k->site->pool, s->len, &part->block[i], e));
-        *whole = tra_pread(tra_log_fd(log, s->file), part->block[i]->ptr, (size_t)s->len, s->at, "the scratch file",
-                           e) == TRA_OK;
-        tra_block_unpin(k->site->pool, part->block[i]);
-    }
+    turn_filling x = {k, saved_log(k, op), part, turn};
+    int64_t tried = 0;
+    *whole = x.log != NULL || part->n == 0;
+    const tra_taking taking = {x.log, &x, slot_of_turn, fill_turn};
+    if (x.log) TRA_TRY(tra_saved_take(&taking, k->site->engine, part->n, 0, &tried, e));
+    *whole = *whole && count_present(part) == part->n;
     return TRA_OK;
 }
 
 bool tra_checkpoint_take_rows(tra_checkpoint *k, int op, tra_digest turn, void *rows, int64_t bytes) {
     tra_log *log = saved_log(k, op);
-    const tra_saved *s = log ? find_saved(log, 0, turn) : NULL;
+    int64_t n;
+    const tra_saved *v = tra_log_saved(log, &n), *s = NULL;
+    for (int64_t i = n - 1; i >= 0 && !s; i--) {
+        int fd = is_of_turn(&v[i], turn) ? tra_log_fd(log, v[i].file) : -1;
+        if (fd >= 0 && tra_file_matches(fd, v[i].at, v[i].len, v[i].sum)) s = &v[i];
+    }
     tra_err e = {0};
     return s && s->len == bytes &&
            tra_pread(tra_log_fd(log, s->file), rows, (size_t)bytes, s->at, "the scratch file", &e) == TRA_OK;

@@ -143,6 +143,11 @@ TRA_MUSTUSE tra_status tra_engine_take_block(tra_worker *w, int64_t bytes, tra_b
  * dropped. Where inputs are at fault, that is the first unit in the order of the queue, whichever failed first: those
  * before it are run to their end. */
 TRA_MUSTUSE tra_status tra_engine_drain(tra_engine *g, tra_err *e);
+/* The end of a stage whose queueing ended with s: waits as drain does, and the first error goes to e. */
+TRA_MUSTUSE tra_status tra_engine_end_stage(tra_engine *g, tra_status s, tra_err *e);
+/* A stage of its own: fn(ctx, i) on workers with io bytes, for i from 0 to n - 1. */
+typedef tra_status tra_each_fn(void *ctx, int64_t i, tra_worker *w, tra_err *e);
+TRA_MUSTUSE tra_status tra_engine_each(tra_engine *g, int64_t n, size_t io, tra_each_fn *fn, void *ctx, tra_err *e);
 /* The run of which all threads of the engine are, and the one that made it until it frees it. */
 tra_kernel_run *tra_engine_kernels(tra_engine *g);
 /* Kernels that the main thread runs are shared with the workers from when this begins until it ends. */

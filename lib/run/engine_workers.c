@@ -2,6 +2,8 @@
  */
 #include "engine_int.h"
 
+#include <stdlib.h>
+
 /* ---- what to do next ------------------------------------------------------------------------------------------- */
 
 /* An input of a unit that a worker can prepare now, or -1: one that this unit must load, or whose block is in memory.
@@ -307,4 +309,42 @@ static tra_status take_block(void *ctx, tra_err *e) {
 
 tra_status tra_engine_take_block(tra_worker *w, int64_t bytes, tra_block **out, tra_err *e) {
     return tra_engine_retry(w, take_block, &(one_block){w->engine->pool, bytes, out}, e);
+}
+
+/* ---- numbered pieces of work ------------------------------------------------------------------------------------- */
+
+typedef struct piece { /* context of a unit */
+    tra_each_fn *fn;
+    void *ctx;
+    int64_t i;
+} piece;
+
+static tra_status run_piece(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    const piece *x = u->ctx;
+    (void)task;
+    return x->fn(x->ctx, x->i, w, e);
+}
+
+static void end_piece(tra_unit *u) { free(u->ctx); }
+
+tra_status tra_engine_end_stage(tra_engine *g, tra_status s, tra_err *e) {
+    tra_err drained = {0};
+    tra_status end = tra_engine_drain(g, &drained);
+    if (end == TRA_OK) return s;
+    *e = drained; /* s is a consequence of it */
+    return end;
+}
+
+tra_status tra_engine_each(tra_engine *g, int64_t n, size_t io, tra_each_fn *fn, void *ctx, tra_err *e) {
+    tra_status s = tra_engine_begin_stage(g, 0, 0, 0, io, e);
+    for (int64_t i = 0; i < n && s == TRA_OK; i++) {
+        tra_unit *u = tra_unit_new(0, 1);
+        piece *x = tra_malloc(sizeof *x);
+        *x = (piece){fn, ctx, i};
+        u->run = run_piece;
+        u->end = end_piece;
+        u->ctx = x;
+        s = tra_engine_submit(g, u, e);
+    }
+    return tra_engine_end_stage(g, s, e);
 }

@@ -312,7 +312,6 @@ static void run_to_end(tra_exchange *x) {
 /* ---- from beginning to end ------------------------------------------------------------------------------------- */
 
 static void begin(tra_exchange *x, tra_site *site, const tra_op *op, tra_part *in, tra_part *out, tra_err *e) {
-    const tra_part *parts[1] = {in};
     bool overlapping = tra_op_overlaps(op);
     *x = (tra_exchange){.site = site, .op = op, .in = in, .out = out, .overlapping = overlapping, .e = e};
     x->pieces = op->op == TRA_PLAN_REPART;
@@ -325,8 +324,8 @@ static void begin(tra_exchange *x, tra_site *site, const tra_op *op, tra_part *i
                          : tra_min64(x->room.budget / 4, tra_max64(0, x->room.budget - x->room.need.transient) / 2);
     x->room.receive = x->pieces ? x->room.need.fetch : tra_type_room(&op->type);
     if (!x->pieces && tra_op_is_only_reader(site->plan, op, 0)) x->after = TRA_AFTER_DROP;
-    x->room.scratch = tra_stage_scratch(parts, 1);
-    x->room.io = tra_stage_io(parts, 1);
+    x->room.scratch = (size_t)op->orders.scratch_bytes;
+    x->room.io = (size_t)op->orders.io_bytes;
     x->transport = site->transport;
     x->transport->begin(x);
     x->lists.incoming = tra_calloc((size_t)site->comm.size, sizeof *x->lists.incoming);
@@ -371,8 +370,7 @@ tra_status tra_stage_exchange(tra_site *site, const tra_op *op, tra_part *in, tr
     return end(&x);
 }
 
-/* Puts local tuples that are not computed on reading in place at once, before any stage runs: they may be chunks of a
- * file, and the stage that reads them asks beforehand how much scratch reading takes (tra_stage_io). */
+/* Puts local tuples that are not computed on reading in place at once, before any stage runs. */
 static void place_stored(tra_exchange *x) {
     int64_t left = 0;
     for (int64_t i = 0; i < x->lists.local.n; i++) {

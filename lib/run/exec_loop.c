@@ -13,12 +13,13 @@
 /* Reads the number that a part of rank 0 holds, the input of operator i, if this site has it: the bits of its double,
  * and those of a column. Others have INT64_MIN, until the sites tell each other. */
 static tra_status read_value(tra_execution *x, int i, tra_part *p, int64_t told[2], tra_err *e) {
-    tra_dtype t = x->plan->ops[x->plan->ops[i].in[0]].type.dtype;
+    const tra_op *op = &x->plan->ops[i];
+    tra_dtype t = x->plan->ops[op->in[0]].type.dtype;
     told[0] = told[1] = INT64_MIN;
     if (p->n == 0) return TRA_OK;
-    const tra_part *parts[1] = {p};
     tra_unit_input in = {.part = p, .i = 0, .after = TRA_AFTER_KEEP};
-    TRA_TRY(tra_engine_fetch(x->site.engine, &in, tra_stage_scratch(parts, 1), tra_stage_io(parts, 1), e));
+    TRA_TRY(tra_engine_fetch(x->site.engine, &in, (size_t)op->orders.scratch_bytes,
+                             (size_t)op->orders.io_bytes, e));
     double real = tra_element_real(t, in.cell.array.data, 0);
     memcpy(&told[0], &real, sizeof real);
     told[1] = tra_element_bits(t, in.cell.array.data, 0);

@@ -293,7 +293,6 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
     const tra_op *op = st->op;
     const tra_type *lt = st->pairs.l.part->type;
     int64_t term = 0, kernel = 0;
-    const tra_part *parts[2] = {st->pairs.l.part, st->pairs.r.part};
     st->how.summand = op->what.partial ? tra_place_summand(&op->place, st->site->comm.rank) : 0;
     st->how.state_dtype = tra_op_state_dtype(st->site->plan, op);
     pair_need most = {.ext = lt->cat->bound};
@@ -317,8 +316,7 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
         st->how.tiles = 1;
     }
     st->kernel_scratch_at = ((size_t)term + 63) / 64 * 64;
-    size_t scratch = st->kernel_scratch_at + (size_t)kernel, derive = tra_stage_scratch(parts, 2);
-    size_t read = tra_stage_io(parts, 2), write = tra_outlet_io(st->outlet);
+    size_t scratch = st->kernel_scratch_at + (size_t)kernel, derive = (size_t)op->orders.scratch_bytes;
     if (st->how.composed || (st->agg && !op->what.partial && op->type.layout)) {
         tra_type state = {.dtype = op->what.term, .layout = st->how.grows ? op->type.layout : NULL};
         tra_dims ext;
@@ -337,11 +335,10 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
         st->reserved = step;
     }
     scratch = scratch > derive ? scratch : derive;
-    read = read > write ? read : write;
     if (scratch > workers->scratch) workers->scratch = scratch;
     if ((size_t)most.keep > workers->keep) workers->keep = (size_t)most.keep;
     workers->own = workers->own || most.own;
-    if (read > workers->io) workers->io = read;
+    if ((size_t)op->orders.io_bytes > workers->io) workers->io = (size_t)op->orders.io_bytes;
     return TRA_OK;
 }
 
@@ -490,7 +487,7 @@ tra_status tra_stage_loops(tra_site *site, int n, tra_loop_stage *v, const tra_p
         tra_superblock_release_row(&st[k], TRA_AFTER_KEEP); /* after a failure in the middle of a row */
         close_span(&st[k]);
     }
-    s = tra_stage_end(site, s, e);
+    s = tra_engine_end_stage(site->engine, s, e);
     for (int k = 0; k < begun; k++) {
         if (s == TRA_OK && st[k].op->what.partial) s = emit_identities(&st[k], e);
         end(&st[k]);

@@ -233,50 +233,27 @@ tra_status tra_compact_seal(tra_outfile *o, tra_err *e) {
 /* ---- stored in another way ----------------------------------------------------------------------------------------
  */
 
-/* Context of a unit that reads chunk t and hands it over. */
 typedef struct moving {
     tra_outfile *from;
-    tra_outlet *to;
-    int64_t t;
+    tra_outlet to;
 } moving;
 
-static void end_move(tra_unit *u) { free(u->ctx); }
-
-static tra_status run_move(tra_unit *u, int task, tra_worker *w, tra_err *e) {
-    const moving *x = u->ctx;
+/* Reads chunk t, and hands it to the output if this rank is to store it. */
+static tra_status move_chunk(void *ctx, int64_t t, tra_worker *w, tra_err *e) {
+    moving *x = ctx;
     tra_outfile *o = x->from;
     tra_block *b = NULL;
     tra_dims ext, chunk = chunk_ext(o);
-    (void)task;
+    if (tra_outlet_has(&x->to, t)) return TRA_OK;
     TRA_TRY(tra_engine_take_block(w, o->chunk_bytes, &b, e));
-    tra_status s = tra_pread(o->joined_fd, b->ptr, (size_t)o->chunk_bytes, x->t * o->chunk_bytes, "the output", e);
+    tra_status s = tra_pread(o->joined_fd, b->ptr, (size_t)o->chunk_bytes, t * o->chunk_bytes, "the output", e);
     if (s != TRA_OK) {
         tra_block_free(o->pool, b);
         return s;
     }
-    tra_catalog_ext(&o->compact, x->t, &ext);
+    tra_catalog_ext(&o->compact, t, &ext);
     draw_together(b->ptr, &chunk, &ext, tra_dtype_size(o->file_type.dtype));
-    return tra_outlet_emit(x->to, w, x->t, 0, b, e);
-}
-
-/* Hands the chunks that this rank is to store to the output. */
-static tra_status move_chunks(tra_outfile *o, tra_outfile *to, const tra_op *op, tra_err *e) {
-    tra_outlet outlet = {.file = to, .pool = o->pool, .engine = o->engine, .op = op, .site = o->comm.rank};
-    tra_status s = tra_engine_begin_stage(o->engine, 0, 0, 0, tra_outlet_io(&outlet), e);
-    for (int64_t t = 0; t < o->compact.n && s == TRA_OK; t++) {
-        if (tra_outlet_has(&outlet, t)) continue;
-        tra_unit *u = tra_unit_new(0, 1);
-        moving *x = tra_malloc(sizeof *x);
-        *x = (moving){o, &outlet, t};
-        u->run = run_move;
-        u->end = end_move;
-        u->ctx = x;
-        s = tra_engine_submit(o->engine, u, e);
-    }
-    tra_err drained = {0};
-    tra_status end = tra_engine_drain(o->engine, &drained);
-    if (end != TRA_OK) *e = drained, s = end;
-    return s;
+    return tra_outlet_emit(&x->to, w, t, 0, b, e);
 }
 
 tra_status tra_compact_rewrite(tra_outfile *o, tra_err *e) {
@@ -294,7 +271,9 @@ tra_status tra_compact_rewrite(tra_outfile *o, tra_err *e) {
     if (s == TRA_OK && fsync(o->joined_fd) != 0) s = tra_fail_errno(e, TRA_RESOURCE, "cannot write the output to disk");
     TRA_TRY(tra_comm_agree(&o->comm, s, e));
     TRA_TRY(tra_outfile_open(&o->comm, &op, NULL, &o->options, o->scratch, NULL, 0, o->engine, o->pool, &to, e));
-    s = tra_outfile_finish(to, move_chunks(o, to, &op, e), e);
+    moving x = {o, {.file = to, .pool = o->pool, .engine = o->engine, .op = &op, .site = o->comm.rank}};
+    s = tra_engine_each(o->engine, o->compact.n, tra_outlet_io(&x.to), move_chunk, &x, e);
+    s = tra_outfile_finish(to, s, e);
     if (s != TRA_OK) return tra_outfiles_commit(&to, 1, s, false, NULL, e);
     o->tallies[0].digest = to->tallies[0].digest;
     o->writer = to->writer;

@@ -246,31 +246,11 @@ tra_status tra_held_each(tra_outfile *o, tra_worker *w, tra_held *x, tra_after a
     return s;
 }
 
-static tra_status run_write(tra_unit *u, int task, tra_worker *w, tra_err *e) {
-    void **x = u->ctx;
-    tra_outfile *o = x[0];
-    (void)task;
+static tra_status write_one(void *ctx, int64_t t, tra_worker *w, tra_err *e) {
+    tra_outfile *o = ctx;
+    if (o->held[t].n == 0) return TRA_OK;
     if (o->log) TRA_TRY(tra_stop_check(e)); /* what waits is saved */
-    return o->sink->write(o, w, x[1], e);
-}
-
-static void end_write(tra_unit *u) { free(u->ctx); }
-
-static tra_status write_all(tra_outfile *o, tra_err *e) {
-    tra_status s = tra_engine_begin_stage(o->engine, 0, 0, 0, 0, e);
-    for (int64_t t = 0; t < o->memory_type.cat->n && s == TRA_OK; t++) {
-        if (o->held[t].n == 0) continue;
-        tra_unit *u = tra_unit_new(0, 1);
-        void **x = u->ctx = tra_malloc(2 * sizeof *x);
-        x[0] = o, x[1] = &o->held[t];
-        u->run = run_write;
-        u->end = end_write;
-        s = tra_engine_submit(o->engine, u, e);
-    }
-    tra_err drained = {0};
-    tra_status end = tra_engine_drain(o->engine, &drained);
-    if (end != TRA_OK) *e = drained, s = end;
-    return s;
+    return o->sink->write(o, w, &o->held[t], e);
 }
 
 tra_status tra_held_place(tra_outfile *o, tra_err *e) {
@@ -284,7 +264,7 @@ tra_status tra_held_place(tra_outfile *o, tra_err *e) {
     if (s == TRA_OK && (o->comm.rank == 0 || o->counted)) s = o->sink->place(o, e);
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK && o->comm.size > 1 && o->joined_fd < 0) s = tra_comm_agree(&o->comm, tra_outfile_share(o, e), e);
-    if (s == TRA_OK) s = write_all(o, e);
+    if (s == TRA_OK) s = tra_engine_each(o->engine, o->memory_type.cat->n, 0, write_one, o, e);
     for (int64_t t = 0; t < o->memory_type.cat->n; t++) release(o, &o->held[t]);
     return tra_comm_agree(&o->comm, s, e);
 }

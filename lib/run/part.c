@@ -81,20 +81,6 @@ int64_t tra_part_bytes(const tra_part *p, int64_t i) {
     return !s.exact && p->kind == TRA_PART_STORED && p->block[i] ? p->block[i]->bytes : s.bound;
 }
 
-size_t tra_part_scratch(const tra_part *via) {
-    const tra_type *in = via->base ? via->base->type : NULL;
-    tra_dims last = {.n = -1}, ext;
-    size_t most = 0;
-    for (int64_t i = 0; via->kind == TRA_PART_MAP && i < via->n; i++) { /* runs of equal extents are asked about once */
-        tra_catalog_ext(in->cat, via->base->ordinal[via->src[i]], &ext);
-        if (tra_dims_eq(&ext, &last)) continue;
-        last = ext;
-        int64_t n = tra_cell_scratch(via->map, TRA_USE_MAP, in, &ext, NULL, NULL, via->type->layout);
-        if (n > (int64_t)most) most = (size_t)n;
-    }
-    return most;
-}
-
 /* Of a TILE: where the array of tuple i begins in that of its base. */
 static tra_dims tile_from(const tra_part *via, int64_t i) {
     tra_dims key, from = {.n = via->type->cat->bound.n};

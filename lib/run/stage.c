@@ -5,40 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t tra_stage_io(const tra_part *const *parts, int n) {
-    size_t most = 0;
-    for (int i = 0; i < n; i++) {
-        const tra_part *p = parts[i];
-        while (p && p->kind != TRA_PART_STORED) p = p->base;
-        int64_t of_file =
-            0; /* the first block that is read from a file: after an exchange others came from other sites */
-        while (p && of_file < p->n && !(p->block[of_file] && p->block[of_file]->rel)) of_file++;
-        if (!p || of_file == p->n) continue;
-        size_t need = tra_rel_scratch_bytes(p->block[of_file]->rel);
-        if (need > most) most = need;
-    }
-    return most;
-}
-
-size_t tra_stage_scratch(const tra_part *const *parts, int n) {
-    size_t most = 0;
-    for (int i = 0; i < n; i++) {
-        for (const tra_part *p = parts[i]; p; p = p->base) {
-            size_t need = p->kind == TRA_PART_STORED ? 0 : tra_part_scratch(p);
-            if (need > most) most = need;
-        }
-    }
-    return most;
-}
-
-tra_status tra_stage_end(tra_site *site, tra_status s, tra_err *e) {
-    tra_err drained = {0};
-    tra_status end = tra_engine_drain(site->engine, &drained);
-    if (end == TRA_OK) return s;
-    *e = drained; /* s is a consequence of it */
-    return end;
-}
-
 tra_after tra_stage_after(const tra_site *site, const tra_op *op, int side) {
     if (tra_op_is_only_reader(site->plan, op, side)) return TRA_AFTER_DROP;
     return tra_op_is_only_block_reader(site->plan, op, side) ? TRA_AFTER_EVICT : TRA_AFTER_KEEP;
@@ -67,13 +33,11 @@ static tra_status emit(result *x, tra_worker *w, tra_err *e) {
     return tra_outlet_emit(x->outlet, w, x->ordinal, 0, b, e);
 }
 
-/* Workers get what they need to read a part and to write into the outlet. */
-static tra_status begin(tra_site *site, const tra_op *op, tra_part *in, const tra_outlet *outlet, tra_err *e) {
-    const tra_part *parts[1] = {in};
-    size_t read = tra_stage_io(parts, 1), write = tra_outlet_io(outlet);
+/* Workers get what they need to read a part and to write results. */
+static tra_status begin(tra_site *site, const tra_op *op, tra_err *e) {
     int workers = tra_op_workers(site->plan, op, tra_engine_threads(site->engine));
-    return tra_engine_begin_stage(site->engine, workers, tra_stage_scratch(parts, 1), 0, read > write ? read : write,
-                                  e);
+    return tra_engine_begin_stage(site->engine, workers, (size_t)op->orders.scratch_bytes, 0,
+                                  (size_t)op->orders.io_bytes, e);
 }
 
 /* Submits a unit. bytes: of the block for its result; -1: its input will be that. takes: the worker allocates the
@@ -116,7 +80,7 @@ static tra_status run_copy(tra_unit *u, int task, tra_worker *w, tra_err *e) {
 
 tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *outlet, tra_err *e) {
     tra_after after = tra_stage_after(site, op, 0);
-    TRA_TRY(begin(site, op, in, outlet, e));
+    TRA_TRY(begin(site, op, e));
     tra_status s = TRA_OK;
     site->total = in->n;
     for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
@@ -127,7 +91,7 @@ tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_ou
         result x = {.outlet = outlet, .site = site, .ordinal = in->ordinal[i]};
         s = submit(x, derived ? -1 : tra_part_bytes(in, i), false, u, run_copy, e);
     }
-    return tra_stage_end(site, s, e);
+    return tra_engine_end_stage(site->engine, s, e);
 }
 
 /* ---- concat ------------------------------------------------------------------------------------------------- */
@@ -192,7 +156,7 @@ static tra_status run_concat(tra_unit *u, int task, tra_worker *w, tra_err *e) {
 tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *outlet, tra_err *e) {
     const tra_catalog *ic = in->type->cat, *oc = op->type.cat;
     tra_after after = tra_stage_after(site, op, 0);
-    TRA_TRY(begin(site, op, in, outlet, e));
+    TRA_TRY(begin(site, op, e));
     tra_status s = TRA_OK;
     for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
         tra_dims key, k;
@@ -218,5 +182,5 @@ tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_
         struct result x = {.outlet = outlet, .op = op, .site = site, .ordinal = result};
         s = submit(x, tra_size_planned(tra_type_bytes(&op->type, result)), op->type.layout, u, run_concat, e);
     }
-    return tra_stage_end(site, s, e);
+    return tra_engine_end_stage(site->engine, s, e);
 }

@@ -58,13 +58,6 @@ tra_exchange *tra_exchange_begin(tra_site *site, const tra_op *op, tra_part *in,
 TRA_MUSTUSE tra_status tra_exchange_step(tra_exchange *x, bool wanted, bool *any, bool *done, tra_err *e);
 TRA_MUSTUSE tra_status tra_exchange_end(tra_exchange *x, tra_status s, tra_moved *moved, tra_err *e);
 
-/* Waits for all units of a stage, when queueing them ended with s. The first error, s or that of a worker, goes to e.
- */
-TRA_MUSTUSE tra_status tra_stage_end(tra_site *site, tra_status s, tra_err *e);
 /* What is to be done with the blocks of an input whose tuples are read once each, after use. */
 tra_after tra_stage_after(const tra_site *site, const tra_op *op, int side);
-/* Bytes of io memory and of scratch memory that workers need to read the parts (tra_engine_begin_stage). */
-size_t tra_stage_io(const tra_part *const *parts, int n);
-size_t tra_stage_scratch(const tra_part *const *parts, int n);
-
 #endif

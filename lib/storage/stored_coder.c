@@ -12,7 +12,7 @@
 /* ---- slices ----------------------------------------------------------------------------------------------------- */
 
 static void write_piece(tra_coder *x, tra_slice *s, const char *piece, size_t n) {
-    if (x->status == TRA_OK && n > 0) x->status = tra_pwrite(s->w->placing->fd, piece, n, s->at, s->w->temp, x->e);
+    if (x->status == TRA_OK && n > 0) x->status = tra_pwrite(s->w->data_fd, piece, n, s->at, s->w->temp, x->e);
     XXH64_update(&s->sum, piece, n);
     s->at += (int64_t)n;
 }
@@ -24,7 +24,7 @@ static void flush(tra_coder *x, tra_slice *s) {
 
 void tra_code_begin_write(const tra_slice *s) {
     int64_t n = s->at - s->from;
-    if (n >= TRA_SLICE_PIECE) (void)sync_file_range(s->w->placing->fd, s->from, n, SYNC_FILE_RANGE_WRITE);
+    if (n >= TRA_SLICE_PIECE) (void)sync_file_range(s->w->data_fd, s->from, n, SYNC_FILE_RANGE_WRITE);
 }
 
 static void put(tra_coder *x, int component, const void *element) {

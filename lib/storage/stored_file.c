@@ -14,7 +14,6 @@
 
 static struct tra_placing *new_placing(tra_writer *w) {
     w->placing = tra_new(w->arena, struct tra_placing);
-    w->placing->raw.fd = w->placing->fd = -1;
     return w->placing;
 }
 
@@ -63,8 +62,6 @@ static tra_status levels_prepare(tra_writer *w, const tra_write_options *o, tra_
 static void levels_free(tra_writer *w) {
     struct tra_placing *p = w->placing;
     if (!p) return;
-    if (w->codec.zstd && !p->raw.path && p->fd >= 0) close(p->fd);
-    tra_temp_abort(&p->raw);
     free(p->counts);
     free(p->begin);
 }
@@ -178,7 +175,7 @@ static bool put_keys(tra_writer *w) {
 /* Writes the 0 with which pointers begin, before the slices of tuples. */
 static tra_status put_first_pointer(tra_writer *w, int64_t at, tra_err *e) {
     int64_t zero = 0;
-    return tra_pwrite(w->placing->fd, &zero, sizeof zero, at, w->temp, e);
+    return tra_pwrite(w->data_fd, &zero, sizeof zero, at, w->temp, e);
 }
 
 /* Creates dataset i with n elements, and sets where its slices begin in the file. */
@@ -216,9 +213,7 @@ static tra_status place_raw(tra_writer *w, const int64_t *elements, tra_err *e) 
         p->addr[i] = end;
         end += (elements[i] * (int64_t)p->form.c[i].each + 7) / 8 * 8;
     }
-    TRA_TRY(tra_raw_create(w, end, &p->raw, e));
-    p->fd = p->raw.fd;
-    return TRA_OK;
+    return tra_raw_create(w, end, e);
 }
 
 tra_status tra_writer_place(tra_writer *w, const int64_t *counts, tra_err *e) {
@@ -231,18 +226,12 @@ tra_status tra_writer_place(tra_writer *w, const int64_t *counts, tra_err *e) {
     TRA_TRY(sum_counts(w, e));
     for (int i = 0; i < p->form.n; i++)
         elements[i] = p->begin[w->type.cat->n * p->form.n + i] + (p->form.c[i].kind == TRA_POINTERS);
-    p->fd = w->fd;
     if (w->codec.zstd) TRA_TRY(place_raw(w, elements, e));
     tra_h5_enter();
     tra_status s = create_datasets(w, elements, e);
     int64_t end = (int64_t)w->vfd->eoa;
     tra_h5_leave();
     return s == TRA_OK ? tra_writer_reserve(w, w->fd, end, e) : s;
-}
-
-static tra_temp *levels_raw(tra_writer *w, bool **packed) {
-    *packed = &w->placing->compressed;
-    return w->placing->raw.path ? &w->placing->raw : NULL;
 }
 
 static tra_status levels_pack(tra_writer *w, tra_packer *x, tra_err *e) {
@@ -264,53 +253,45 @@ static tra_status levels_pack(tra_writer *w, tra_packer *x, tra_err *e) {
         if (group >= 0 && group != w->dset) H5Gclose(group);
         tra_h5_leave();
     }
-    if (s == TRA_OK) tra_temp_abort(&w->placing->raw), w->placing->fd = -1;
+    if (s == TRA_OK) tra_temp_abort(&w->raw), w->data_fd = -1;
     return s;
 }
 
 /* ---- several processes ------------------------------------------------------------------------------------------ */
 
-/* The blob: the levels (n = 0: packed), the addresses, the number of datasets, the length of the path of the file of
- * uncompressed slices and the path (0: there is none), then the counts. */
+/* The blob: the levels (n = 0: packed), the addresses, the number of datasets, then the counts. */
 static void levels_blob(const tra_writer *w, tra_str *blob) {
     const struct tra_placing *p = w->placing;
-    int64_t raw = p->raw.path ? (int64_t)strlen(p->raw.path) : 0, parts = p->form.n;
+    int64_t parts = p->form.n;
     tra_str_addn(blob, (const char *)&p->form.levels, sizeof p->form.levels);
     tra_str_addn(blob, (const char *)p->addr, sizeof p->addr);
     tra_str_addn(blob, (const char *)&parts, sizeof parts);
-    tra_str_addn(blob, (const char *)&raw, sizeof raw);
-    if (raw) tra_str_addn(blob, p->raw.path, (size_t)raw);
     tra_str_addn(blob, (const char *)p->counts,
                  (size_t)(w->type.cat->n * tra_form_counts(&p->form)) * sizeof *p->counts);
 }
 
 static tra_status levels_attach(tra_writer *w, const char *blob, size_t n, tra_err *e) {
     tra_levels l;
-    int64_t raw = 0, parts = 0;
-    size_t head = sizeof l + sizeof w->placing->addr + sizeof parts, fixed = head + sizeof raw, counts = 0;
+    int64_t parts = 0;
+    size_t fixed = sizeof l + sizeof w->placing->addr + sizeof parts, counts = 0;
     if (n >= fixed) {
         memcpy(&l, blob, sizeof l);
-        memcpy(&parts, blob + head - sizeof parts, sizeof parts);
-        memcpy(&raw, blob + head, sizeof raw);
+        memcpy(&parts, blob + fixed - sizeof parts, sizeof parts);
         counts = (size_t)w->type.cat->n * (size_t)(l.n ? l.n : parts) * sizeof(int64_t);
     }
-    if (n < fixed || n != fixed + (size_t)raw + counts)
+    if (n < fixed || n != fixed + counts)
         return tra_fail(e, TRA_INTERNAL, "the description of an output does not fit its type");
     TRA_TRY(l.n ? prepare_levels(w, &l, e) : prepare_packed(w, (int)parts, e));
     struct tra_placing *p = w->placing;
     memcpy(p->addr, blob + sizeof l, sizeof p->addr);
     p->counts = tra_malloc(counts + 1);
-    memcpy(p->counts, blob + fixed + raw, counts);
-    TRA_TRY(sum_counts(w, e));
-    p->fd = w->fd;
-    return raw ? tra_raw_open(tra_arena_strndup(w->arena, blob + fixed, (size_t)raw), &p->fd, e) : TRA_OK;
+    memcpy(p->counts, blob + fixed, counts);
+    return sum_counts(w, e);
 }
 
 /* ---- the kind --------------------------------------------------------------------------------------------------- */
 
 static int levels_facts(const tra_writer *w) { return tra_form_fact_words(&w->placing->form); }
-
-static int levels_raw_fd(const tra_writer *w) { return w->placing->fd; }
 
 static tra_status levels_finish(tra_writer *w, tra_err *e) {
     return w->placing->counts ? TRA_OK : tra_fail(e, TRA_INTERNAL, "%s:%s was never placed", w->path, w->name);
@@ -334,8 +315,6 @@ const tra_file_kind tra_kind_levels = {.is = tra_stored_is,
                                        .put = tra_stored_put,
                                        .put_scratch = tra_stored_put_scratch,
                                        .facts = levels_facts,
-                                       .raw = levels_raw,
-                                       .raw_fd = levels_raw_fd,
                                        .pack = levels_pack,
                                        .finish = levels_finish,
                                        .describe = tra_stored_describe};

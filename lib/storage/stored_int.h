@@ -112,11 +112,6 @@ struct tra_placing {
     int64_t *counts;                 /* [n][tra_form_counts]; NULL: not placed yet */
     int64_t *begin;                  /* [n + 1][components]: where slices begin, in elements */
     int64_t addr[TRA_MAXCOMPONENTS]; /* of the dataset's first slice */
-    /* Codec zstd: slices meet in the chunks of a dataset. So they go to a file of their own, as they are, and chunks
-     * are made of them when all are there (pack.c). */
-    tra_temp raw;
-    int fd;          /* of that file; codec none: of the new file; -1: not open yet */
-    bool compressed; /* tra_writer_pack has made the chunks */
 };
 
 TRA_MUSTUSE tra_status tra_stored_create_group(tra_writer *w, tra_err *e); /* under the lock */

@@ -74,7 +74,7 @@ static tra_status read_block(tra_writer *w, int part, int64_t b, char *to, tra_e
     const tra_table_form *f = &w->table->form;
     const tra_table_part *p = &f->part[part];
     bool waits = w->codec.zstd;
-    TRA_TRY(tra_pread(waits ? w->table->fd : w->fd, to, (size_t)(f->block * p->size), p->addr[b], w->temp, e));
+    TRA_TRY(tra_pread(w->data_fd, to, (size_t)(f->block * p->size), p->addr[b], w->temp, e));
     if (!waits) w->table->sums[(int64_t)part * f->nblocks + b] = tra_chunk_sum(to, (size_t)(f->block * p->size));
     return TRA_OK;
 }
@@ -192,11 +192,6 @@ void tra_table_drop_kept(struct tra_table_placing *t) {
 }
 
 /* ---- chunks ----------------------------------------------------------------------------------------------------- */
-
-tra_temp *tra_table_raw(tra_writer *w, bool **packed) {
-    *packed = &w->table->packed;
-    return w->table->raw.path ? &w->table->raw : NULL;
-}
 
 tra_status tra_table_pack(tra_writer *w, tra_packer *x, tra_err *e) {
     struct tra_table_placing *t = w->table;

@@ -480,8 +480,6 @@ const tra_file_kind tra_kind_table = {.is = table_is,
                                       .blob = tra_table_blob,
                                       .attach = tra_table_unblob,
                                       .put = tra_table_put,
-                                      .raw = tra_table_raw,
-                                      .raw_fd = tra_table_waiting,
                                       .pack = tra_table_pack,
                                       .finish = tra_table_finish,
                                       .describe = tra_table_describe};

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 enum { PIECE = 32 << 10 };
@@ -64,15 +63,13 @@ tra_status tra_table_prepare(tra_writer *w, const tra_write_options *o, tra_err 
         return tra_fail(e, TRA_USAGE, "cannot write %s:%s by deflate: tables are compressed only by zstd", w->path,
                         w->name);
     w->table = tra_new(w->arena, struct tra_table_placing);
-    w->table->fd = w->table->raw.fd = w->table->frequencies = -1;
+    w->table->frequencies = -1;
     w->table->form.schema = w->type.columns;
     return TRA_OK;
 }
 
 void tra_table_free_placing(tra_writer *w) {
     if (!w->table) return;
-    if (!w->table->raw.path && w->table->fd >= 0) close(w->table->fd);
-    tra_temp_abort(&w->table->raw);
     free(w->table->begin);
     free(w->table->sums);
     free(w->table->masks);
@@ -304,11 +301,6 @@ static tra_status lay_out(tra_writer *w, const int64_t *rows, tra_err *e) {
     return TRA_OK;
 }
 
-/* The file that rows are written to. */
-static int rows_fd(const tra_writer *w) { return w->table->fd >= 0 ? w->table->fd : w->fd; }
-
-int tra_table_waiting(const tra_writer *w) { return w->table->fd; }
-
 /* Writes zeros to the part of the last chunks that is beyond the rows, since a file that is continued may have
  * something else there. */
 static tra_status pad(tra_writer *w, tra_err *e) {
@@ -319,7 +311,7 @@ static tra_status pad(tra_writer *w, tra_err *e) {
         int64_t last = f->nblocks - 1, at = tra_table_block_rows(f, last) * p->size, end = f->block * p->size;
         for (int64_t n; at < end; at += n) {
             n = tra_min64(PIECE, end - at);
-            TRA_TRY(tra_pwrite(rows_fd(w), zeros, (size_t)n, p->addr[last] + at, w->temp, e));
+            TRA_TRY(tra_pwrite(w->data_fd, zeros, (size_t)n, p->addr[last] + at, w->temp, e));
         }
     }
     return TRA_OK;
@@ -333,17 +325,13 @@ tra_status tra_writer_place_rows(tra_writer *w, const int64_t *rows, tra_err *e)
     tra_h5_leave();
     if (s != TRA_OK) return s;
     TRA_TRY(tra_writer_reserve(w, w->fd, end, e));
-    if (w->codec.zstd) {
-        TRA_TRY(tra_raw_create(w, w->table->end, &w->table->raw, e));
-        w->table->fd = w->table->raw.fd;
-    }
+    if (w->codec.zstd) TRA_TRY(tra_raw_create(w, w->table->end, e));
     return pad(w, e);
 }
 
 /* ---- several processes ------------------------------------------------------------------------------------------ */
 
-/* The blob: the rows of each tuple, the addresses of all chunks, then the path of the file of uncompressed rows, if
- * there is one. */
+/* The blob: the rows of each tuple, then the addresses of all chunks. */
 void tra_table_blob(const tra_writer *w, tra_str *blob) {
     const struct tra_table_placing *p = w->table;
     for (int64_t t = 0; t < w->type.cat->n; t++) {
@@ -352,7 +340,6 @@ void tra_table_blob(const tra_writer *w, tra_str *blob) {
     }
     for (int i = 0; i < p->form.nparts; i++)
         tra_str_addn(blob, (const char *)p->form.part[i].addr, (size_t)p->form.nblocks * sizeof(int64_t));
-    if (p->raw.path) tra_str_addn(blob, p->raw.path, strlen(p->raw.path));
 }
 
 tra_status tra_table_unblob(tra_writer *w, const char *blob, size_t n, tra_err *e) {
@@ -364,12 +351,11 @@ tra_status tra_table_unblob(tra_writer *w, const char *blob, size_t n, tra_err *
     tra_status s = n >= counts ? lay_out(w, rows, e) : TRA_INTERNAL;
     free(rows);
     size_t places = counts + (size_t)f->nparts * (size_t)f->nblocks * sizeof(int64_t);
-    if (s != TRA_OK || n < places || (n == places) != !w->codec.zstd)
+    if (s != TRA_OK || n != places)
         return tra_fail(e, TRA_INTERNAL, "the description of an output does not fit its type");
     for (int i = 0; i < f->nparts; i++)
         memcpy(f->part[i].addr, blob + counts + (size_t)i * (size_t)f->nblocks * 8, (size_t)f->nblocks * 8);
-    if (!w->codec.zstd) return TRA_OK;
-    return tra_raw_open(tra_arena_strndup(w->arena, blob + places, n - places), &w->table->fd, e);
+    return TRA_OK;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
@@ -412,13 +398,13 @@ static tra_status put_part(tra_writer *w, const tra_table_part *p, const tra_vec
     int64_t block = first / f->block, to = p->addr[block] + first % f->block * p->size;
     bool as_is = !p->mask && !tra_coltype_is_coded(c->type) && !(v->state && tra_coltype_is_float(c->type));
     if (as_is)
-        return tra_pwrite(rows_fd(w), (const char *)v->values + (size_t)at * (size_t)p->size, (size_t)(n * p->size), to,
+        return tra_pwrite(w->data_fd, (const char *)v->values + (size_t)at * (size_t)p->size, (size_t)(n * p->size), to,
                           w->temp, e);
     char piece[PIECE];
     for (int64_t k; n > 0; n -= k, at += k, to += k * p->size) {
         k = tra_min64(n, PIECE / p->size);
         encode(c, p, v, at, k, piece);
-        TRA_TRY(tra_pwrite(rows_fd(w), piece, (size_t)(k * p->size), to, w->temp, e));
+        TRA_TRY(tra_pwrite(w->data_fd, piece, (size_t)(k * p->size), to, w->temp, e));
     }
     return TRA_OK;
 }

@@ -37,12 +37,7 @@ struct tra_table_placing {
     uint64_t *sums;  /* [parts][blocks] */
     uint64_t *masks; /* [parts], codec zstd: sums of tra_mask_sum */
     int64_t *blocks; /* [columns][blocks][4] */
-    /* Codec zstd: rows go to a file of their own, as they are, an array after the other; chunks are made of them when
-     * all are there (pack.c). fd: that file, else -1; end: its bytes. */
-    tra_temp raw;
-    int fd;
-    int64_t end;
-    bool packed;
+    int64_t end; /* codec zstd: bytes of w->raw, an array after the other */
     tra_column_facts *facts;
     tra_arena **kept; /* arenas of the arrays in facts */
     int nkept;
@@ -79,8 +74,6 @@ tra_status tra_table_create_group(tra_writer *w, tra_err *e);
 void tra_table_blob(const tra_writer *w, tra_str *blob);
 tra_status tra_table_unblob(tra_writer *w, const char *blob, size_t n, tra_err *e);
 tra_status tra_table_put(tra_writer *w, int64_t ordinal, const void *block, void *scratch, tra_err *e);
-int tra_table_waiting(const tra_writer *w);
-tra_temp *tra_table_raw(tra_writer *w, bool **packed);
 tra_status tra_table_pack(tra_writer *w, tra_packer *x, tra_err *e);
 tra_status tra_table_finish(tra_writer *w, tra_err *e);
 bool tra_table_describe(tra_writer *w, const char *digest);
