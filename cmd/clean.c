@@ -66,7 +66,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_json_begin(&c.json, NULL, '{');
     tra_json_begin(&c.json, "found", '[');
     for (int i = 0; i < n && s == TRA_OK; i++)
-        if (!tra_leftovers(dirs[i], !opt.dry, add, &c) && (argc > 0 || errno != ENOENT))
+        if (!tra_leftovers(dirs[i], "", !opt.dry, add, &c) && (argc > 0 || errno != ENOENT))
             s = tra_fail_errno(e, TRA_INPUT, "%s", dirs[i]);
     if (s == TRA_OK) s = print(&c, e);
     if (s == TRA_OK && c.failed) {

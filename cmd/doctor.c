@@ -212,7 +212,7 @@ static void check_left(report *r) {
     char size[32];
     left k = {0};
     for (int i = 0, n = tra_work_dirs(opt.scratch, dirs); i < n; i++)
-        (void)tra_leftovers(dirs[i], false, count_left, &k);
+        (void)tra_leftovers(dirs[i], "", false, count_left, &k);
     if (k.n == 0)
         finding(r, "left", FINE, NULL, "nothing by processes that are gone");
     else

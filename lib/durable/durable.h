@@ -44,6 +44,8 @@ TRA_MUSTUSE tra_status tra_replace_file(const char *path, const void *bytes, siz
 #define TRA_IMPORT_NAME "tra-import-"
 #define TRA_KEPT_NAME   "tra-kept-"
 #define TRA_OUTPUT_NAME "tra-output-"
+/* And those of directories by which the ranks of a run exchange blocks, each with a lock on its path. */
+#define TRA_EXCHANGE_NAME "tra-exchange-"
 bool tra_is_intermediate(const char *path); /* is it one of these? */
 
 /* ---- the lock on writing a file --------------------------------------------------------------------------------- */
@@ -96,10 +98,12 @@ typedef struct tra_leftover {
     int64_t bytes;    /* on disk */
     int error;        /* errno of why it could not be removed, 0 */
 } tra_leftover;
-/* Calls fn for every such file in the directory (not in directories below it) whose owner is gone; if `remove`, removes
+/* Calls fn for every such file in the directory (not in directories below it), of a name that begins with prefix, whose
+ * owner is gone; if `remove`, removes
  * it first. Outputs that a killed run had completed are put in place before that. What a process on this or another
  * machine may still use is left alone; so is what an unfinished commit of outputs needs. False, with errno, if the
  * directory cannot be read. */
-bool tra_leftovers(const char *dir, bool remove, void (*fn)(const tra_leftover *l, void *ctx), void *ctx);
+bool tra_leftovers(const char *dir, const char *prefix, bool remove, void (*fn)(const tra_leftover *l, void *ctx),
+                   void *ctx);
 
 #endif

@@ -19,7 +19,7 @@ typedef enum kind {
     LOCK,
     COMMIT,   /* the record of outputs that were complete, which are put in place before it goes */
     PROGRESS, /* directory; its lock is beside it */
-    EXCHANGE, /* directory; its lock is in it */
+    EXCHANGE, /* the same */
     STAND_IN, /* of stand_in.h; who uses it holds a lock on it */
 } kind;
 static const char *const texts[] = {
@@ -91,9 +91,11 @@ static bool is_stand_in(const char *name) {
 
 static kind kind_of(const char *dir, const char *name, find *f) {
     if (is_stand_in(name)) return STAND_IN;
-    static const char exchange[] = "tra-exchange-", doctor[] = ".tra-doctor-";
-    if (strncmp(name, exchange, sizeof exchange - 1) == 0) return EXCHANGE;
-    if (strncmp(name, ".tra-", 5) == 0 && strlen(name) == 21 && is_hex(name + 5, 16)) return EXCHANGE; /* begun */
+    static const char exchange[] = TRA_EXCHANGE_NAME, doctor[] = ".tra-doctor-";
+    if (strncmp(name, exchange, sizeof exchange - 1) == 0) {
+        f->target = tra_asprintf("%s/%s", dir, name);
+        return EXCHANGE;
+    }
     if (strncmp(name, doctor, sizeof doctor - 1) == 0) return by_process(name + sizeof doctor - 1, f);
     if (strncmp(name, "tra-", 4) == 0 && strlen(name) == 37 && is_hex(name + 4, 16) && name[20] == '-' &&
         is_hex(name + 21, 16)) {
@@ -135,15 +137,6 @@ static int64_t bytes_of(const char *path, bool is_dir) {
     return lstat(path, &st) == 0 ? (int64_t)st.st_blocks * 512 : 0;
 }
 
-/* The lock of an exchange, held; -1 when a run holds it. A directory without one is not yet, or no longer, used. */
-static int take_exchange(const char *path, bool *free_) {
-    char *lock = tra_asprintf("%s/lock", path);
-    int fd = open(lock, O_RDWR | O_CLOEXEC);
-    *free_ = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
-    free(lock);
-    return fd;
-}
-
 static int remove_path(const char *path, bool is_dir) {
     bool removed = is_dir ? tra_remove_files_of(path) : unlink(path) == 0;
     return removed ? 0 : errno;
@@ -164,7 +157,7 @@ static void settle(const find *f, int *error) {
 static bool take_and_remove(const find *f, bool is_dir, int *error) {
     bool first;
     tra_err busy = {0};
-    if (f->kind == UNFINISHED || f->kind == EXCHANGE || f->kind == STAND_IN) {
+    if (f->kind == UNFINISHED || f->kind == STAND_IN) {
         *error = remove_path(f->path, is_dir);
         return true;
     }
@@ -186,9 +179,7 @@ static void report(const char *dir, find *f, bool remove, void (*fn)(const tra_l
     bool is_dir, is_free = true;
     int error = 0, held = -1;
     if (!is_ours(f, &is_dir)) return;
-    if (f->kind == EXCHANGE)
-        held = take_exchange(f->path, &is_free);
-    else if (f->kind == STAND_IN)
+    if (f->kind == STAND_IN)
         is_free = (held = open(f->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)) >= 0 && flock(held, LOCK_EX | LOCK_NB) == 0;
     else if (f->kind == UNFINISHED)
         is_free = !may_be_written(f, dir);
@@ -200,12 +191,14 @@ static void report(const char *dir, find *f, bool remove, void (*fn)(const tra_l
     if (held >= 0) close(held);
 }
 
-bool tra_leftovers(const char *dir, bool remove, void (*fn)(const tra_leftover *l, void *ctx), void *ctx) {
+bool tra_leftovers(const char *dir, const char *prefix, bool remove, void (*fn)(const tra_leftover *l, void *ctx),
+                   void *ctx) {
     DIR *d = opendir(dir);
     tra_str names = {0}; /* first all names: removing changes the directory */
     if (!d) return false;
     for (struct dirent *e; (e = readdir(d));)
-        if (strstr(e->d_name, "tra-")) tra_str_addn(&names, e->d_name, strlen(e->d_name) + 1);
+        if (strncmp(e->d_name, prefix, strlen(prefix)) == 0 && strstr(e->d_name, "tra-"))
+            tra_str_addn(&names, e->d_name, strlen(e->d_name) + 1);
     closedir(d);
     /* First the commit records: what they need is not removed while they are there. */
     for (int records = 1; records >= 0; records--) {

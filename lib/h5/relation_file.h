@@ -127,7 +127,7 @@ typedef struct tra_file_kind {
     size_t (*put_scratch)(const tra_writer *w);
     int (*facts)(const tra_writer *w); /* words of each tuple in w->sums; the first is not 0 once the tuple is put */
     tra_status (*pack)(tra_writer *w, tra_packer *x, tra_err *e); /* compresses what is in w->raw */
-    tra_status (*finish)(tra_writer *w, tra_err *e);     /* all is put. Without the HDF5 lock. */
+    tra_status (*finish)(tra_writer *w, tra_err *e);              /* all is put. Without the HDF5 lock. */
     bool (*describe)(tra_writer *w, const char *digest); /* writes attributes and tables. Under the HDF5 lock. */
 } tra_file_kind;
 
@@ -222,13 +222,13 @@ struct tra_writer {
     size_t size; /* of an element */
     int64_t chunk_bytes;
     bool creator;
-    bool whole;       /* the target names a file without a relation: it replaces all that was there */
-    const char *tag;  /* tra_write_options.tag */
-    bool reuse;       /* a temporary file that an earlier process left is to be used */
-    bool reused;      /* and there was one */
-    int gzip;         /* level of deflate, done by HDF5; 0: no deflate */
-    int fd;           /* of the temporary file; the creator's is shared->made.fd */
-    int direct_fd;    /* the same file past the page cache; -1: not open */
+    bool whole;      /* the target names a file without a relation: it replaces all that was there */
+    const char *tag; /* tra_write_options.tag */
+    bool reuse;      /* a temporary file that an earlier process left is to be used */
+    bool reused;     /* and there was one */
+    int gzip;        /* level of deflate, done by HDF5; 0: no deflate */
+    int fd;          /* of the temporary file; the creator's is shared->made.fd */
+    int direct_fd;   /* the same file past the page cache; -1: not open */
     /* Codec zstd, of kinds whose chunks hold parts of several tuples: the file in which these come together, from which
      * pack.c makes the chunks when all are there, and then packed is set. Else it has no path. */
     tra_temp raw;

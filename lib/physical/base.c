@@ -175,9 +175,9 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
     }
     if (p->compress && chunk > 0) codec = tra_max64(codec, threads * tra_codec_context(p->compress, chunk));
     int64_t process = process_bytes(p, &again, &statistics);
-    return process + again + run + (int64_t)threads * TRA_WORKER +
-           packers(p, threads) * TRA_PACKER + (int64_t)p->nops * TRA_OPERATOR +
-           TRA_TUPLE * tra_min64(tuples, INT64_MAX / (2 * TRA_TUPLE)) + codec + library + p->program;
+    return process + again + run + (int64_t)threads * TRA_WORKER + packers(p, threads) * TRA_PACKER +
+           (int64_t)p->nops * TRA_OPERATOR + TRA_TUPLE * tra_min64(tuples, INT64_MAX / (2 * TRA_TUPLE)) + codec +
+           library + p->program;
 }
 
 int64_t tra_least_with_margin(int64_t least, int64_t base) {

@@ -177,9 +177,9 @@ typedef struct tra_op_scan {
 
 /* How the executor is to run it. */
 typedef struct tra_op_orders {
-    bool fused;       /* never stored: its only consumer computes it while it reads */
-    bool direct;      /* its results go to a file as they come (memory.h) */
-    int64_t io_bytes; /* bytes that a worker of the stage needs to read and write chunks (memory.h), */
+    bool fused;            /* never stored: its only consumer computes it while it reads */
+    bool direct;           /* its results go to a file as they come (memory.h) */
+    int64_t io_bytes;      /* bytes that a worker of the stage needs to read and write chunks (memory.h), */
     int64_t scratch_bytes; /* and to compute what it reads, if that is computed on reading */
     int64_t panel;    /* memory that is planned at most for a result, since it is made and written in panels (needs.h);
                          of an output: for what it writes. 0: for all of it */

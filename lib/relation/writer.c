@@ -242,7 +242,7 @@ enum { NKINDS = sizeof kinds / sizeof *kinds };
 
 /* The blob: this head, texts with their NULs, then what the kind adds. */
 typedef struct blob_head {
-    int64_t bytes;                                       /* of the blob */
+    int64_t bytes;                                            /* of the blob */
     int64_t tuples, zstd, level, kind, path, temp, name, raw; /* the last four: bytes of the texts */
 } blob_head;
 

@@ -268,7 +268,8 @@ void tra_checkpoint_stage_end(tra_checkpoint *k, int op, tra_part *const *parts,
         if (count_present(parts[i]) < parts[i]->n) continue; /* an exchange brings the rest while the next stages run */
         int64_t bytes = 0;
         for (int64_t t = 0; t < parts[i]->n; t++) bytes += tra_part_bytes(parts[i], t);
-        saved[i] = has_room(k, bytes) && save_each(k, &p->ops[i], parts[i], NULL, NULL) && !tra_journal_broken(k->journal);
+        saved[i] =
+            has_room(k, bytes) && save_each(k, &p->ops[i], parts[i], NULL, NULL) && !tra_journal_broken(k->journal);
     }
     tra_journal_flush(k->journal);
     tra_comm_min(&k->site->comm, saved, p->nops);

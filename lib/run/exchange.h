@@ -126,6 +126,13 @@ static inline int tra_exchange_tag(const tra_exchange *x) { return 16 + x->op->i
 
 extern const tra_transport tra_transport_messages, tra_transport_files;
 
+/* The directory of transport_files. reclaim removes those in the scratch directory of runs that were killed: for one
+ * rank, whatever the transport. make makes one for this run in the scratch directory, which all ranks must share:
+ * collective. remove removes it, with what a failure left in it, when all ranks have agreed that they are done. */
+void tra_exchange_dir_reclaim(const char *scratch);
+TRA_MUSTUSE tra_status tra_exchange_dir_make(tra_site *site, const char *scratch, tra_err *e);
+void tra_exchange_dir_remove(tra_site *site);
+
 void tra_exchange_fail(tra_exchange *x, tra_status s); /* keeps s as x->status unless an earlier failure is there */
 void tra_payload_release(tra_exchange *x, tra_payload *s);
 bool tra_exchange_receive(tra_exchange *x); /* takes one transfer, if one has come */

@@ -435,13 +435,11 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     bool ticks = o->record || o->journal || comm->size > 1 || x.progress.form != TRA_PROGRESS_NONE;
     if (s == TRA_OK && ticks) tra_engine_set_tick(x.site.engine, tick, &x);
     x.site.transport = o->transport == TRA_TRANSPORT_FILES ? &tra_transport_files : &tra_transport_messages;
-    x.site.exchange_dir.lock = -1;
     if (comm->rank == 0) tra_exchange_dir_reclaim(o->scratch);
     if (s == TRA_OK && o->transport == TRA_TRANSPORT_FILES && comm->size > 1)
-        s = tra_exchange_dir_make(&x.site.exchange_dir, comm, o->scratch, e);
+        s = tra_exchange_dir_make(&x.site, o->scratch, e);
     double compiles = tra_now();
-    if (s == TRA_OK)
-        s = tra_compiled_begin(plan, comm, o->codegen, tra_engine_kernels(x.site.engine), &x.codegen, e);
+    if (s == TRA_OK) s = tra_compiled_begin(plan, comm, o->codegen, tra_engine_kernels(x.site.engine), &x.codegen, e);
     double opens = tra_now();
     tra_record_op(o->record, tra_phase_op(TRA_PHASE_OPEN), t0, compiles);
     tra_record_op(o->record, tra_phase_op(TRA_PHASE_COMPILE), compiles, opens);
@@ -467,7 +465,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     tra_exec_forget_turns(&x);
     for (int i = 0; i < n; i++) tra_rel_close(x.rels[i]);
     tra_checkpoint_free(x.checkpoint);
-    tra_exchange_dir_remove(&x.site.exchange_dir, comm);
+    tra_exchange_dir_remove(&x.site);
     report->starved = s == TRA_RESOURCE && x.site.engine && tra_engine_starved(x.site.engine);
     tra_engine_free(x.site.engine);
     tra_codegen_close(x.codegen);

@@ -18,8 +18,7 @@ static tra_status read_value(tra_execution *x, int i, tra_part *p, int64_t told[
     told[0] = told[1] = INT64_MIN;
     if (p->n == 0) return TRA_OK;
     tra_unit_input in = {.part = p, .i = 0, .after = TRA_AFTER_KEEP};
-    TRA_TRY(tra_engine_fetch(x->site.engine, &in, (size_t)op->orders.scratch_bytes,
-                             (size_t)op->orders.io_bytes, e));
+    TRA_TRY(tra_engine_fetch(x->site.engine, &in, (size_t)op->orders.scratch_bytes, (size_t)op->orders.io_bytes, e));
     double real = tra_element_real(t, in.cell.array.data, 0);
     memcpy(&told[0], &real, sizeof real);
     told[1] = tra_element_bits(t, in.cell.array.data, 0);

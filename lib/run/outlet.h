@@ -33,8 +33,8 @@ TRA_MUSTUSE tra_status tra_outlet_emit(tra_outlet *s, tra_worker *w, int64_t ord
  * must not be shared. */
 bool tra_outlet_takes_panels(const tra_outlet *s);
 TRA_MUSTUSE tra_status tra_outlet_emit_panels(tra_outlet *s, tra_worker *w, int64_t ordinal, tra_panels *p, tra_err *e);
-/* The same panel by panel, in their order, for a tuple that the outlet does not have: pinned blocks that the outlet owns
- * from then on. end: s is how far the caller came. */
+/* The same panel by panel, in their order, for a tuple that the outlet does not have: pinned blocks that the outlet
+ * owns from then on. end: s is how far the caller came. */
 typedef struct tra_panels_writing tra_panels_writing;
 tra_panels_writing *tra_outlet_begin_panels(tra_outlet *s, tra_worker *w, int64_t ordinal);
 TRA_MUSTUSE tra_status tra_outlet_put_panel(tra_panels_writing *p, tra_block *panel, tra_err *e);

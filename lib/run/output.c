@@ -125,7 +125,7 @@ tra_status tra_outfile_share(tra_outfile *o, tra_err *e) {
     return s;
 }
 
-static const tra_sink *sink_of(const tra_op *op) {
+static const tra_output_sink *sink_of(const tra_op *op) {
     return op->type.columns   ? &tra_sink_rows
            : op->type.bounded ? &tra_sink_compact
            : op->what.levels  ? &tra_sink_levels

@@ -164,4 +164,4 @@ tra_status tra_chunks_place(tra_outfile *o, tra_err *e) {
     return tra_comm_agree(&o->comm, s, e);
 }
 
-const tra_sink tra_sink_chunks = {.put = put};
+const tra_output_sink tra_sink_chunks = {.put = put};

@@ -186,7 +186,7 @@ static tra_status count_block(tra_outfile *o, tra_worker *w, int64_t t, const tr
     return TRA_OK;
 }
 
-const tra_sink tra_sink_compact = {
+const tra_output_sink tra_sink_compact = {
     .put = tra_held_put, .count = count_block, .place = tra_compact_create, .write = write_block};
 
 /* ---- what is in the file ----------------------------------------------------------------------------------------- */

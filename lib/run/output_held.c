@@ -1,6 +1,7 @@
-/* output_held.c - arrays of outputs that wait until all are counted and have places: as blocks of the pool, which spills
- * them where room is needed, so that most results are written to disk once, and only there. Where memory is short they
- * are written to scratch at once, and leave. A large array may come in panels (grow.h), each a block of its own.
+/* output_held.c - arrays of outputs that wait until all are counted and have places: as blocks of the pool, which
+ * spills them where room is needed, so that most results are written to disk once, and only there. Where memory is
+ * short they are written to scratch at once, and leave. A large array may come in panels (grow.h), each a block of its
+ * own.
  *
  * A run that is killed loses what is in memory. So with a journal arrays wait there for the seconds of a checkpoint
  * only: then they are saved, and what comes later is saved at once. They are saved too when the run is stopped.

@@ -33,7 +33,7 @@ enum {
  * they come, or encoded when the lengths of all are known. Of the other sinks, the places of an array follow from the
  * counts of all arrays before it: so each is counted when it is made, and then waits; when all are counted they are
  * placed, and written. */
-typedef struct tra_sink {
+typedef struct tra_output_sink {
     /* Takes an array in a pinned block, which it owns from then on. */
     tra_status (*put)(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_block *b, tra_err *e);
     /* Sets the counts of a tuple, by its block. */
@@ -42,15 +42,15 @@ typedef struct tra_sink {
     tra_status (*place)(tra_outfile *o, tra_err *e);
     /* Writes an array to its places. */
     tra_status (*write)(tra_outfile *o, tra_worker *w, tra_held *x, tra_err *e);
-} tra_sink;
-extern const tra_sink tra_sink_chunks, tra_sink_levels, tra_sink_packed, tra_sink_rows, tra_sink_compact;
+} tra_output_sink;
+extern const tra_output_sink tra_sink_chunks, tra_sink_levels, tra_sink_packed, tra_sink_rows, tra_sink_compact;
 
 struct tra_outfile {
     tra_comm comm;
     tra_engine *engine;
     tra_pool *pool;
-    const tra_op *op;          /* the OUTPUT */
-    const tra_sink *sink;
+    const tra_op *op; /* the OUTPUT */
+    const tra_output_sink *sink;
     tra_type memory_type;      /* of the arrays as the run holds them */
     tra_type file_type;        /* of what is written: dense, or as in memory where arrays are counted first */
     tra_writer *writer;        /* where arrays are counted first, only rank 0 has it before all are counted */
@@ -93,8 +93,8 @@ struct tra_outfile {
     pthread_mutex_t lock; /* guards what threads share: spooled, reused, held, and the flags while a run resumes */
 };
 
-/* output.c: the file in which arrays of rank `file` wait; reserves bytes in this rank's; opens the file that rank 0 made
- * on the other ranks (collective). */
+/* output.c: the file in which arrays of rank `file` wait; reserves bytes in this rank's; opens the file that rank 0
+ * made on the other ranks (collective). */
 int tra_spool_fd(const tra_outfile *o, int file);
 int64_t tra_spool_reserve(tra_outfile *o, int64_t len);
 TRA_MUSTUSE tra_status tra_outfile_share(tra_outfile *o, tra_err *e);

@@ -26,8 +26,8 @@ static tra_status find_scratch(tra_outfile *o, tra_worker *w, int64_t t, const t
 static tra_status with_place(const tra_outfile *o, tra_status s, const tra_err *own, const char *more, tra_err *e) {
     char place[512];
     *e = (tra_err){0};
-    return tra_fail_kind(e, s, more ? TRA_KIND_NONE : own->kind, "%s%s%s%s", tra_op_text(o->op, place, sizeof place), own->msg,
-                         more ? ": the result cannot be stored as " : "", more ? more : "");
+    return tra_fail_kind(e, s, more ? TRA_KIND_NONE : own->kind, "%s%s%s%s", tra_op_text(o->op, place, sizeof place),
+                         own->msg, more ? ": the result cannot be stored as " : "", more ? more : "");
 }
 
 /* ---- by levels --------------------------------------------------------------------------------------------------- */
@@ -72,7 +72,7 @@ static tra_status write_levels(tra_outfile *o, tra_worker *w, tra_held *h, tra_e
     return s;
 }
 
-const tra_sink tra_sink_levels = {
+const tra_output_sink tra_sink_levels = {
     .put = tra_held_put, .count = count_levels, .place = place_levels, .write = write_levels};
 
 /* ---- by a mapping ------------------------------------------------------------------------------------------------ */
@@ -113,8 +113,7 @@ static tra_status put_packed(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_
     }
     if (s == TRA_OK) s = pack(o, &x.rec, &c, room ? room->ptr : w->io, e);
     if (s == TRA_OK) s = count_packed(o, w, rec->ordinal, b, e);
-    if (s == TRA_OK)
-        x.v[x.n++] = tra_block_of_saved(tra_spool_fd(o, x.rec.file), x.rec.at, x.rec.len, x.rec.sum);
+    if (s == TRA_OK) x.v[x.n++] = tra_block_of_saved(tra_spool_fd(o, x.rec.file), x.rec.at, x.rec.len, x.rec.sum);
     tra_block_free(o->pool, room);
     tra_block_free(o->pool, b);
     return tra_held_end(o, &x, s, e);
@@ -131,7 +130,7 @@ static tra_status write_mapped(tra_outfile *o, tra_worker *w, tra_held *h, tra_e
     return tra_held_each(o, w, h, TRA_AFTER_DROP, write_packed, NULL, e);
 }
 
-const tra_sink tra_sink_packed = {
+const tra_output_sink tra_sink_packed = {
     .put = put_packed, .count = count_packed, .place = place_levels, .write = write_mapped};
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
@@ -169,4 +168,5 @@ static tra_status write_rows(tra_outfile *o, tra_worker *w, tra_held *h, tra_err
     return tra_held_each(o, w, h, TRA_AFTER_DROP, put_rows, NULL, e);
 }
 
-const tra_sink tra_sink_rows = {.put = tra_held_put, .count = count_rows, .place = place_rows, .write = write_rows};
+const tra_output_sink tra_sink_rows = {
+    .put = tra_held_put, .count = count_rows, .place = place_rows, .write = write_rows};

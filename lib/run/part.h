@@ -49,8 +49,8 @@ typedef struct tra_part_source {
 tra_part_source tra_part_resolve(tra_part *p, int64_t i);
 /* Bytes of tuple i of p: exact if its type tells or it has a block, else a bound. */
 int64_t tra_part_bytes(const tra_part *p, int64_t i);
-/* Computes tuple i of a MAP or TILE from the array `base` of the part below. scratch: orders.scratch_bytes of what reads it. TRA_INPUT
- * when an integer does not fit. */
+/* Computes tuple i of a MAP or TILE from the array `base` of the part below. scratch: orders.scratch_bytes of what
+ * reads it. TRA_INPUT when an integer does not fit. */
 TRA_MUSTUSE tra_status tra_part_derive(const tra_part *via, int64_t i, const tra_cell *base, tra_cell *out,
                                        void *scratch, tra_err *e);
 /* The same of a MAP that adds what it makes to a sum (tra_op_adds). */

@@ -4,7 +4,6 @@
 
 #include "comm.h"
 #include "engine.h"
-#include "exchange_dir.h"
 #include "../physical/needs.h"
 #include "outlet.h"
 #include "zero_divisions.h"
@@ -18,7 +17,8 @@ typedef struct tra_site {
     tra_engine *engine;
     tra_pool *pool;
     const struct tra_transport *transport; /* of exchanges */
-    tra_exchange_dir exchange_dir;         /* for the transport by files */
+    char *exchange_dir;                    /* of the transport by files: a directory of this run; NULL: there is none */
+    int64_t segments;                      /* that this rank has made there so far */
     int64_t sent, received;                /* array bytes that stages by themselves have exchanged so far */
     atomic_llong done;                     /* of the stage that runs: pairs of arrays, or arrays, that are done */
     int64_t total;                         /* how many it has to do */

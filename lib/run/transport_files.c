@@ -2,11 +2,15 @@
  * A rank writes its transfers to another rank, in the order of the list, into segments (segment.h), and announces each
  * complete segment by a small message. The receiver reads a segment when its turn comes, and removes it. Announcements
  * say how many transfers a segment has, so that segments of different lists do not mix. */
+#include "../durable/durable.h"
 #include "comm_int.h"
 #include "exchange.h"
 #include "segment.h"
 
 #include <stdlib.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct notice { /* what a message says */
     int64_t number;     /* of the segment; -1: its sender has failed, no more will come */
@@ -34,7 +38,7 @@ typedef struct files {
 /* ---- sending ---------------------------------------------------------------------------------------------------- */
 
 static char *segment_name(const tra_exchange *x, int from, int to, int64_t number) {
-    return tra_asprintf("%s/%d-%d-%" PRId64, x->site->exchange_dir.dir, from, to, number);
+    return tra_asprintf("%s/%d-%d-%" PRId64, x->site->exchange_dir, from, to, number);
 }
 
 static void begin(tra_exchange *x) {
@@ -102,9 +106,8 @@ static void refuse(tra_exchange *x, const tra_transfer *t) {
 }
 
 static tra_status add(tra_exchange *x, const tra_transfer *t, peer *p, const tra_payload *s) {
-    tra_exchange_dir *dir = &x->site->exchange_dir;
     if (!p->out.path) {
-        p->number = dir->made++;
+        p->number = x->site->segments++;
         char *name = segment_name(x, t->from, t->to, p->number);
         tra_status st = tra_segment_create(&p->out, name, ((files *)x->state)->buf, x->e);
         free(name);
@@ -197,3 +200,57 @@ const tra_transport tra_transport_files = {
     .next = next,
     .take = take,
 };
+
+/* ---- the directory of a run -------------------------------------------------------------------------------------- */
+
+static void tell(const tra_leftover *l, void *ctx) {
+    (void)ctx;
+    if (l->error == 0) tra_info(1, "removing %s, left by a run that was killed", l->path);
+}
+
+void tra_exchange_dir_reclaim(const char *scratch) {
+    if (scratch) (void)tra_leftovers(scratch, TRA_EXCHANGE_NAME, true, tell, NULL);
+}
+
+/* The lock is taken before there is anything for others to find. */
+static tra_status make_dir(const char *dir, tra_err *e) {
+    bool first;
+    TRA_TRY(tra_lock_take(dir, dir, &first, e));
+    if (mkdir(dir, 0700) == 0) return TRA_OK;
+    tra_status s = tra_fail_errno(e, TRA_RESOURCE,
+                                  "cannot make a directory for the exchange, %s (choose another with --scratch)", dir);
+    tra_lock_drop(dir);
+    return s;
+}
+
+tra_status tra_exchange_dir_make(tra_site *site, const char *scratch, tra_err *e) {
+    uint64_t id = 0;
+    char host[64] = "";
+    tra_status s = TRA_OK;
+    if (site->comm.rank == 0 && getrandom(&id, sizeof id, 0) != (ssize_t)sizeof id)
+        s = tra_fail_errno(e, TRA_INTERNAL, "random numbers");
+    tra_comm_bcast(&site->comm, &id, sizeof id);
+    char *dir = tra_asprintf("%s/" TRA_EXCHANGE_NAME "%016" PRIx64, scratch, id);
+    if (s == TRA_OK && site->comm.rank == 0) s = make_dir(dir, e);
+    s = tra_comm_agree(&site->comm, s, e);
+    if (s != TRA_OK) {
+        free(dir);
+        return s;
+    }
+    site->exchange_dir = dir;
+    gethostname(host, sizeof host - 1);
+    if (access(dir, R_OK | W_OK | X_OK) != 0)
+        s = tra_fail_errno(e, TRA_RESOURCE,
+                           "site %d (%s) does not see %s: --transport files needs a --scratch that all sites share",
+                           site->comm.rank, host, dir);
+    return tra_comm_agree(&site->comm, s, e);
+}
+
+void tra_exchange_dir_remove(tra_site *site) {
+    if (site->exchange_dir && site->comm.rank == 0) {
+        (void)tra_remove_files_of(site->exchange_dir);
+        tra_lock_drop(site->exchange_dir);
+    }
+    free(site->exchange_dir);
+    site->exchange_dir = NULL;
+}

@@ -283,8 +283,7 @@ tra_status tra_mapping_put(tra_writer *w, int64_t ordinal, const void *bytes, in
     const char *from = bytes;
     int64_t all = 0;
     for (int k = 0; k < x->form.n; k++) all += (begin[k + x->form.n] - begin[k]) * size;
-    if (all != n)
-        return tra_fail(e, TRA_INTERNAL, "what was packed of a tuple of %s is not as long as it is", w->path);
+    if (all != n) return tra_fail(e, TRA_INTERNAL, "what was packed of a tuple of %s is not as long as it is", w->path);
     for (int k = 0; k < x->form.n; k++) {
         int64_t bytes_of = (begin[k + x->form.n] - begin[k]) * size;
         TRA_TRY(tra_pwrite(w->data_fd, from, (size_t)bytes_of, x->addr[k] + begin[k] * size, w->temp, e));

@@ -64,7 +64,7 @@ typedef struct finishing_worker {
 typedef struct finishing {
     tra_writer *w;
     finishing_worker *worker;
-    tra_arena **arenas;     /* of each worker */
+    tra_arena **arenas;      /* of each worker */
     _Atomic int64_t spooled; /* bytes of frequencies in their file */
 } finishing;
 

@@ -37,7 +37,7 @@ struct tra_table_placing {
     uint64_t *sums;  /* [parts][blocks] */
     uint64_t *masks; /* [parts], codec zstd: sums of tra_mask_sum */
     int64_t *blocks; /* [columns][blocks][4] */
-    int64_t end; /* codec zstd: bytes of w->raw, an array after the other */
+    int64_t end;     /* codec zstd: bytes of w->raw, an array after the other */
     tra_column_facts *facts;
     tra_arena **kept; /* arenas of the arrays in facts */
     int nkept;
