@@ -99,7 +99,8 @@ static tra_status make_table(const tra_graph *g, const tra_node *n, bool loops, 
 
 static tra_status write_strings(void *ctx, const char *identity, const char *to, tra_err *e) {
     tra_return_free_memory(); /* of the part before */
-    tra_status s = tra_made_strings_write(ctx, to, options.memory ? options.memory : TRA_IMPORT_MEMORY, identity, e);
+    int64_t memory = options.memory ? options.memory : TRA_IMPORT_MEMORY;
+    tra_status s = tra_made_strings_write(ctx, to, memory, options.threads, identity, e);
     tra_return_free_memory();
     return s;
 }

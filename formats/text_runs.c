@@ -1,25 +1,26 @@
-/* table_csv_runs.c - sorted runs of texts in a scratch file, merged to a dictionary. */
+/* text_runs.c - sorted runs of texts in a scratch file, merged to a dictionary. */
+#include "text_runs.h"
+
 #include "sorter.h"
-#include "table_csv_spill.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { HEAD = 12, LEAST = 4096, MOST = 256 << 10, CODES = 1024 };
 
-static int64_t reserve(tra_csv_text_runs *r, int64_t bytes) { return (*r->end += bytes + 7) - bytes - 7; }
+static int64_t reserve(tra_text_runs *r, int64_t bytes) { return (*r->end += bytes + 7) - bytes - 7; }
 
 /* ---- buffers of bytes --------------------------------------------------------------------------------- */
 
 typedef struct byte_buffer {
-    const tra_csv_text_runs *r;
+    const tra_text_runs *r;
     int64_t at; /* of buf in the file */
     char *buf;
     int64_t n, cap; /* in buf; reading: at is of its end, and `next` has not been taken */
     int64_t next, left;
 } byte_buffer;
 
-static byte_buffer buffer_at(const tra_csv_text_runs *r, int64_t at, int64_t bytes, int64_t cap) {
+static byte_buffer buffer_at(const tra_text_runs *r, int64_t at, int64_t bytes, int64_t cap) {
     return (byte_buffer){.r = r, .at = at, .left = bytes, .cap = cap, .buf = tra_malloc((size_t)cap)};
 }
 
@@ -67,10 +68,10 @@ static tra_status put_text(byte_buffer *f, int64_t seen, const char *s, uint32_t
     return put(f, s, n, e);
 }
 
-tra_status tra_csv_write_text_run(tra_csv_text_runs *r, const tra_string_set *w, const int64_t *seen,
-                                  tra_csv_text_run *out, tra_err *e) {
+tra_status tra_text_run_write(tra_text_runs *r, const tra_string_set *w, const int64_t *seen, tra_text_run *out,
+                              tra_err *e) {
     int32_t *order = tra_string_set_order(w);
-    *out = (tra_csv_text_run){.n = w->n, .bytes = w->n * HEAD + (w->n ? w->begin[w->n] : 0), .parent = -1};
+    *out = (tra_text_run){.n = w->n, .bytes = w->n * HEAD + (w->n ? w->begin[w->n] : 0), .parent = -1};
     out->at = reserve(r, out->bytes);
     out->order_at = reserve(r, 4 * out->n);
     out->map_at = reserve(r, 4 * out->n);
@@ -78,7 +79,7 @@ tra_status tra_csv_write_text_run(tra_csv_text_runs *r, const tra_string_set *w,
     tra_status s = tra_pwrite(r->fd, order, (size_t)out->n * 4, out->order_at, r->where, e);
     for (int64_t j = 0; j < w->n && s == TRA_OK; j++) {
         int64_t from = w->begin[order[j]];
-        s = put_text(&f, seen[order[j]], w->bytes + from, (uint32_t)(w->begin[order[j] + 1] - from), e);
+        s = put_text(&f, seen ? seen[order[j]] : 0, w->bytes + from, (uint32_t)(w->begin[order[j] + 1] - from), e);
     }
     if (s == TRA_OK) s = flush(&f, e);
     free(f.buf);
@@ -195,13 +196,13 @@ static tra_status merge(source *v, int n, target *t, tra_err *e) {
 }
 
 /* Merges the runs from `from` to `to`, whose parent is not known, to a new run, or (out) to the dictionary. */
-static tra_status merge_some(tra_csv_text_runs *r, int from, int to, int64_t buffer, bool text, tra_spooled *out,
+static tra_status merge_some(tra_text_runs *r, int from, int to, int64_t buffer, bool text, tra_spooled *out,
                              int64_t *seen_at, tra_err *e) {
     int n = to - from, parent = out ? -1 : r->n;
     int64_t texts = 0, bytes = 0;
     source *v = tra_calloc((size_t)n + 1, sizeof *v);
     for (int i = 0; i < n; i++) {
-        tra_csv_text_run *x = &r->v[from + i];
+        tra_text_run *x = &r->v[from + i];
         v[i].texts = buffer_at(r, x->at, x->bytes, buffer);
         v[i].map = buffer_at(r, x->map_at, 0, 4 * CODES);
         v[i].left = x->n;
@@ -231,16 +232,15 @@ static tra_status merge_some(tra_csv_text_runs *r, int from, int to, int64_t buf
         return TRA_OK;
     }
     TRA_ROOM(r->v, r->n, r->cap);
-    r->v[r->n++] = (tra_csv_text_run){
-        .at = at, .bytes = t.bytes, .n = t.n, .number = -1, .map_at = reserve(r, 4 * t.n), .parent = -1};
+    r->v[r->n++] =
+        (tra_text_run){.at = at, .bytes = t.bytes, .n = t.n, .number = -1, .map_at = reserve(r, 4 * t.n), .parent = -1};
     return TRA_OK;
 }
 
 /* ---- maps ------------------------------------------------------------------------------------------------------- */
 
 /* The numbers of a map, which ascend, become what another map has in their places. */
-static tra_status look_up(const tra_csv_text_runs *r, int64_t map_at, int64_t n, int64_t in_at, int64_t in_n,
-                          tra_err *e) {
+static tra_status look_up(const tra_text_runs *r, int64_t map_at, int64_t n, int64_t in_at, int64_t in_n, tra_err *e) {
     enum { STRIP = 16384 };
     int32_t *v = tra_malloc(2 * STRIP * sizeof *v), *in = v + STRIP;
     int64_t from = 0, have = 0; /* in[0..have) is what the other map has from there on */
@@ -265,14 +265,14 @@ static tra_status look_up(const tra_csv_text_runs *r, int64_t map_at, int64_t n,
 /* ---- texts in the order in which they came ----------------------------------------------------------------------- */
 
 typedef struct ordering {
-    const tra_csv_text_runs *r;
+    const tra_text_runs *r;
     const tra_spooled *from;         /* sorted by bytes */
     byte_buffer begin, bytes, codes; /* what becomes of it; codes: of each of the sorted strings */
     int64_t n, at;                   /* strings, and their bytes */
     char *buf;
 } ordering;
 
-static tra_sorter *sorter_of(const tra_csv_text_runs *r, int64_t n, int64_t places, int64_t memory) {
+static tra_sorter *sorter_of(const tra_text_runs *r, int64_t n, int64_t places, int64_t memory) {
     return tra_sorter_new(&(tra_sorter_options){.places = (uint64_t)places,
                                                 .memory = memory,
                                                 .most = n,
@@ -346,8 +346,8 @@ static tra_status order(ordering *o, int64_t seen_at, tra_sorter *places, tra_so
 }
 
 /* Brings a dictionary in the order in which its strings first came; *codes_at: the codes of what it was. */
-static tra_status order_by_place(tra_csv_text_runs *r, int64_t seen_at, int64_t memory, tra_spooled *d,
-                                 int64_t *codes_at, tra_err *e) {
+static tra_status order_by_place(tra_text_runs *r, int64_t seen_at, int64_t memory, tra_spooled *d, int64_t *codes_at,
+                                 tra_err *e) {
     tra_spooled to = *d;
     to.begin_at = reserve(r, 8 * (d->n + 1));
     to.bytes_at = reserve(r, d->bytes);
@@ -368,7 +368,7 @@ static tra_status order_by_place(tra_csv_text_runs *r, int64_t seen_at, int64_t 
     return s;
 }
 
-tra_status tra_csv_merge_text_runs(tra_csv_text_runs *r, bool text, int64_t memory, tra_spooled *out, tra_err *e) {
+tra_status tra_text_runs_merge(tra_text_runs *r, bool text, int64_t memory, tra_spooled *out, tra_err *e) {
     int64_t least = tra_max64(LEAST, r->longest + HEAD), each = least + 4 * CODES + (int64_t)sizeof(source) + 64;
     int most = (int)tra_max64(2, tra_min64(memory / each, 1 << 16)), from = 0;
     int64_t seen_at, codes_at = 0;
@@ -380,7 +380,7 @@ tra_status tra_csv_merge_text_runs(tra_csv_text_runs *r, bool text, int64_t memo
     TRA_TRY(merge_some(r, from, r->n, buffer, text, out, &seen_at, e));
     if (text) TRA_TRY(order_by_place(r, seen_at, memory, out, &codes_at, e));
     for (int i = r->n; i-- > 0;) {
-        const tra_csv_text_run *x = &r->v[i], *parent = x->parent < 0 ? NULL : &r->v[x->parent];
+        const tra_text_run *x = &r->v[i], *parent = x->parent < 0 ? NULL : &r->v[x->parent];
         if (parent) TRA_TRY(look_up(r, x->map_at, x->n, parent->map_at, parent->n, e));
         if (!parent && text) TRA_TRY(look_up(r, x->map_at, x->n, codes_at, out->n, e));
     }
