@@ -19,7 +19,8 @@ static const struct row {
 
 char tra_call_takes(int op, int i) {
     const char *takes = rows[op].takes;
-    return takes[tra_min64(i, (int64_t)strlen(takes) - 1)];
+    for (; i > 0 && takes[1]; i--) takes++;
+    return *takes;
 }
 
 const char *tra_call_may(int op) { return rows[op].may; }
@@ -62,10 +63,16 @@ void tra_call_run(tra_call *c) {
 
 tra_call_value tra_call_value_of(const tra_colexpr *x, const void *values, int64_t i) {
     tra_call_value v = {.type = x->type};
-    tra_dtype t = tra_coltype_held(x->type);
-    if (tra_dtype_is_float(t)) return v.f = tra_element_real(t, values, i), v;
-    v.i = tra_element_whole(t, values, i);
-    if (tra_coltype_is_coded(x->type)) v.s = tra_dictionary_at(x->dict, v.i, &v.n);
+#define WHOLE(name, text, T, ...)                                                                                      \
+    case TRA_##name:                                                                                                   \
+        v.i = (int64_t)((const T *)values)[i];                                                                         \
+        break;
+#define REAL(name, text, T, ...)                                                                                       \
+    case TRA_##name: v.f = (double)((const T *)values)[i]; break;
+    switch (tra_coltype_held(v.type)) { TRA_WHOLE_DTYPES(WHOLE) TRA_FLOAT_DTYPES(REAL) }
+#undef WHOLE
+#undef REAL
+    if (tra_coltype_is_coded(v.type)) v.s = tra_dictionary_at(x->dict, v.i, &v.n);
     return v;
 }
 

@@ -4,11 +4,15 @@
  * Where there is no value, because it is NULL or could not be computed, the array has 0, so that loops need not ask.
  * States are kept only for strips in which some value is missing.
  */
+#include "../base/simd.h"
+#include "../model/states.h"
 #include "eval_int.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
+
+#define VECTORS TRA_ANY_TARGET __attribute__((optimize("O3")))
 
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
 
@@ -23,31 +27,23 @@
         }                                                                                                              \
     } while (0)
 
+VECTORS static void worsen(uint8_t *restrict to, const uint8_t *restrict from, int n) {
+    for (int i = 0; i < n; i++) to[i] = from[i] > to[i] ? from[i] : to[i];
+}
+
 /* The states of the result become those of the operands, the worse of each row. */
 static void merge_states(tra_colstep *s) {
     bool any = false;
     for (int k = 0; k < s->x->nkids; k++) {
         const uint8_t *from = s->run->at[s->insn->kid[k]].state;
         if (!from) continue;
-        if (!any)
+        if (any)
+            worsen(s->states, from, s->n);
+        else
             memcpy(s->states, from, (size_t)s->n);
-        else {
-            for (int i = 0; i < s->n; i++) s->states[i] = from[i] > s->states[i] ? from[i] : s->states[i];
-        }
         any = true;
     }
     s->out->state = any ? s->states : NULL;
-}
-
-/* Values that are none become 0. */
-static void clear(tra_colstep *s) {
-    const uint8_t *state = s->out->state;
-    if (!state) return;
-    char *v = s->out->values;
-    size_t size = tra_coltype_size(s->x->type);
-    for (int i = 0; i < s->n; i++) {
-        if (state[i]) memset(v + (size_t)i * size, 0, size);
-    }
 }
 
 /* The operator of tensors that an operator of numbers is, whose loops compute it. */
@@ -117,7 +113,7 @@ static void quotient(tra_colstep *s) {
     default: LOOP2(T, uint8_t, a == b); break;                                                                         \
     }
 
-TRA_ANY_TARGET static void compare(tra_colstep *s) {
+VECTORS static void compare(tra_colstep *s) {
 #define X(name, text, T, ...)                                                                                          \
     case TRA_##name: COMPARE(T); break;
     switch (tra_colstep_held(s->x->kids[0])) { TRA_DTYPES(X) }
@@ -139,62 +135,74 @@ static void same(tra_colstep *s) {
     }
 }
 
-static void logic(tra_colstep *s) {
-    const uint8_t *a = s->kid[0]->values, *b = s->kid[1]->values, *sa = s->kid[0]->state, *sb = s->kid[1]->state;
-    uint8_t *d = s->out->values;
-    bool and = s->x->op == TRA_C_AND;
-    for (int i = 0; i < s->n; i++) d[i] = and? a[i] & b[i] : a[i] | b[i];
-    s->out->state = NULL;
-    if (!sa && !sb) return;
-    for (int i = 0; i < s->n; i++) {
-        uint8_t x = sa ? sa[i] : 0, y = sb ? sb[i] : 0, worse = x > y ? x : y;
-        bool decided = (x == TRA_STATE_VALUE && a[i] != and) || (y == TRA_STATE_VALUE && b[i] != and);
-        tra_colstep_states(s)[i] = decided ? TRA_STATE_VALUE : worse;
-        d[i] = decided ? !and : d[i];
+static const uint8_t all_values[TRA_COLSTRIP]; /* the states of rows none of which is NULL */
+static const uint8_t *states_of(const tra_colvalue *v) { return v->state ? v->state : all_values; }
+
+/* or: of the negated operands and is the negated result. A NULL is 0, which decides nothing. */
+VECTORS static void logic_of(const uint8_t *restrict a, const uint8_t *restrict b, int n, uint8_t or,
+                             const uint8_t *restrict x, const uint8_t *restrict y, uint8_t *restrict d,
+                             uint8_t *restrict state) {
+    for (int i = 0; i < n; i++) d[i] = or ^((a[i] ^ or) & (b[i] ^ or));
+    for (int i = 0; state && i < n; i++) {
+        uint8_t decided =
+            (uint8_t)(((x[i] == TRA_STATE_VALUE) & (a[i] == or)) | ((y[i] == TRA_STATE_VALUE) & (b[i] == or)));
+        uint8_t worse = x[i] > y[i] ? x[i] : y[i];
+        state[i] = decided ? TRA_STATE_VALUE : worse;
+        d[i] = decided ? or : d[i];
     }
+}
+
+static void logic(tra_colstep *s) {
+    const tra_colvalue *a = s->kid[0], *b = s->kid[1];
+    s->out->state = a->state || b->state ? s->states : NULL;
+    logic_of(a->values, b->values, s->n, s->x->op != TRA_C_AND, states_of(a), states_of(b), s->out->values,
+             s->out->state);
 }
 
 #define CHOOSE(T)                                                                                                      \
     do {                                                                                                               \
         const T *restrict a_ = yes->values, *restrict b_ = no->values;                                                 \
         T *restrict d_ = s->out->values;                                                                               \
-        for (int i = 0; i < s->n; i++) d_[i] = take[i] ? a_[i] : b_[i];                                                \
+        for (int i = 0, n = s->n; i < n; i++) d_[i] = take[i] ? a_[i] : b_[i];                                         \
     } while (0)
 
 /* d = take ? yes : no, values and states; what `take` is 2 of is an error. */
-static void choose(tra_colstep *s, const uint8_t *take, const tra_colvalue *yes, const tra_colvalue *no, bool errors) {
+VECTORS static void choose(tra_colstep *s, const uint8_t *restrict take, const tra_colvalue *yes,
+                           const tra_colvalue *no, bool errors) {
 #define X(name, text, T, ...)                                                                                          \
     case TRA_##name: CHOOSE(T); break;
     switch (tra_colstep_held(s->x)) { TRA_DTYPES(X) }
 #undef X
     s->out->state = NULL;
     if (!yes->state && !no->state && !errors) return;
-    uint8_t *state = tra_colstep_states(s);
-    for (int i = 0; i < s->n; i++) {
-        const uint8_t *from = take[i] ? yes->state : no->state;
-        state[i] = errors && take[i] == 2 ? TRA_STATE_ERROR : from ? from[i] : 0;
+    const uint8_t *restrict x = states_of(yes), *restrict y = states_of(no);
+    uint8_t *restrict state = s->out->state = s->states;
+    for (int i = 0, n = s->n; i < n; i++) {
+        uint8_t from = take[i] ? x[i] : y[i];
+        state[i] = take[i] == 2 ? TRA_STATE_ERROR : from;
     }
 }
 
-static void if_else(tra_colstep *s) {
+VECTORS static void if_else(tra_colstep *s) {
     uint8_t take[TRA_COLSTRIP];
     const uint8_t *c = s->kid[0]->values, *state = s->kid[0]->state;
-    for (int i = 0; i < s->n; i++) take[i] = state && state[i] == TRA_STATE_ERROR ? 2 : c[i]; /* of a NULL c is 0 */
-    choose(s, take, s->kid[1], s->kid[2], state != NULL);
+    if (!state) return choose(s, c, s->kid[1], s->kid[2], false);
+    for (int i = 0; i < s->n; i++) take[i] = state[i] == TRA_STATE_ERROR ? 2 : c[i]; /* of a NULL c is 0 */
+    choose(s, take, s->kid[1], s->kid[2], true);
 }
 
-static void if_null(tra_colstep *s) {
+VECTORS static void if_null(tra_colstep *s) {
     uint8_t take[TRA_COLSTRIP];
-    const uint8_t *state = s->kid[0]->state;
-    for (int i = 0; i < s->n; i++) take[i] = !state || state[i] != TRA_STATE_NULL;
+    const uint8_t *state = states_of(s->kid[0]);
+    for (int i = 0, n = s->n; i < n; i++) take[i] = state[i] != TRA_STATE_NULL;
     choose(s, take, s->kid[0], s->kid[1], false);
 }
 
-static void is_null(tra_colstep *s) {
-    const uint8_t *state = s->kid[0]->state;
-    uint8_t *d = s->out->values;
+VECTORS static void is_null(tra_colstep *s) {
+    const uint8_t *state = s->kid[0]->state, *restrict x = states_of(s->kid[0]);
+    uint8_t *restrict d = s->out->values;
     s->out->state = NULL;
-    for (int i = 0; i < s->n; i++) d[i] = state && state[i] == TRA_STATE_NULL;
+    for (int i = 0, n = s->n; i < n; i++) d[i] = x[i] == TRA_STATE_NULL;
     for (int i = 0; state && i < s->n; i++) {
         if (state[i] == TRA_STATE_ERROR) tra_colstep_fail(s, i);
     }
@@ -208,7 +216,7 @@ static void is_null(tra_colstep *s) {
             LOOP2(T, T, a != a ? a : b > a || b != b ? b : a);                                                         \
     } while (0)
 
-static void extreme(tra_colstep *s) {
+VECTORS static void extreme(tra_colstep *s) {
 #define X(name, text, T, ...)                                                                                          \
     case TRA_##name: EXTREME(T); break;
     switch (tra_colstep_held(s->x)) { TRA_DTYPES(X) }
@@ -273,5 +281,5 @@ void tra_colstep_run(tra_colstep *s) {
         tra_colstep_made(s);
     else
         run_named(s);
-    clear(s);
+    if (s->out->state) tra_values_clear(s->out->values, tra_coltype_size(s->x->type), s->out->state, s->n);
 }

@@ -116,9 +116,14 @@ static void pick(tra_colstep *s) {
 void tra_colstep_call(tra_colstep *s) {
     tra_call_value *v = tra_calloc((size_t)s->x->nkids + 1, sizeof *v);
     tra_call c = {.op = s->x->op, .n = s->x->nkids, .v = v, .prepared = s->x->prepared};
+    bool constants = false; /* are they read? */
     for (int i = 0; i < s->n; i++) {
         if (s->out->state && s->out->state[i]) continue;
-        for (int k = 0; k < c.n; k++) v[k] = tra_call_value_of(s->x->kids[k], s->run->at[s->insn->kid[k]].values, i);
+        for (int k = 0; k < c.n; k++) {
+            const tra_colexpr *x = s->x->kids[k];
+            if (!constants || x->op != TRA_C_CONST) v[k] = tra_call_value_of(x, s->run->at[s->insn->kid[k]].values, i);
+        }
+        constants = true;
         tra_call_run(&c);
         if (c.out.state != TRA_STATE_VALUE)
             tra_colstep_states(s)[i] = (uint8_t)c.out.state;

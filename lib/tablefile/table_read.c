@@ -1,5 +1,6 @@
 /* table_read.c - reading rows of a table, and the statistics of its columns. */
 #include "../base/simd.h"
+#include "../model/states.h"
 #include "tablefile_int.h"
 
 #include <stdlib.h>
@@ -81,26 +82,9 @@ static tra_status widen_codes(tra_rel *r, int col, int size, int64_t n, int32_t 
     return TRA_OK;
 }
 
-/* Values that are NULL become 0. Returns the greatest state. */
-#define CLEAR(name, T)                                                                                                 \
-    VECTORS static uint8_t clear_##name(T *restrict v, const uint8_t *restrict state, int64_t n) {                     \
-        uint8_t all = 0;                                                                                               \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            all |= state[i];                                                                                           \
-            v[i] = state[i] ? 0 : v[i];                                                                                \
-        }                                                                                                              \
-        return all;                                                                                                    \
-    }
-CLEAR(bytes, uint8_t)
-CLEAR(words, uint32_t)
-CLEAR(longs, uint64_t)
-
 static tra_status apply_mask(tra_rel *r, int col, int64_t n, void *values, const uint8_t *state, tra_err *e) {
     const tra_column *c = &r->table->schema.v[col];
-    size_t size = tra_coltype_size(c->type);
-    uint8_t all = size == 1   ? clear_bytes(values, state, n)
-                  : size == 4 ? clear_words(values, state, n)
-                              : clear_longs(values, state, n);
+    uint8_t all = tra_values_clear(values, tra_coltype_size(c->type), state, n);
     return all <= 1 ? TRA_OK : TRA_REL_BAD(r, e, "column \"%s\": its mask is damaged", c->name);
 }
 
