@@ -221,6 +221,7 @@ typedef struct tra_table_receipt {
         const char *name, *type; /* from the arena; a constant */
         int64_t nulls;
     } * column;
+    const char *left; /* names of columns of the file that are not wanted, from the arena, or NULL */
 } tra_table_receipt;
 
 typedef struct tra_import_job {

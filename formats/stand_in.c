@@ -225,6 +225,7 @@ static tra_status convert(const wanted *w, const tra_file_job *job, made *m, tra
         m->is.format = r.table ? "csv" : r.values.format;
         m->is.bytes_in = r.table ? r.rows.bytes_in : r.values.bytes_in;
         m->is.bytes_stored = r.table ? r.rows.bytes_stored : r.values.bytes_stored;
+        if (r.rows.left) m->is.left = tra_arena_printf(all.arena, "%s", r.rows.left);
         tra_import_warn(w->at.path, &r, &w->reading);
         const tra_option *o;
         for (int i = 0; !w->at.format && w->at.options && (o = tra_option_at(true, i)) && s == TRA_OK; i++)

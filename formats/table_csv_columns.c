@@ -214,11 +214,15 @@ static bool has_column(const tra_csv_import *m, const char *word) {
 }
 
 void tra_csv_leave_out(tra_csv_import *m) {
-    int n = 0;
+    int n = 0, nleft = 0;
     if (m->job->nwanted == 0) return;
     for (int i = 0; i < m->job->nmust; i++)
         if (!has_column(m, m->job->must[i])) return;
-    for (int c = 0; c < m->ncolumns; c++)
-        if (m->column[c].given || is_wanted(m->job, m->column[c].name)) m->column[n++] = m->column[c];
+    tra_csv_column *left = tra_news(m->arena, tra_csv_column, m->ncolumns + 1);
+    for (int c = 0; c < m->ncolumns; c++) {
+        bool wanted = m->column[c].given || is_wanted(m->job, m->column[c].name);
+        *(wanted ? &m->column[n++] : &left[nleft++]) = m->column[c];
+    }
+    m->left = nleft ? tra_csv_listed(m->arena, left, nleft) : NULL;
     m->ncolumns = n > 0 ? n : (int)tra_min64(m->ncolumns, 1);
 }

@@ -5,8 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Names with commas, of which a message has not too many. */
-static const char *listed(tra_arena *a, const tra_csv_column *v, int n) {
+const char *tra_csv_listed(tra_arena *a, const tra_csv_column *v, int n) {
     tra_str s = {0};
     for (int i = 0; i < n && s.n < 200; i++) tra_str_printf(&s, "%s%s", i ? "," : "", v[i].name);
     if (s.n >= 200) tra_str_add(&s, ",...");
@@ -28,8 +27,8 @@ static tra_status other_columns(const tra_csv_import *m, const tra_csv_import *o
     return tra_fail(e, TRA_INPUT,
                     "the columns of %s are %s, those of %s are %s: files of a pattern have the same, and only %s has "
                     "\"%s\"",
-                    of->spec, listed(m->arena, of->column, of->ncolumns), m->first, listed(m->arena, m->all, m->nall),
-                    only, name);
+                    of->spec, tra_csv_listed(m->arena, of->column, of->ncolumns), m->first,
+                    tra_csv_listed(m->arena, m->all, m->nall), only, name);
 }
 
 /* Where the file has the columns that are wanted: by name, or, where it has no header, in the places of the first. */

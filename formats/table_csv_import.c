@@ -318,6 +318,7 @@ static void fill_receipt(const tra_csv_import *m, tra_arena *a, tra_table_receip
     r->delimiter = m->form->dialect.delimiter;
     r->columns = m->ncolumns;
     r->column = tra_arena_array(a, (size_t)m->ncolumns + 1, sizeof *r->column);
+    r->left = m->left ? tra_arena_strndup(a, m->left, strlen(m->left)) : NULL;
     int64_t texts = 0;
     for (int c = 0; c < m->ncolumns; c++) {
         tra_csv_guess all = tra_csv_no_guess();

@@ -22,6 +22,7 @@ typedef struct tra_csv_import {
     int64_t width; /* cells of a record */
     int ncolumns;  /* those that are wanted: */
     tra_csv_column *column;
+    const char *left; /* names of the others; NULL: there are none */
     struct tra_csv_worker *worker;
     int nworkers, made;    /* made: columns for which workers have room */
     bool guessing;         /* this pass finds types, */
@@ -83,6 +84,8 @@ TRA_MUSTUSE tra_status tra_csv_choose_columns(tra_csv_import *m, tra_err *e);
  */
 void tra_csv_keep_columns(tra_csv_import *m);
 TRA_MUSTUSE tra_status tra_csv_next_file(tra_csv_import *m, const char *path, bool *any, tra_err *e);
+/* Their names with commas, of which a message has not too many. */
+const char *tra_csv_listed(tra_arena *a, const tra_csv_column *v, int n);
 /* Leaves out the columns that nobody wants, but one of them, since a table has columns, and those whose type was given,
  * since that is checked. */
 void tra_csv_leave_out(tra_csv_import *m);

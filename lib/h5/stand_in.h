@@ -16,6 +16,7 @@ typedef struct tra_stand_in {
     const char *format;   /* its format */
     const char *how;      /* "converted", "in place" or "found": converted by an earlier command */
     const char *identity; /* size, time, inode and options of the file; NULL: it is HDF5, and only has a prefix */
+    const char *left;     /* names of columns of the file that were left out, as nothing uses them, or NULL */
     double seconds;
     int64_t bytes_in, bytes_stored; /* read from the file, and written to scratch */
 } tra_stand_in;

@@ -61,8 +61,8 @@ const char *tra_seconds_wrong(const tra_plan *p, const tra_profile *m, tra_arena
     char text[40];
     if (!off || fmax(p->cost.seconds, seconds) < SHORT) return NULL;
     return tra_arena_printf(a,
-                            "the operators took %.3g times %s than the %s that were predicted: is the machine busy, or "
-                            "not calibrated (tra calibrate)?",
+                            "the operators took %.3g times %s than the %s that were predicted; if what follows does not "
+                            "tell why: is the machine busy, or not calibrated (tra calibrate)?",
                             factor, seconds > p->cost.seconds ? "longer" : "less",
                             tra_text_seconds(p->cost.seconds, text, sizeof text));
 }

@@ -105,9 +105,8 @@ static const char *gain_text(const changes *c, const picture *x) {
                             c->m ? tra_text_seconds(c->m->seconds, took, sizeof took) : "");
 }
 
-/* The program's input of this name; NULL: there is none. */
-static const tra_node *input_named(const changes *c, const char *name) {
-    const tra_graph *g = c->job->program.graph;
+const tra_node *tra_input_named(const tra_job *job, const char *name) {
+    const tra_graph *g = job->program.graph;
     for (int i = 0; i < g->n && name; i++)
         if (g->v[i]->op == TRA_OP_INPUT && g->v[i]->name && !strcmp(g->v[i]->name, name)) return g->v[i];
     return NULL;
@@ -126,7 +125,7 @@ static const char *reads_text(const changes *c, const picture *best) {
     const char *text = "";
     for (int i = 0; i < c->now.ninputs; i++) {
         const struct input *x = &c->now.inputs[i];
-        const tra_node *n = input_named(c, x->name);
+        const tra_node *n = tra_input_named(c->job, x->name);
         int64_t all = n ? tra_file_bytes(&n->type, n->type.layout, n->type.cat->n).expected : 0, after = 0;
         for (int k = 0; k < best->ninputs; k++)
             if (strcmp(best->inputs[k].name, x->name) == 0) after = best->inputs[k].read;
@@ -330,7 +329,7 @@ static void try_repartitions(changes *c) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
         if (o->op != TRA_PLAN_REPART || !tra_op_is(p->ops[o->in[0]].op, TRA_READS)) continue;
-        const tra_node *n = input_named(c, p->ops[o->in[0]].what.name);
+        const tra_node *n = tra_input_named(c->job, p->ops[o->in[0]].what.name);
         if (n && has_free_blocks(n)) try_blocks(c, n, &o->type.cat->bound, true);
     }
 }
@@ -403,11 +402,11 @@ static double strings_bytes(const tra_column *c) {
 /* Columns of tables that nothing uses, where they are a good part of the file. */
 static void try_columns(changes *c) {
     static const double PART = 0.2;
-    enum { FEW = 8 };
+    enum { MANY = 200 }; /* letters of names */
     const tra_plan *p = c->job->plan;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
-        const tra_node *n = input_named(c, o->what.name);
+        const tra_node *n = tra_input_named(c->job, o->what.name);
         const tra_rel *rel = n ? n->rel : NULL;
         const tra_schema *all = rel ? tra_rel_type(rel)->columns : NULL;
         const char *unused = "", *used = "";
@@ -417,19 +416,20 @@ static void try_columns(changes *c) {
         for (int k = 0; k < all->n; k++) {
             bool is_read = tra_schema_find(o->type.columns, all->v[k].name) >= 0;
             const char **to = is_read ? &used : &unused;
-            *to = tra_arena_printf(c->a, "%s%s%s", *to, **to ? "," : "", all->v[k].name);
+            if (is_read || strlen(unused) < MANY)
+                *to = tra_arena_printf(c->a, "%s%s%s", *to, **to ? "," : "", all->v[k].name);
             strings += strings_bytes(&all->v[k]);
             if (is_read) continue;
             unread += strings_bytes(&all->v[k]), nunused++;
         }
         double of_all = (double)tra_type_bytes_all(tra_rel_type(rel)).expected;
         bytes = of_all - (double)tra_type_bytes_all(&o->type).expected + unread;
-        if (nunused == 0 || nunused > FEW || bytes < PART * (of_all + strings)) continue;
+        if (nunused == 0 || bytes < PART * (of_all + strings)) continue;
         char size[32];
         add(c, tra_arena_printf(c->a,
-                                "nothing uses the column%s %s of %s, and nothing reads %s: tra import --columns %s "
+                                "nothing uses the column%s %s%s of %s, and nothing reads %s: tra import --columns %s "
                                 "would make the file %s%s smaller",
-                                nunused > 1 ? "s" : "", unused, o->what.name, nunused > 1 ? "them" : "it", used,
+                                nunused > 1 ? "s" : "", unused, strlen(unused) < MANY ? "" : ",...", o->what.name, nunused > 1 ? "them" : "it", used,
                                 unread > 0 ? "at least " : "", tra_human((int64_t)bytes, size)));
     }
 }
@@ -448,8 +448,9 @@ static void try_conversions(changes *c) {
             continue;
         for (int k = 0; used && k < used->n; k++)
             columns = tra_arena_printf(c->a, "%s%s%s", columns, k ? "," : " --table --columns ", used->v[k].name);
-        add(c, tra_arena_printf(c->a, "tra import%s, once, would spare each run the %s in which %s is converted",
-                                columns, tra_text_seconds(s->seconds, took, sizeof took), s->file));
+        add(c, tra_arena_printf(c->a, "tra import%s, once, would spare each run the %s in which %s is converted%s%s",
+                                columns, tra_text_seconds(s->seconds, took, sizeof took), s->file,
+                                s->left ? "; nothing uses of it " : "", s->left ? s->left : ""));
     }
 }
 

@@ -90,7 +90,9 @@ bool tra_timeline_read(const char *json, int sites, int nops, tra_timeline *out)
 /* The name of an operator, or of a phase in its place. Into buf, returned. */
 char *tra_timeline_op_text(const tra_shown_plan *s, int op, char *buf, size_t n);
 
-/* changes.c: a line for each of n sentences, below a heading; nothing if there are none. */
+/* changes.c: the program's input of this name; NULL: there is none, or no name. */
+const tra_node *tra_input_named(const tra_job *job, const char *name);
+/* A line for each of n sentences, below a heading; nothing if there are none. */
 void tra_text_sentences(const char *heading, int n, const char *const *v, tra_str *out);
 
 /* findings.c: where the time of a run went, each in a sentence, in the arena. Returns how many. */

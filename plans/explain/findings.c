@@ -82,16 +82,27 @@ static void find_longest(findings *f) {
     }
 }
 
-/* Inputs of other formats, whose conversion took a quarter of the time; it comes before the plan, and its seconds. */
+static const tra_stand_in *conversion_of(const tra_node *n) {
+    const tra_stand_in *s = n->rel ? tra_rel_stand_in(n->rel) : NULL;
+    return s && s->bytes_stored > 0 ? s : NULL;
+}
+
+/* Inputs of other formats, whose conversion took a quarter of the time; it comes before the plan, and its seconds. Who
+ * reads a profile converts them again: of that only the shares are looked at. */
 static void find_conversions(findings *f) {
     const tra_graph *g = f->job->program.graph;
+    double all = 0, took = f->m->timeline.phase[TRA_PHASE_CONVERT];
+    for (int i = 0; i < g->n; i++) all += conversion_of(g->v[i]) ? conversion_of(g->v[i])->seconds : 0;
     for (int i = 0; i < g->n; i++) {
-        const tra_stand_in *s = g->v[i]->rel ? tra_rel_stand_in(g->v[i]->rel) : NULL;
-        if (!s || s->bytes_stored == 0 || s->seconds < 0.25 * f->m->seconds) continue;
+        const tra_stand_in *s = conversion_of(g->v[i]);
+        double seconds = s ? s->seconds / fmax(all, 1e-9) * took : 0;
+        if (!s || seconds < 0.25 * f->m->seconds) continue;
         add(f, tra_arena_printf(f->a,
-                                "The conversion of %s (%s) took %s. --keep-imports keeps what it made for later runs; "
-                                "tra import makes a file of it.",
-                                s->file, s->format, seconds_text(f, s->seconds)));
+                                "The conversion of %s (%s, %s) took %s, %s a second%s%s. --keep-imports keeps what it "
+                                "made for later runs; tra import makes a file of it.",
+                                s->file, s->format, size_text(f, s->bytes_in), seconds_text(f, seconds),
+                                size_text(f, (int64_t)((double)s->bytes_in / seconds)),
+                                s->left ? ", though nothing uses of it " : "", s->left ? s->left : ""));
     }
 }
 
@@ -222,17 +233,14 @@ static void find_uneven(findings *f) {
 /* Inputs that were read more than once, as far as the plan tells and the bytes confirm. */
 static void find_reads(findings *f) {
     const tra_plan *p = f->s->plan;
-    const tra_graph *g = f->job->program.graph;
     tra_op_report all = tra_profile_sum(f->m, f->m->nops);
     const char *which = "";
     int64_t files = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
-        int64_t bytes = 0;
-        if (!tra_op_is(o->op, TRA_READS) || !o->what.name || !tra_is_plain_name(o->what.name)) continue;
-        for (int k = 0; k < g->n; k++)
-            if (g->v[k]->op == TRA_OP_INPUT && g->v[k]->name && !strcmp(g->v[k]->name, o->what.name))
-                bytes = tra_file_bytes(&g->v[k]->type, g->v[k]->type.layout, g->v[k]->type.cat->n).expected;
+        const tra_node *n = tra_input_named(f->job, o->what.name);
+        if (!tra_op_is(o->op, TRA_READS) || !n || !tra_is_plain_name(o->what.name)) continue;
+        int64_t bytes = tra_file_bytes(&n->type, n->type.layout, n->type.cat->n).expected;
         files += bytes;
         if (bytes > 0 && o->predicted.read > bytes + bytes / 2)
             which = tra_arena_printf(f->a, "%s%s%s", which, *which ? ", " : "", o->what.name);
@@ -245,25 +253,79 @@ static void find_reads(findings *f) {
                             which, size_text(f, files)));
 }
 
-static void find_spills(findings *f) {
-    static const double SLOW = 3;
+/* Seconds in which threads of all sites, the main ones too, did this. */
+static double did(const findings *f, tra_doing what) {
+    const tra_timeline *t = &f->m->timeline;
+    double ns = 0;
+    for (int s = 0; s < t->sites; s++)
+        for (int b = 0; b < t->buckets; b++)
+            for (int w = 0; w < t->threads; w++) ns += (double)*tra_timeline_at(t, s, b, tra_timeline_did(w, what));
+    return 1e-9 * ns;
+}
+
+/* "with 20 MiB a second, where 700 MiB were counted on: " and what is told then: what a thread had of a disk that should
+ * have moved the bytes in so many seconds of all threads. *slow: it is far less. */
+static const char *pace(const findings *f, int64_t bytes, double seconds, double counted, const char *told,
+                        bool *slow) {
+    static const double FAR = 3;
+    double rate = (double)bytes / fmax(seconds, 1e-9), each = (double)bytes / counted / f->job->options.threads;
+    *slow = rate * FAR < each;
+    const char *than = tra_arena_printf(f->a, ", where %s were counted on: %s", size_text(f, (int64_t)each), told);
+    return tra_arena_printf(f->a, "with %s a second%s", size_text(f, (int64_t)rate), *slow ? than : "");
+}
+
+/* The input, or output, that has the most bytes; NULL: there is none. */
+static const tra_op *largest(const tra_plan *p, bool reads) {
+    double most = 0;
+    const tra_op *is = NULL;
+    for (const tra_op *o = p->ops; o < p->ops + p->nops; o++) {
+        double bytes = (double)tra_type_bytes_all(&o->type).expected;
+        if (!tra_op_is(o->op, TRA_FILE) || tra_op_is(o->op, TRA_READS) != reads || bytes <= most) continue;
+        if (o->what.path && !tra_rel_is_made(o->what.path)) most = bytes, is = o;
+    }
+    return is;
+}
+
+/* How long threads waited for inputs or outputs, where that matters. */
+static void find_disk(findings *f, const char *what, int64_t bytes, double seconds, double rate, const char *told) {
+    static const double MUCH = 0.3, SOME = 0.1; /* share of the time of all threads, of the run */
+    double threads = fmax(1, f->m->timeline.threads - 1) * f->m->sites;
+    bool slow;
+    if (bytes == 0 || seconds < SHORT) return;
+    told = pace(f, bytes, seconds, (double)bytes / rate, told, &slow);
+    if (seconds > MUCH * threads * f->m->seconds || (slow && seconds > SOME * f->m->seconds))
+        add(f, tra_arena_printf(f->a, "Threads waited %s in all for %s, %s, each %s.", seconds_text(f, seconds), what,
+                                size_text(f, bytes), told));
+}
+
+static void find_disks(findings *f) {
     tra_op_report all = tra_profile_sum(f->m, f->m->nops);
+    const tra_rates *rates = &f->job->options.rates;
+    const tra_op *in = largest(f->s->plan, true), *out = largest(f->s->plan, false);
+    const tra_node *n = in ? tra_input_named(f->job, in->what.name) : NULL;
+    const tra_relinfo *file = n && n->rel ? tra_rel_info(n->rel) : NULL;
+    bool packed = file && strcmp(file->codec, "none") != 0, slow;
+    if (in)
+        find_disk(f, "inputs", all.disk_read, did(f, TRA_DO_READ) - all.scratch_seconds, rates->disk_read,
+                  tra_arena_printf(f->a,
+                                   packed ? "%s is packed by %s, and to unpack it takes long, or its disk is slow"
+                                          : "the disk of %s is slow, or others use the machine. More memory or "
+                                            "processors would change little; a copy on a faster disk%s would",
+                                   file ? file->path : in->what.path, packed ? file->codec : ""));
+    if (out)
+        find_disk(f, "outputs", all.disk_write, did(f, TRA_DO_WRITE), rates->disk_write,
+                  tra_arena_printf(f->a, "the disk of %s is slow, or others use the machine", out->what.path));
     if (all.spilled < (all.disk_read + all.disk_write) / 10 || all.spilled < (1 << 20)) return;
-    double bytes = (double)(all.spilled + all.unspilled), rate = bytes / fmax(all.scratch_seconds, 1e-9);
-    const tra_rates *told = &f->job->options.rates;
-    double each = bytes / ((double)all.spilled / told->disk_write + (double)all.unspilled / told->disk_read);
-    const char *pace = "", *slow = "";
-    each /= f->job->options.threads;
-    if (rate * SLOW < each)
-        slow = tra_arena_printf(f->a, ", where %s were counted on: --scratch may name a faster disk",
-                                size_text(f, (int64_t)each));
+    const char *told = pace(f, all.spilled + all.unspilled, all.scratch_seconds,
+                            (double)all.spilled / rates->disk_write + (double)all.unspilled / rates->disk_read,
+                            "--scratch may name a faster disk", &slow);
     if (all.scratch_seconds >= SHORT)
-        pace = tra_arena_printf(f->a, ": threads waited %s for it, with %s a second%s",
-                                seconds_text(f, all.scratch_seconds), size_text(f, (int64_t)rate), slow);
+        told = tra_arena_printf(f->a, ": threads waited %s in all for it, each %s", seconds_text(f, all.scratch_seconds), told);
     add(f, tra_arena_printf(f->a,
                             "%s of intermediate results did not fit in memory: they were written to scratch, and "
                             "%s read back%s.",
-                            size_text(f, all.spilled), size_text(f, all.unspilled), pace));
+                            size_text(f, all.spilled), size_text(f, all.unspilled),
+                            all.scratch_seconds >= SHORT ? told : ""));
 }
 
 /* ---- threads -------------------------------------------------------------------------------------------------- */
@@ -276,8 +338,6 @@ static void find_waits(findings *f, bool busy) {
         double least;
         const char *told;
     } waits[] = {
-        {TRA_DO_READ, 0.3, "read inputs: the disk, or unpacking, is the limit"},
-        {TRA_DO_WRITE, 0.3, "wrote results: the disk is the limit"},
         {TRA_DO_AWAIT_MEMORY, 0.1, "waited for memory: a higher ceiling, fewer threads or smaller blocks would help"},
         {TRA_DO_AWAIT_TURN, 0.2, "waited for another worker's term of the same sum: smaller blocks would help"},
         {TRA_DO_AWAIT_WORK, 0.5,
@@ -322,9 +382,9 @@ int tra_explain_findings(const tra_job *job, const tra_shown_plan *s, const tra_
     find_conversions(&f);
     find_longest(&f);
     find_uneven(&f);
+    find_disks(&f);
     find_waits(&f, busy);
     find_reads(&f);
-    find_spills(&f);
     find_rows(&f);
     return f.n;
 }

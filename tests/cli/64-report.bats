@@ -223,7 +223,7 @@ json.dump(p, open("slow.json", "w"))'
             "In line 5 \(#[0-9]+ join\) site 0 computed 2.9 s, the sites 1.0[0-9]* s on average. Linear algebra on a matrix is done by one site" \
             "In line 6 .* site 1 computed 5.5 s, the sites 1.9 s on average" \
             "600 MiB were read, 3[0-9].[0-9] times what the inputs have" \
-            "900 MiB of intermediate results did not fit in memory: .*: threads waited 60 s for it, with 30 MiB a second, where .* were counted on: --scratch" \
+            "900 MiB of intermediate results did not fit in memory: .*: threads waited 60 s in all for it, each with 30 MiB a second, where .* were counted on: --scratch" \
             "Workers computed 33 % of the time; 67 % of it they waited for memory: a higher ceiling"; do
             grep -Eq "$what" <<<"$said" || { echo "$format: no '$what' in $said"; false; }
         done
@@ -232,7 +232,7 @@ json.dump(p, open("slow.json", "w"))'
     py 'open("long.csv", "w").write("k,v\n" + "".join(f"{i % 7},{i}\n" for i in range(4000000)))'
     printf '%s\n' 'input t from "long.csv"' 'g = group(t, [k], s = sum(v))' 'output g' >c.tra
     tra run -q --report c.html c.tra
-    grep -q 'The conversion of .*long.csv (csv) took ' c.html
+    grep -q 'The conversion of .*long.csv (csv, .*) took ' c.html
     rm long.csv
     # what is exported is a part of the run, and has its bar; other processes had the processors; it was resumed
     sed 's/^output g/output g to "g.csv"/' c.tra >d.tra
@@ -262,6 +262,69 @@ json.dump(p, open("slow.json", "w"))'
     status 0 tra explain --analyze m.json p.tra
     lacks "did not fit"
     lacks "times what the inputs have"
+}
+
+@test "a report says that inputs or outputs came slower than was counted on, and what of CSV files nothing uses" {
+    ridge
+    printf '%s\n' 'input A from "A.h5"' 'B[n,i] = exp(A[n,i])' 'output B to "B.h5"' >e.tra
+    tra run -q --sites 2 --threads 2 --profile m.json e.tra
+    # the same run, had it taken 8 s, of which each worker and each main thread read, or wrote, for 2
+    for doing in read write; do
+        py 'p = json.load(open("m.json")); t = p["timeline"]; n = t["buckets"]
+p["run"]["seconds"] = 8
+for s in t["sites"]:
+    for w in s["threads"]: w.clear(); w["'$doing'"] = [2 * 10**9 // n] * n
+json.dump(p, open("slow.json", "w"))'
+        status 0 tra explain --analyze slow.json e.tra
+        said=$(tr -s '\n ' '  ' <<<"$output")
+        case $doing in read) what="inputs, .*the disk of A.h5 is slow.* a copy on" ;; write) what="outputs, .*the disk of B.h5 is slow" ;; esac
+        grep -Eq "Threads waited (12|11.9[0-9]*) s in all for $what" <<<"$said" || { echo "$doing: $said"; false; }
+        grep -Eq "each with 1.6[0-9]* MiB a second, where [0-9.]+ [MG]iB were counted on" <<<"$said" || { echo "$said"; false; }
+        is 1 eval 'grep -c "Threads waited" <<<"$output"'
+    done
+    # as quickly as counted on nothing is said, and of packed inputs that to unpack them takes the time
+    py 'p = json.load(open("m.json")); t = p["timeline"]; n = t["buckets"]
+p["run"]["seconds"] = 1
+for s in t["sites"]:
+    for w in s["threads"]: w.clear(); w["read"] = w["write"] = [2 * 10**7 // n] * n
+json.dump(p, open("quick.json", "w"))'
+    status 0 tra explain --analyze quick.json e.tra
+    lacks "Threads waited"
+    "$PYTHON" -c 'import h5py; a = h5py.File("A.h5")["data"][...]
+h5py.File("Z.h5", "w").create_dataset("data", data=a, chunks=(2000, 128), compression="gzip")'
+    sed 's/A.h5/Z.h5/' e.tra >z.tra
+    tra run -q --threads 2 --profile m.json z.tra
+    py 'p = json.load(open("m.json")); t = p["timeline"]; n = t["buckets"]
+p["run"]["seconds"] = 8
+for w in t["sites"][0]["threads"]: w.clear(); w["read"] = [2 * 10**9 // n] * n
+json.dump(p, open("slow.json", "w"))'
+    status 0 tra explain --analyze slow.json z.tra
+    has "Z.h5 is packed by "
+    lacks "disk of Z.h5 is slow"
+    # a conversion: its seconds are those of the run, not those of the command that explains it
+    py 'open("w.csv", "w").write("k,v,one,two,three\n" + "".join(f"{i % 7},{i},text{i},{i},{i}\n" for i in range(20000)))'
+    printf '%s\n' 'input t from "w.csv"' 'g = group(t, [k], s = sum(v))' 'output g' >c.tra
+    tra run -q --profile m.json c.tra
+    py 'p = json.load(open("m.json"))
+p["run"]["seconds"] = 50
+p["timeline"]["phases"]["convert"] = 40
+json.dump(p, open("slow.json", "w"))'
+    status 0 tra explain --analyze slow.json c.tra
+    said=$(tr -s '\n ' '  ' <<<"$output")
+    grep -Eq "conversion of .*w.csv \(csv, .* KiB\) took 40 s, .* a second, though nothing uses of it one,two,three\." <<<"$said" ||
+        { echo "$said"; false; }
+    # before a run the same columns are named where the conversion takes long, and of many not all
+    py 'n = range(40); open("long.csv", "w").write("k,v," + ",".join(f"column{i}" for i in n) + "\n" + "".join(f"{i % 7},{i}," + ",".join(f"{i + k}" for k in n) + "\n" for i in range(60000)))'
+    sed 's/w.csv/long.csv/' c.tra >d.tra
+    status 0 tra explain d.tra
+    said=$(tr -s '\n ' '  ' <<<"$output")
+    grep -Eq "long.csv is converted; nothing uses of it column0,column1,.*,\.\.\." <<<"$said" || { echo "$said"; false; }
+    tra import -q --table long.csv -o long.h5
+    sed 's/w.csv/long.h5/' c.tra >d.tra
+    status 0 tra explain d.tra
+    said=$(tr -s '\n ' '  ' <<<"$output")
+    grep -Eq "nothing uses the columns column0,column1,.*,\.\.\. of t, .* tra import --columns k,v would" <<<"$said" || { echo "$said"; false; }
+    rm long.csv
 }
 
 @test "the drawing alone is SVG, of plans of any size" {
