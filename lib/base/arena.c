@@ -29,6 +29,7 @@ struct tra_arena {
     block *top;
     size_t grow;  /* size of the next ordinary block */
     size_t bytes; /* of all blocks */
+    size_t most;  /* with what was held beside them */
 };
 
 tra_arena *tra_arena_new(void) {
@@ -71,6 +72,10 @@ void *tra_arena_alloc(tra_arena *a, size_t n) {
 }
 
 size_t tra_arena_bytes(const tra_arena *a) { return a->bytes; }
+
+void tra_arena_beside(tra_arena *a, size_t n) { a->most = a->bytes + n > a->most ? a->bytes + n : a->most; }
+
+size_t tra_arena_most(const tra_arena *a) { return a->bytes > a->most ? a->bytes : a->most; }
 
 void tra_return_free_memory(void) {
 #ifdef __GLIBC__

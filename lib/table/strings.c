@@ -79,6 +79,7 @@ const tra_dictionary *tra_strings_sorted(tra_arena *a, int64_t n, const char *by
     const tra_dictionary *raw = tra_dictionary_new(own, n, s, len);
     int32_t *codes;
     const tra_dictionary *made = tra_dictionary_union(a, 1, &raw, &codes);
+    tra_arena_beside(a, tra_arena_bytes(own) + (size_t)(n > 0 ? end[n - 1] : 0) + 2 * (size_t)n * sizeof *len);
     tra_arena_free(own);
     free(s);
     free(len);

@@ -134,10 +134,12 @@ static void add_phases(lines *l, const tra_timeline *t) {
 
 /* The first statement at whose end a site had held the most that was seen; -1: none. */
 static int measured_peak(const lines *l) {
-    int at = -1;
-    for (int i = 0; i < l->n; i++)
-        if (l->v[i].measured.peak_memory > (at < 0 ? 0 : l->v[at].measured.peak_memory)) at = i;
-    return at;
+    enum { NOISE = 64 }; /* such a part of the peak may come after it */
+    int64_t most = 0;
+    int at = 0;
+    for (int i = 0; i < l->n; i++) most = tra_max64(most, l->v[i].measured.peak_memory);
+    while (at < l->n && l->v[at].measured.peak_memory < most - most / NOISE) at++;
+    return most > 0 ? at : -1;
 }
 
 tra_shown_statements tra_explain_statements(const tra_job *job, const tra_plan *p, const tra_profile *m, tra_arena *a) {

@@ -73,7 +73,8 @@ typedef struct finding {
 
 /* The most bytes that planning has held, with the program. */
 static int64_t planning(const finding *f, const tra_plan_options *o) {
-    return tra_max64(o->planned, f->most + f->pass[f->npasses - 1].bytes.program);
+    const search *last = &f->pass[f->npasses - 1];
+    return tra_max64(tra_max64(o->planned, f->most + last->bytes.program), (int64_t)tra_arena_most(last->a));
 }
 
 static int64_t least_of(const finding *f, const tra_plan_options *o, int i) {

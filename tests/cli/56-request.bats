@@ -234,3 +234,20 @@ stand_in() {
 @test "random programs, which make strings, read CSV and write other formats, run with exactly what each point says" {
     TRA_REQUEST_ROWS=15000 /usr/bin/python3 "$ROOT/tests/property/request.py" 6 7 1 >log 2>&1 || { cat log; false; }
 }
+
+@test "a run holds no more than was asked where long strings are made of others while its program is read" {
+    py 'r = np.random.default_rng(3)
+open("t.csv", "w").write("g,name\n" + "".join(f"{g},nnnnn{k}\n" for g, k in zip(r.integers(0, 50, 40000), r.integers(0, 30000, 40000))))'
+    cat >p.tra <<'END'
+input t from "t.csv"
+s = group(t, [g], a = string_agg(name, ","), n = count())
+w = window(s, [a], [n], c = sum(n))
+o = project(w, *, m = concat(string(a), "-", string(c)))
+output o
+END
+    tra explain --request --sites 1 --threads 1 --format json p.tra >r.json
+    asked=$("$PYTHON" -c 'import json; print(min(p["memory_bytes"] for p in json.load(open("r.json"))["points"]))')
+    tra run -q --threads 1 --memory "$asked" --profile m.json p.tra
+    held=$("$PYTHON" -c 'import json; print(json.load(open("m.json"))["plans"][0]["measured"]["peak_memory_bytes"])')
+    [ "$held" -le "$asked" ] || { echo "$held of $asked"; false; }
+}
