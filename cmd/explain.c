@@ -184,9 +184,9 @@ static void find_changes(const tra_job *job, double planned, tra_arena *a) {
         const tra_stand_in *s = g->v[i]->rel ? tra_rel_stand_in(g->v[i]->rel) : NULL;
         planned -= s ? s->seconds : 0;
     }
-    opts.nchanges = tra_explain_changes(job, opts.measured, tra_planning_rates_here, tra_common_opts.define.n,
-                                        tra_common_opts.define.v, planned * TRIES < SECONDS ? SECONDS : 0, a,
-                                        &opts.changes);
+    opts.nchanges =
+        tra_explain_changes(job, opts.measured, tra_planning_rates_here, tra_common_opts.define.n,
+                            tra_common_opts.define.v, planned * TRIES < SECONDS ? SECONDS : 0, a, &opts.changes);
 }
 
 static void print_plan(const tra_job *job, tra_str *out) {

@@ -60,11 +60,11 @@ const char *tra_seconds_wrong(const tra_plan *p, const tra_profile *m, tra_arena
     double factor = tra_seconds_factor(p->cost.seconds, seconds, &off);
     char text[40];
     if (!off || fmax(p->cost.seconds, seconds) < SHORT) return NULL;
-    return tra_arena_printf(a,
-                            "the operators took %.3g times %s than the %s that were predicted; if what follows does not "
-                            "tell why: is the machine busy, or not calibrated (tra calibrate)?",
-                            factor, seconds > p->cost.seconds ? "longer" : "less",
-                            tra_text_seconds(p->cost.seconds, text, sizeof text));
+    return tra_arena_printf(
+        a,
+        "the operators took %.3g times %s than the %s that were predicted; if what follows does not "
+        "tell why: is the machine busy, or not calibrated (tra calibrate)?",
+        factor, seconds > p->cost.seconds ? "longer" : "less", tra_text_seconds(p->cost.seconds, text, sizeof text));
 }
 
 double tra_rows_error(const tra_type *t, const tra_op_report *r, double *expected) {

@@ -299,7 +299,7 @@ static bool has_free_blocks(const tra_node *n) {
     return (dense || matrix) && n->name && tra_is_plain_name(n->name) && !(n->rel && tra_rel_stand_in(n->rel));
 }
 
-/* "read 2 MiB instead of 3 MiB, in 2 s instead of 3 s", or "take 2 s instead of 3 s" where as much is read. */
+/* "read 2 MiB instead of 3 MiB, in 2 s instead of 3 s", or "take .." where as much is read. */
 static const char *reads_and_gain(const changes *c, const picture *x) {
     char read[32], now[32];
     if (!is_less(x->read, c->now.read)) return tra_arena_printf(c->a, "take %s", gain_text(c, x));
@@ -403,33 +403,33 @@ static double strings_bytes(const tra_column *c) {
 static void try_columns(changes *c) {
     static const double PART = 0.2;
     enum { MANY = 200 }; /* letters of names */
+    char size[32];
     const tra_plan *p = c->job->plan;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
         const tra_node *n = tra_input_named(c->job, o->what.name);
         const tra_rel *rel = n ? n->rel : NULL;
         const tra_schema *all = rel ? tra_rel_type(rel)->columns : NULL;
-        const char *unused = "", *used = "";
-        double bytes, strings = 0, unread = 0; /* of all columns, and of those that are not used */
+        const char *unused = "", *used = "", **to;
+        double strings = 0, unread = 0; /* of all columns, and of those that are not used */
         int nunused = 0;
         if (!tra_op_is(o->op, TRA_READS) || !o->type.columns || !all) continue;
         for (int k = 0; k < all->n; k++) {
             bool is_read = tra_schema_find(o->type.columns, all->v[k].name) >= 0;
-            const char **to = is_read ? &used : &unused;
-            if (is_read || strlen(unused) < MANY)
-                *to = tra_arena_printf(c->a, "%s%s%s", *to, **to ? "," : "", all->v[k].name);
+            const char *name = is_read || strlen(unused) < MANY ? all->v[k].name : "...";
+            to = is_read ? &used : &unused;
+            if (is_read || !strstr(unused, ",...")) *to = tra_arena_printf(c->a, "%s%s%s", *to, **to ? "," : "", name);
             strings += strings_bytes(&all->v[k]);
             if (is_read) continue;
             unread += strings_bytes(&all->v[k]), nunused++;
         }
         double of_all = (double)tra_type_bytes_all(tra_rel_type(rel)).expected;
-        bytes = of_all - (double)tra_type_bytes_all(&o->type).expected + unread;
+        double bytes = of_all - (double)tra_type_bytes_all(&o->type).expected + unread;
         if (nunused == 0 || bytes < PART * (of_all + strings)) continue;
-        char size[32];
         add(c, tra_arena_printf(c->a,
-                                "nothing uses the column%s %s%s of %s, and nothing reads %s: tra import --columns %s "
+                                "nothing uses the column%s %s of %s, and nothing reads %s: tra import --columns %s "
                                 "would make the file %s%s smaller",
-                                nunused > 1 ? "s" : "", unused, strlen(unused) < MANY ? "" : ",...", o->what.name, nunused > 1 ? "them" : "it", used,
+                                nunused > 1 ? "s" : "", unused, o->what.name, nunused > 1 ? "them" : "it", used,
                                 unread > 0 ? "at least " : "", tra_human((int64_t)bytes, size)));
     }
 }
@@ -488,8 +488,7 @@ int tra_explain_changes(const tra_job *job, const tra_profile *m, tra_rates_fn *
     try_memory(&c);
     if (!job->compiled) try_apart(&c);
     try_options(&c);
-    if (!job->compiled) try_repartitions(&c);
-    if (!job->compiled) try_inputs(&c);
+    if (!job->compiled) try_repartitions(&c), try_inputs(&c);
     try_columns(&c);
     try_conversions(&c);
     return c.n;

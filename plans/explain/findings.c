@@ -263,8 +263,8 @@ static double did(const findings *f, tra_doing what) {
     return 1e-9 * ns;
 }
 
-/* "with 20 MiB a second, where 700 MiB were counted on: " and what is told then: what a thread had of a disk that should
- * have moved the bytes in so many seconds of all threads. *slow: it is far less. */
+/* "with 20 MiB a second, where 700 MiB were counted on: " and what is told then: what a thread had of a disk that
+ * should have moved the bytes in so many seconds of all threads. *slow: it is far less. */
 static const char *pace(const findings *f, int64_t bytes, double seconds, double counted, const char *told,
                         bool *slow) {
     static const double FAR = 3;
@@ -320,7 +320,8 @@ static void find_disks(findings *f) {
                             (double)all.spilled / rates->disk_write + (double)all.unspilled / rates->disk_read,
                             "--scratch may name a faster disk", &slow);
     if (all.scratch_seconds >= SHORT)
-        told = tra_arena_printf(f->a, ": threads waited %s in all for it, each %s", seconds_text(f, all.scratch_seconds), told);
+        told = tra_arena_printf(f->a, ": threads waited %s in all for it, each %s",
+                                seconds_text(f, all.scratch_seconds), told);
     add(f, tra_arena_printf(f->a,
                             "%s of intermediate results did not fit in memory: they were written to scratch, and "
                             "%s read back%s.",
