@@ -133,6 +133,7 @@ int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims
     if (!tra_program_runs(k, a->layout, b->layout, out)) return TRA_SIZE_MOST;
     const tra_fused_plan *x = &k->program->fused->plan[tra_program_held(a->layout, b->layout)];
     if (x->masked) return tra_fused_masked_scratch(k, x, a, ext_a, b, ext_b, out);
+    if (x->sampled) return tra_add_most(k->packed > 1 ? tra_fused_unpack_scratch(k->program, x, a) : 0, 128);
     int64_t bytes = tra_add_most(x->workspace, out ? accumulators(k, ext_a, ext_b) : 0);
     bytes = tra_max64(bytes, tra_fused_interpreted(k, x, ext_a, ext_b, out != NULL));
     if (k->packed > 1) bytes = tra_add_most(bytes, tra_fused_unpack_scratch(k->program, x, a));
@@ -332,8 +333,9 @@ static tra_status make_dense(job *j, char *scratch, tra_err *e) {
 
 static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool add,
                       char *scratch, tra_err *e) {
-    if (tra_program_way(k, a->layout, b->layout) == TRA_IMPL_MASKED)
-        return tra_fused_masked_run(k, a, b, out, add, scratch), TRA_OK;
+    tra_impl way = tra_program_way(k, a->layout, b->layout);
+    if (way == TRA_IMPL_MASKED) return tra_fused_masked_run(k, a, b, out, add, scratch), TRA_OK;
+    if (way == TRA_IMPL_SAMPLED) return tra_fused_sampled_run(k, a, b, out, scratch), TRA_OK;
     const tra_made *m = tra_program_made(k, a, b, out->layout != NULL, e);
     if (!m) return TRA_INTERNAL;
     const tra_fused_plan *x = &k->program->fused->plan[m->held];

@@ -12,6 +12,7 @@
     X(CALLS, "program of the calculus")                                                                                \
     X(FUSED, "fused statement")                                                                                        \
     X(MASKED, "matrix product under a mask")                                                                           \
+    X(SAMPLED, "strips of elements under a mask")                                                                      \
     X(STRIPS, "strips of elements")                                                                                    \
     X(TILES, "tiles in registers")                                                                                     \
     X(PLANES, "strips of columns, for many rows")                                                                      \

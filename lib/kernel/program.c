@@ -27,7 +27,8 @@ bool tra_kernel_is_program(const tra_kernel *k) { return k->cls == TRA_K_PACK ||
 tra_impl tra_program_way(const tra_kernel *k, const tra_layout *a, const tra_layout *b) {
     if (k->cls == TRA_K_PACK) return TRA_IMPL_PACK;
     if (!k->program->fused) return TRA_IMPL_CALLS;
-    return k->program->fused->plan[tra_program_held(a, b)].masked ? TRA_IMPL_MASKED : TRA_IMPL_FUSED;
+    const tra_fused_plan *x = &k->program->fused->plan[tra_program_held(a, b)];
+    return x->masked ? TRA_IMPL_MASKED : x->sampled ? TRA_IMPL_SAMPLED : TRA_IMPL_FUSED;
 }
 
 /* ---- where labels are ------------------------------------------------------------------------------------------- */
@@ -174,6 +175,7 @@ bool tra_program_runs(const tra_kernel *k, const tra_layout *a, const tra_layout
     if (k->cls == TRA_K_PACK) return tra_program_packs_rows(p) || !(a || b || out);
     const tra_fused_plan *x = &p->fused->plan[tra_program_held(a, b)];
     if (x->masked && x->masked->fold != TRA_S_ADD && !out) return false; /* zeros of the sum so far would be missed */
+    if (x->sampled) return out && x->ascends;
     return (x->tree || x->masked) && (!out || x->ascends);
 }
 

@@ -9,7 +9,7 @@
 #define TRA_PROGRAM_H
 
 #include "../codegen/codegen.h"
-#include "kernel.h"
+#include "strips.h"
 
 /* An outermost loop of the program, over a dimension that operands are cut along. */
 typedef struct tra_program_label {
@@ -70,9 +70,25 @@ typedef struct tra_fused_masked {
     int by[2]; /* the dimension of the result that rows and places of the mask are; -1: none */
 } tra_fused_masked;
 
+/* A statement with a mask: an operand that is held as rows, with the labels of the result and no others. Any expression
+ * that is 0 where the mask is, folded over the other labels, by strips of the mask's entries (fused_sampled.c). Of the
+ * other operands those of sparse type, held as rows, have no labels but the mask's. */
+typedef struct tra_fused_sampled {
+    const tra_code *code;
+    tra_scalar_op fold; /* also ARGMAX, ARGMIN */
+    int mask, nargs, nfolded;
+    struct {
+        int operand;
+        int8_t label[TRA_MAXDIM];
+        bool sparse;
+    } arg[TRA_CODE_ARGS];
+    int8_t folded[TRA_MAXDIM]; /* labels */
+} tra_fused_sampled;
+
 typedef struct tra_fused_plan {
-    const tra_calc *tree;           /* checked; NULL: there is none for operands that are held so */
-    const tra_fused_masked *masked; /* or NULL */
+    const tra_calc *tree;             /* checked; NULL: there is none for operands that are held so */
+    const tra_fused_masked *masked;   /* or NULL */
+    const tra_fused_sampled *sampled; /* or NULL */
     int n;
     const tra_calc_name *scope;
     const tra_fused_name *source;
@@ -101,7 +117,7 @@ typedef struct tra_calc_program {
     tra_program_label label[TRA_PROGRAM_MOST];
     tra_program_operand operand[TRA_PROGRAM_MOST]; /* at least two */
     tra_program_key key[TRA_PROGRAM_MOST];
-    tra_dtype dtype; /* of the result: f64, f32, i64 */
+    tra_dtype dtype; /* of the result: f64, f32, i64; of what is sampled any */
     bool sparse;     /* by type */
     tra_dims shape;
     int8_t out[TRA_MAXDIM]; /* of each dimension the key that cuts it */

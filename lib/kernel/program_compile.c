@@ -151,7 +151,7 @@ static tra_made *describe(const tra_kernel *k, const tra_type *a, const tra_type
 
 bool tra_program_calls(const tra_kernel *k) {
     const tra_fused *x = k->cls == TRA_K_PROGRAM ? k->program->fused : NULL;
-    return k->cls == TRA_K_PROGRAM && !(x && x->plan[x->expected].masked);
+    return k->cls == TRA_K_PROGRAM && !(x && !x->plan[x->expected].tree);
 }
 
 bool tra_program_compiles(const tra_kernel *k) {

@@ -325,7 +325,8 @@ void tra_program_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b,
     switch ((int)tra_program_way(k, a->layout, b->layout)) {
     case TRA_IMPL_PACK: tra_pack_join(k, a, b, out); return;
     case TRA_IMPL_FUSED:
-    case TRA_IMPL_MASKED: tra_fused_join(k, a, b, out, scratch); return;
+    case TRA_IMPL_MASKED:
+    case TRA_IMPL_SAMPLED: tra_fused_join(k, a, b, out, scratch); return;
     }
     if (run_pair(k, a, b, out, scratch, &e) == TRA_OK || e.status == TRA_STOPPED) return;
     const char *more = e.status == TRA_RESOURCE ? "; a higher --memory leaves more for them" : "";

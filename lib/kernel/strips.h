@@ -11,6 +11,8 @@
 enum { TRA_MAXREGS = 40 };
 enum { TRA_STRIP = 512 }; /* elements that one instruction handles at a time: 4 KiB of f64 stay in the first cache */
 
+enum { TRA_CODE_ARGS = 8 }; /* arguments of a program, at most */
+
 /* The type in which elements of type t are computed: all integers and bools in i64. */
 static inline tra_dtype tra_strip_type(tra_dtype t) { return tra_dtype_is_float(t) ? t : TRA_I64; }
 /* The type of a sum or product over labels of elements of type t. */
@@ -86,7 +88,7 @@ typedef struct tra_typed_insn {
 } tra_typed_insn;
 typedef struct tra_typed {
     const tra_code *code;
-    tra_dtype load[2]; /* the type that each argument is to have */
+    tra_dtype load[TRA_CODE_ARGS]; /* the type that each argument is to have */
     tra_dtype type;    /* of the result */
     bool alike;        /* all is of one floating type: the instructions of code, in that */
     int n;

@@ -95,8 +95,8 @@ void tra_code_type(const tra_code *code, int nargs, const tra_dtype *arg, bool w
                    tra_typed *out) {
     operand regs[TRA_MAXREGS], last = {.is_number = false};
     tra_dtype all = arg[0]; /* of the arguments */
-    *out = (tra_typed){.code = code, .load = {arg[0], arg[nargs - 1]}, .alike = true, .v = v};
-    if (nargs == 2) all = tra_dtype_join(arg[0], arg[1]);
+    *out = (tra_typed){.code = code, .alike = true, .v = v};
+    for (int i = 1; i < nargs; i++) all = tra_dtype_join(all, arg[i]);
     for (int i = 0; i < nargs; i++) {
         out->alike = out->alike && arg[i] == all && tra_dtype_is_float(all);
         out->load[i] = tra_strip_type(arg[i]);

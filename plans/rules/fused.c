@@ -235,7 +235,7 @@ static tra_node join_of(const fusing *f, joined *at, int o) {
 
 static const tra_kernel *fold_of(tra_arena *a, tra_scalar_op fold) {
     const tra_kernel *k = NULL;
-    const char *name = fold == TRA_S_MAX ? "elemmax" : "elemmin";
+    const char *name = fold == TRA_S_MAX ? "elemmax" : "elemmin"; /* what multiplies or gives places is not cut */
     return tra_kernel_named(a, name, TRA_USE_AGG, 0, NULL, &k, NULL) == TRA_OK ? k : NULL;
 }
 
@@ -406,17 +406,17 @@ static void claim(tra_memo *m, const tra_expr *whole, const tra_expr *made) {
     m->v[made->node.id]->equality = m->nequal - 1;
 }
 
-static const char *fuse(tra_memo *m, const tra_einsum *s, const tra_fused_options *o) {
+static const char *fuse(tra_memo *m, const tra_einsum *s, const tra_fused_options *o, bool sampled) {
     fusing *f = tra_new(m->arena, fusing), *g = tra_new(m->arena, fusing);
-    *f = (fusing){.m = m, .s = s, .o = o};
+    *f = (fusing){.m = m, .s = s, .o = o, .sampled = sampled};
     const tra_expr *whole = m->v[m->of_node[s->node->id]], *made = NULL;
     const char *why = "its result would have other blocks";
     int group = tra_memo_find(m, whole->group);
     joined at, permuted_at;
     f->product = counted_product(s, &whole->node);
-    if (s->fold == TRA_S_ADD && fused_turned(f, group, &made)) claim(m, whole, made);
+    if (!sampled && s->fold == TRA_S_ADD && fused_turned(f, group, &made)) claim(m, whole, made);
     made = NULL;
-    f->s = s = fused_transposed(f);
+    if (!sampled) f->s = s = fused_transposed(f);
     if (!prepare(f, &at)) return "the optimizer finds no plan for it, or its operands have too many dimensions";
     *g = *f;
     bool permutes = s->node->type.sparse && s->nout > 1 && !makes_rows(f) && (g->s = permuted(f)) &&
@@ -440,7 +440,8 @@ static void note(tra_memo *m, const tra_einsum *s, const char *why, tra_refusals
 /* Adds the statement, a candidate, as a fused one, if it can be. */
 static void apply(tra_memo *m, const tra_einsum *s, const tra_fused_options *o, tra_refusals *refusals) {
     const char *why = why_not(s);
-    if (!why) why = fuse(m, s, o);
+    bool sampled = why && fused_sampling_mask(s) >= 0;
+    if (!why || sampled) why = fuse(m, s, o, sampled);
     if (why && refusals) note(m, s, why, refusals);
 }
 

@@ -16,6 +16,7 @@ typedef struct fusing {
     const tra_fused_options *o;
     const tra_node
         *product; /* the statement as a join, if the pairs of entries that meet in it are counted; else NULL */
+    bool sampled; /* it is sampled, by no plan of the calculus */
 } fusing;
 
 int64_t fused_block_of(const tra_einsum *s, int label); /* the length of its blocks, at most its extent */
@@ -53,6 +54,13 @@ bool fused_is_masked(const tra_einsum *s);
 /* The statement with references transposed, where its kernel needs that of such a product; else itself. */
 const tra_einsum *fused_transposed(fusing *f);
 bool fused_masked_plan(fusing *f, int held, tra_fused_plan *x);
+
+/* ---- what is sampled at the entries of a mask (fused_sampled.c) -------------------------------------------------- */
+
+/* The reference that masks a statement, which can be sampled at its entries; -1: there is none. */
+int fused_sampling_mask(const tra_einsum *s);
+/* Sets the plan, where operands are held as they are expected to be; false: they are held otherwise. */
+bool fused_sampled_plan(fusing *f, int held, tra_fused_plan *x);
 
 /* Of the n operands of a statement (its references, and the relations of these in blocks), in an order: leaves that one
  * to the last with which packing the others takes least, if it is much less. (fused_plan.c) */

@@ -425,9 +425,10 @@ bool fused_plan(fusing *f, const tra_expr *first) {
     bool last_sparse = tra_fused_has_rows(f->p, last, TRA_FUSED_LAST);
     if (first->node.type.layout && (packed || first_sparse)) x->expected |= TRA_FUSED_FIRST;
     if (last_sparse && f->operand[last]->node.type.layout) x->expected |= TRA_FUSED_LAST;
-    bool masked = fused_masked_plan(f, x->expected, &x->plan[x->expected]);
-    if (!masked && f->s->fold != TRA_S_ADD) return false;
-    for (int held = 0; held < 4 && !masked; held++) {
+    bool masked = !f->sampled && fused_masked_plan(f, x->expected, &x->plan[x->expected]);
+    if (f->sampled && !fused_sampled_plan(f, x->expected, &x->plan[x->expected])) return false;
+    if (!masked && !f->sampled && f->s->fold != TRA_S_ADD) return false;
+    for (int held = 0; held < 4 && !masked && !f->sampled; held++) {
         if (packed ? (held ^ x->expected) & TRA_FUSED_FIRST : held & TRA_FUSED_FIRST && !first_sparse) continue;
         if (held & TRA_FUSED_LAST && !last_sparse) continue;
         if (!best_plan(f, held, &x->plan[held])) return false;
@@ -444,6 +445,7 @@ bool fused_plan(fusing *f, const tra_expr *first) {
     for (int o = 0; o < f->p->noperands; o++)
         x->shared = fmax(x->shared, fmin(f->o->threads, (double)f->operand[o]->node.type.cat->n));
     f->p->fused = x;
-    f->p->text = masked ? masked_text(f, x->plan[x->expected].masked) : text_of(f, &x->plan[x->expected]);
+    if (!f->sampled) /* else it has one */
+        f->p->text = masked ? masked_text(f, x->plan[x->expected].masked) : text_of(f, &x->plan[x->expected]);
     return true;
 }

@@ -42,15 +42,18 @@ static double bytes_cut_as(const tra_einsum_ref *x, const tra_einsum_ref *y) {
 
 /* What it costs to reblock a reference, in the time that a byte of a dense one takes. An entry moves by itself, and the
  * rows of sparse blocks are short when they are cut; so its bytes count several times, but where that would make blocks
- * of a dense reference too large for a small memory. Rows that only the run counts stay in their blocks. */
-static double cost_of(const tra_einsum *s, const tra_einsum_ref *r) {
+ * of a dense reference too large for a small memory. Rows that only the run counts stay in their blocks.
+ * What is sampled at the entries of another reference is not made: it costs nothing. */
+static double cost_of(const tra_einsum *s, const bool *sampled, int ref) {
     enum { TIMES = 16, MOST = 1 << 30 };
-    double bytes = bytes_of(r);
+    const tra_einsum_ref *r = &s->ref[ref];
+    double bytes = sampled[ref] ? 0 : bytes_of(r);
     if (r->node->type.bounded) return bytes + 0x1p63;
     if (!r->node->type.layout || !r->node->type.sparse) return bytes;
     for (int i = 0; i < s->nrefs; i++) {
         const tra_einsum_ref *o = &s->ref[i];
-        if (o->node && !o->node->type.layout && conflict(o, r) && bytes_cut_as(o, r) > MOST) return bytes;
+        bool moves = o->node && !sampled[i] && !o->node->type.layout && conflict(o, r);
+        if (moves && bytes_cut_as(o, r) > MOST) return bytes;
     }
     return TIMES * bytes;
 }
@@ -60,6 +63,7 @@ typedef struct block_search {
     const tra_einsum *s;
     int n, *ref;       /* the references that can keep them, the largest first */
     bool *kept, *best; /* by reference: in the choice that is looked at, and in the best one so far */
+    double *cost;      /* of each reference */
     double best_cost;  /* of what keeps its blocks in the best choice; -1: there is none yet */
     int64_t budget;    /* how many choices may still be looked at */
 } block_search;
@@ -76,7 +80,7 @@ static void search_blocks(block_search *w, int i, double cost, double rest) {
     }
     const tra_einsum_ref *r = &w->s->ref[w->ref[i]];
     bool fits = true;
-    double own = cost_of(w->s, r);
+    double own = w->cost[w->ref[i]];
     for (int j = 0; j < i && fits; j++) fits = !w->kept[w->ref[j]] || !conflict(r, &w->s->ref[w->ref[j]]);
     if (fits) {
         w->kept[w->ref[i]] = true;
@@ -94,19 +98,23 @@ void tra_choose_blocks(tra_build *b, tra_einsum *s) {
     w.ref = tra_news(b->arena, int, s->nrefs);
     w.kept = tra_news(b->arena, bool, s->nrefs);
     w.best = tra_news(b->arena, bool, s->nrefs);
+    w.cost = tra_news(b->arena, double, s->nrefs);
+    bool *sampled = tra_news(b->arena, bool, s->nrefs);
+    for (int i = 0; i < s->nrefs; i++) sampled[i] = tra_lower_is_sampled(b->g, s, i);
+    for (int i = 0; i < s->nrefs; i++) w.cost[i] = s->ref[i].node ? cost_of(s, sampled, i) : 0;
     for (int i = 0; i < s->nrefs; i++) {
         if (!can_keep(&s->ref[i])) continue;
         int at = w.n++;
-        for (; at > 0 && cost_of(s, &s->ref[w.ref[at - 1]]) < cost_of(s, &s->ref[i]); at--) w.ref[at] = w.ref[at - 1];
+        for (; at > 0 && w.cost[w.ref[at - 1]] < w.cost[i]; at--) w.ref[at] = w.ref[at - 1];
         w.ref[at] = i;
-        all += cost_of(s, &s->ref[i]);
+        all += w.cost[i];
     }
     search_blocks(&w, 0, 0, all);
     for (int l = 0; l < s->nlabels; l++) size[l] = -1;
     for (int i = 0; i < s->nrefs; i++)
         for (int d = 0; d < s->ref[i].n && s->ref[i].node; d++) {
             int l = s->ref[i].label[d];
-            double own = w.best[i] ? INFINITY : cost_of(s, &s->ref[i]);
+            double own = w.best[i] ? INFINITY : w.cost[i];
             if (own <= size[l]) continue;
             size[l] = own;
             s->block[l] = s->ref[i].node->type.cat->bound.v[d];

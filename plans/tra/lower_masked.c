@@ -5,6 +5,7 @@
  * Statements of which such a part is the result are computed again under the mask: sum (A[i,j] != 0) * U[i,k] * V[j,k].
  * Of other functions each step takes two operands: those that are not 0 where the mask has no entry are multiplied by
  * (A[i,j] != 0) first. */
+#include "../../lib/kernel/strips.h"
 #include "lower_int.h"
 
 #include <string.h>
@@ -79,18 +80,30 @@ bool tra_is_sampled(const tra_einsum *s, const tra_scalar *x) {
     return x->op == TRA_S_CONST || tra_lower_arguments(x, 0, v) == 1 || is_dense_function(s, x);
 }
 
-/* Is it a function of each element, or a sum that is computed well under a mask? */
+/* Is it a function of each element, or a fold that rule S-1 computes well under a mask: a sum of products, or any
+ * fold of dense operands? */
 static bool is_masked_well(const tra_einsum *x) {
-    return !x->shared && (x->nout == x->nlabels || (x->fold == TRA_S_ADD && tra_is_sampled(x, x->expr)));
+    bool cut = false, dense = x->nrefs < TRA_CODE_ARGS, once = x->fold == TRA_S_MUL || tra_fold_places(x->fold);
+    for (int i = 0; i < x->nrefs; i++) dense = dense && !x->ref[i].node->type.sparse && !x->ref[i].diagonal;
+    for (int l = 0; l < x->nlabels; l++) {
+        bool out = false;
+        for (int d = 0; d < x->nout; d++) out = out || x->out[d] == l;
+        cut = cut || (!out && x->block[l] < x->extent[l]);
+    }
+    if (x->shared || x->node->type.bounded) return false;
+    return x->nout == x->nlabels || (x->fold == TRA_S_ADD && tra_is_sampled(x, x->expr)) || (dense && !(once && cut));
 }
 
-/* The statement that computes a reference, if it can be computed under a mask; else NULL. */
-static const tra_einsum *statement_of(const masking *k, int ref) {
-    const tra_graph *g = k->w->b->g;
-    if (ref >= k->s->nrefs || k->s->ref[ref].diagonal) return NULL;
+/* The statement that computes what a reference reads, if it can be computed under a mask; else NULL. */
+static const tra_einsum *statement_at(const tra_graph *g, const tra_einsum_ref *r) {
+    if (r->diagonal) return NULL;
     for (int i = 0; i < g->neinsums; i++)
-        if (g->einsums[i]->node == k->s->ref[ref].node) return is_masked_well(g->einsums[i]) ? g->einsums[i] : NULL;
+        if (g->einsums[i]->node == r->node) return is_masked_well(g->einsums[i]) ? g->einsums[i] : NULL;
     return NULL;
+}
+
+static const tra_einsum *statement_of(const masking *k, int ref) {
+    return ref < k->s->nrefs ? statement_at(k->w->b->g, &k->s->ref[ref]) : NULL;
 }
 
 static bool has_dense_with(const tra_lowering *w, const tra_scalar *e, uint64_t labels) {
@@ -133,24 +146,47 @@ static const tra_scalar *moved(tra_arena *a, const tra_scalar *e) {
     return tra_scalar_of3(a, e->op, moved(a, e->a), e->b ? moved(a, e->b) : NULL, e->c ? moved(a, e->c) : NULL);
 }
 
-/* Reference `ref`, the result of statement x, at the entries of the mask: an operand; NULL: that cannot be. */
-static const tra_scalar *sampled(const masking *k, int ref, const tra_einsum *x) {
+static bool sampled(const masking *k, const tra_einsum_ref *ref, const tra_einsum *x, tra_operand *y);
+
+/* A reference of statement x that has labels of its result alone, as that of var to the mean: if it is large too, then
+ * at the entries of the mask. of: of each label of x, the one here or -1. */
+static bool sampled_within(const masking *k, tra_einsum_ref *r, const int *of) {
+    tra_einsum_ref here = *r;
+    double all = 1;
+    bool within = true;
+    for (int d = 0; d < r->n; d++) within = within && (here.label[d] = of[r->label[d]]) >= 0;
+    if (!within || r->n != k->w->operand[k->m].n) return true;
+    for (int d = 0; d < r->n; d++) all *= (double)k->w->extent[here.label[d]];
+    const tra_einsum *x = r->node->type.sparse || all <= WORTH * k->entries ? NULL : statement_at(k->w->b->g, r);
+    tra_operand y;
+    if (!x) return true;
+    if (!sampled(k, &here, x, &y)) return false;
+    r->node = y.node;
+    r->n = y.n;
+    for (int d = 0; d < y.n; d++)
+        for (int l = 0; l < TRA_MAXLABELS; l++)
+            if (of[l] == y.label[d]) r->label[d] = l;
+    return true;
+}
+
+/* What a reference reads, the result of statement x, at the entries of the mask: *y; false: that cannot be. */
+static bool sampled(const masking *k, const tra_einsum_ref *ref, const tra_einsum *x, tra_operand *y) {
     tra_lowering *w = k->w;
     tra_arena *a = w->b->arena;
     const tra_operand *m = &w->operand[k->m];
     tra_einsum *t = tra_new(a, tra_einsum);
-    int of[TRA_MAXLABELS], label[TRA_MAXLABELS]; /* by labels of the statement, and of x: labels of t */
+    int of[TRA_MAXLABELS], label[TRA_MAXLABELS], here[TRA_MAXLABELS]; /* by labels here, and of x: those of t, here */
     *t = (tra_einsum){.fold = x->fold, .nout = m->n, .nrefs = x->nrefs + 1};
-    if (m->n + x->nlabels > TRA_MAXLABELS) return NULL;
+    if (m->n + x->nlabels > TRA_MAXLABELS) return false;
     for (int l = 0; l < w->nlabels; l++) of[l] = -1;
-    for (int l = 0; l < x->nlabels; l++) label[l] = -1;
+    for (int l = 0; l < TRA_MAXLABELS; l++) label[l] = here[l] = -1;
     for (int d = 0; d < m->n; d++) {
         of[m->label[d]] = t->out[d] = t->nlabels;
         t->name[t->nlabels] = w->name[m->label[d]];
         t->extent[t->nlabels++] = w->extent[m->label[d]];
     }
     for (int d = 0; d < x->nout; d++)
-        if ((label[x->out[d]] = of[k->s->ref[ref].label[d]]) < 0) return NULL;
+        if ((label[x->out[d]] = of[here[x->out[d]] = ref->label[d]]) < 0) return false;
     for (int l = 0; l < x->nlabels; l++) {
         if (label[l] >= 0) continue;
         label[l] = t->nlabels;
@@ -159,19 +195,20 @@ static const tra_scalar *sampled(const masking *k, int ref, const tra_einsum *x)
     }
     t->ref = tra_news(a, tra_einsum_ref, t->nrefs);
     for (int i = 0; i < t->nrefs; i++) {
-        const tra_einsum_ref *r = i ? &x->ref[i - 1] : &k->s->ref[k->m];
-        t->ref[i] = (tra_einsum_ref){.node = r->node, .n = r->n};
-        for (int d = 0; d < r->n; d++) t->ref[i].label[d] = (i ? label : of)[r->label[d]];
+        tra_einsum_ref r = i ? x->ref[i - 1] : k->s->ref[k->m];
+        if (i && !sampled_within(k, &r, here)) return false;
+        t->ref[i] = (tra_einsum_ref){.node = r.node, .n = r.n};
+        for (int d = 0; d < r.n; d++) t->ref[i].label[d] = (i ? label : of)[r.label[d]];
     }
     t->expr = under(k, 0, moved(a, x->expr));
-    tra_operand y = {.node = tra_statement(w->b, w->span, t), .n = m->n};
-    if (!y.node || y.node->type.dtype != x->node->type.dtype || !y.node->type.sparse) return NULL;
-    memcpy(y.label, m->label, sizeof y.label);
+    *y = (tra_operand){.node = tra_statement(w->b, w->span, t), .n = m->n};
+    if (!y->node || y->node->type.dtype != x->node->type.dtype || !y->node->type.sparse) return false;
+    memcpy(y->label, m->label, sizeof y->label);
     tra_dims block = {.n = m->n};
     for (int d = 0; d < m->n; d++) block.v[d] = k->s->block[m->label[d]];
-    bool fits = y.node->type.cat->grid && tra_dims_eq(&y.node->type.cat->bound, &block);
-    if (!fits) y.node = tra_lower_node(w, TRA_OP_REPART, &(tra_node){.in = {y.node}, .block = block});
-    return y.node ? tra_scalar_argument(a, tra_lower_operand(w, &y)) : NULL;
+    bool fits = y->node->type.cat->grid && tra_dims_eq(&y->node->type.cat->bound, &block);
+    if (!fits) y->node = tra_lower_node(w, TRA_OP_REPART, &(tra_node){.in = {y->node}, .block = block});
+    return y->node != NULL;
 }
 
 /* Can two operands of e be joined to something sparse, if it is multiplied by (mask != 0) where it has the mask? */
@@ -208,7 +245,11 @@ static const tra_scalar *function_of(const masking *k, tra_scalar_op op, const t
 /* What has the values of e at the entries of the mask, and joins; NULL: that cannot be. */
 static const tra_scalar *at_entries(const masking *k, const tra_scalar *e) {
     const tra_scalar *kid[3] = {e->a, e->b, e->c};
-    if (e->op == TRA_S_ARG && expands(k, e)) return sampled(k, e->arg, statement_of(k, e->arg));
+    if (e->op == TRA_S_ARG && expands(k, e)) {
+        tra_operand y;
+        bool is = sampled(k, &k->s->ref[e->arg], statement_of(k, e->arg), &y);
+        return is ? tra_scalar_argument(k->w->b->arena, tra_lower_operand(k->w, &y)) : NULL;
+    }
     if (e->op == TRA_S_ARG || e->op == TRA_S_CONST) return e;
     for (int i = 0; i < 3; i++)
         if (kid[i] && !(kid[i] = at_entries(k, kid[i]))) return NULL;
@@ -281,12 +322,12 @@ static const tra_scalar *walk(masking *k, const tra_scalar *e) {
     return y ? y : x;
 }
 
-/* Is it a sum of products, with sums among the factors? Those become one statement, which samples (rule S-1). */
-static bool is_one_sum(const masking *k) {
-    bool one = k->s->fold == TRA_S_ADD && tra_lower_is_product(k->s->expr);
-    for (int i = 0; i < k->s->nrefs && one; i++) {
-        const tra_einsum *x = statement_of(k, i);
-        one = !x || (x->fold == TRA_S_ADD && tra_lower_is_product(x->expr));
+/* Is it a sum of products, whose factors are such sums too? Those become one statement, which samples (rule S-1). */
+static bool is_one_sum(const masking *k, const tra_einsum *s) {
+    bool one = s->fold == TRA_S_ADD && tra_lower_is_product(s->expr);
+    for (int i = 0; i < s->nrefs && one; i++) {
+        const tra_einsum *x = statement_at(k->w->b->g, &s->ref[i]);
+        one = !x || is_one_sum(k, x);
     }
     return one;
 }
@@ -295,5 +336,24 @@ const tra_scalar *tra_lower_masked(tra_lowering *w, const tra_einsum *s) {
     masking k = {.w = w, .s = s};
     bool sparse = false;
     for (int i = 0; i < s->nrefs; i++) sparse = sparse || type_of(w, i)->sparse;
-    return sparse && s->nrefs > 1 && !is_one_sum(&k) ? walk(&k, s->expr) : s->expr;
+    return sparse && s->nrefs > 1 && !is_one_sum(&k, s) ? walk(&k, s->expr) : s->expr;
+}
+
+bool tra_lower_is_sampled(const tra_graph *g, const tra_einsum *s, int ref) {
+    const tra_einsum_ref *r = &s->ref[ref];
+    bool sparse[TRA_MAXLABELS] = {false};
+    uint64_t own = r->node ? tra_lower_set_of(r->n, r->label) : 0;
+    double all = 1;
+    if (!r->node || r->node->type.sparse || s->nrefs > TRA_MAXLABELS || !statement_at(g, r)) return false;
+    for (int d = 0; d < r->n; d++) all *= (double)s->extent[r->label[d]];
+    for (int i = 0; i < s->nrefs; i++) {
+        const tra_einsum_ref *m = &s->ref[i];
+        if (!m->node || !m->node->type.sparse || m->node->type.bounded) continue;
+        if (tra_lower_set_of(m->n, m->label) != own) continue;
+        sparse[i] = true;
+        double entries = (double)tra_type_entries(&m->node->type).expected;
+        if (all >= LEAST && all > WORTH * entries && tra_scalar_sparse(s->expr, sparse)) return true;
+        sparse[i] = false;
+    }
+    return false;
 }

@@ -75,6 +75,67 @@ END
     beside_reference 2
 }
 
+@test "maxima, products, counts and places under a mask, on 3 sites" {
+    inputs
+    cat >lines.txt <<'END'
+C[i,j] = A[i,j] * (max[k](U[i,k] + V[j,k]))
+C[i,j] = A[i,j] * (min[k](U[i,k] * V[j,k])) * X[i]
+C[i,j] = A[i,j] * (prod[k](U[i,k] + V[j,k]))
+C[i,j] = A[i,j] * (mean[k](abs(U[i,k] - V[j,k])))
+C[i,j] = A[i,j] * (sum[k](U[i,k] > V[j,k]))
+C[i,j] = A[i,j] * (any[k](U[i,k] > V[j,k]))
+C[i,j] = A[i,j] * (all[k](U[i,k] > 0.2 * V[j,k]))
+C[i,j] = A[i,j] * (var[k](U[i,k] + V[j,k]))
+C[i,j] = A[i,j] * exp(std[k](U[i,k] * V[j,k]))
+C[i,j] = max[k](A[i,j] * U[i,k] * V[j,k])
+C[i,j] = min[k](A[i,j] * (U[i,k] - V[j,k]))
+C[i,j] = max[k](A[i,j] * U[i,k] + B[i,j] * A[i,j] * V[j,k])
+C[j,i] = if(A[i,j] > 0.5, max[k](U[i,k] + V[j,k]), 0)
+C[i] = sum[j](A[i,j] * (max[k](U[i,k] + V[j,k])))
+C[j] = max[i](A[i,j] * (min[k](U[i,k] + V[j,k]) - 1))
+C[i,j] = A[i,j] * log(max[k](U[i,k] + V[j,k])) / (min[k](U[i,k] * V[j,k]) + 1)
+C[i,j] = (A[i,j] - B[i,j]) * (max[k](U[i,k] - V[j,k]))
+C[i,j] = A[i,j] * (max[k](tanh(U[i,k]) + index(k) * V[j,k]))
+END
+    beside_reference 3
+}
+
+@test "places and products of what is whole, other types and ranks under a mask" {
+    py 'import numpy as np, scipy.sparse as sp
+r = np.random.default_rng(5)
+u, v = r.random((40, 7)), r.random((30, 7))
+for t in "float32", "int64", "int32", "bool":
+    np.save("U" + t + ".npy", (u * 9 - 4).astype(t)); np.save("V" + t + ".npy", (v * 9 - 4).astype(t))
+np.save("W.npy", r.random((40, 30, 3, 2)))'
+    for t in float32 int64 int32 bool; do
+        tra import -q U$t.npy -o U$t.h5:A
+        tra import -q V$t.npy -o V$t.h5:A
+    done
+    tra import -q W.npy -o W.h5:A
+    tra gen -q --shape 40x30 --block 16x30 --density 0.05 --seed 1 -o A.h5:A
+    tra gen -q --shape 40x30x3 --block 40x30x2 --density 0.05 --seed 2 -o T.h5:A
+    tra gen -q --shape 30 --density 0.2 --seed 3 -o S.h5:A
+    printf 'input A from "A.h5:A"\ninput T from "T.h5:A"\ninput W from "W.h5:A"\ninput S from "S.h5:A"\n' >head.tra
+    for t in float32 int64 int32 bool; do
+        printf 'input U%s from "U%s.h5:A"\ninput V%s from "V%s.h5:A"\n' $t $t $t $t >>head.tra
+    done
+    cat >lines.txt <<'END'
+C[i,j] = A[i,j] * (argmax[k](Uint64[i,k] * Vint64[j,k]))
+C[i,j] = A[i,j] * (argmin[k](Ufloat32[i,k] + Vfloat32[j,k]))
+C[i,j] = (A[i,j] != 0) * (max[k](Uint64[i,k] * Vint64[j,k]))
+C[i,j] = (A[i,j] != 0) * (prod[k](Uint32[i,k] + Vint32[j,k]))
+C[i,j] = (A[i,j] != 0) && (any[k](Ubool[i,k] && Vbool[j,k]))
+C[i,j] = (A[i,j] != 0) * (min[k](Ufloat32[i,k] * Vint64[j,k]))
+C[i,j] = (A[i,j] != 0) * (sum[k](Ubool[i,k] != Vbool[j,k]))
+C[i,j,l] = T[i,j,l] * (max[m](W[i,j,l,m] * A[i,j] + W[i,j,l,m]))
+C[i,j] = A[i,j] * (max[l,m](W[i,j,l,m]))
+C[i,l,j] = T[i,j,l] * (min[k](Uint64[i,k] + Vint64[j,k]))
+C[j] = S[j] * (max[k](Vint64[j,k] * Vint64[j,k]))
+C[i] = max[j,k](A[i,j] * (Uint64[i,k] - Vint64[j,k]))
+END
+    beside_reference 2
+}
+
 @test "what is masked needs no room for the whole; an if of a sparse condition is sparse by type" {
     tra gen -q --shape 20000x20000 --block 5000x20000 --density 1e-6 --seed 1 -o A.h5:A
     tra gen -q --shape 20000x3 --block 5000x3 --seed 2 -o U.h5:U
