@@ -324,7 +324,8 @@ tra_strips tra_aligned_strips(const tra_kernel *k, const tra_dims *const *ext) {
             if (at) out.ext.v[at - k->out] = ext[o]->v[d];
         }
     make_loops(k, arg, &out, &kept, &reduced);
-    tra_strips x = {.way = way_of(k, arg, &kept, &reduced, false)};
+    tra_strips x = {.way = way_of(k, arg, &kept, &reduced, false), .terms = 1};
+    for (int i = 0; i < reduced.n; i++) x.terms *= (double)tra_max64(1, reduced.v[i].n);
     tra_nest_coalesce(&kept);
     tra_nest_coalesce(&reduced);
     tra_loop row = take(&kept), run = take(&reduced);

@@ -423,8 +423,7 @@ double tra_code_flops(const tra_code *code) {
     return n;
 }
 
-/* Operations of one step that makes `out` of `in` (and b, or NULL). */
-static double step_flops(const tra_kernel *k, const tra_dims *in, const tra_dims *b, const tra_dims *out) {
+double tra_step_flops(const tra_kernel *k, const tra_dims *in, const tra_dims *b, const tra_dims *out) {
     switch (k->cls) {
     case TRA_K_SCALAR: return tra_code_flops(k->code) * size_of(out);
     case TRA_K_OUTER: return size_of(out);
@@ -464,11 +463,11 @@ double tra_kernel_flops(const tra_kernel *k, tra_kernel_use use, const tra_dims 
     int n = tra_steps(k, &steps, &self);
     tra_dims at, next;
     first_shape(k, steps[0], use, a, b, &at);
-    double flops = step_flops(steps[0], a, use == TRA_USE_JOIN ? b : NULL, &at);
+    double flops = tra_step_flops(steps[0], a, use == TRA_USE_JOIN ? b : NULL, &at);
     /* a map after an aggregation runs once for a group, not for each array of it */
     for (int i = 1; i < n && use != TRA_USE_AGG; i++) {
         tra_step_shape1(steps[i], &at, &next);
-        flops += step_flops(steps[i], &at, NULL, &next);
+        flops += tra_step_flops(steps[i], &at, NULL, &next);
         at = next;
     }
     return flops;

@@ -197,10 +197,14 @@ double tra_kernel_flops(const tra_kernel *k, tra_kernel_use use, const tra_dims 
 double tra_kernel_pace(const tra_kernel *k);
 /* The rate of LAPACK on arrays of such extents, as a share of that of products by BLAS; 0: it is none. */
 double tra_kernel_lapack_share(const tra_kernel *k, const tra_dims *a);
-/* An operation's time on operands of extents a and b (NULL: there is one); 1: reads two elements of type t, writes one.
- * held: of rows. written: share of what is read. */
-double tra_kernel_passes(const tra_kernel *k, bool held, tra_dtype t, const tra_dims *a, const tra_dims *b,
-                         double written);
+/* An operation's time on operands of extents a and b (NULL: there is one). held: of rows. written: share of what is
+ * read. */
+typedef struct tra_passes {
+    double moved;    /* at the memory's rate: 1 reads two elements of type t and writes one */
+    double computed; /* beside it, at the rate of a core: 1 is 0.85 ns of one that does 1e11 flops a second by BLAS */
+} tra_passes;
+tra_passes tra_kernel_passes(const tra_kernel *k, bool held, tra_dtype t, const tra_dims *a, const tra_dims *b,
+                             double written);
 
 /* A join kernel fused with the aggregation matadd: acc += k(a, b), where k(a, b) may be smaller than acc (padding with
  * zero adds nothing). Possible when tra_kernel_fuses(k, agg) says so: a contraction under a plain sum; acc is of

@@ -88,8 +88,10 @@ tra_impl tra_aligned_way(const tra_kernel *step, const tra_array *a, const tra_a
 typedef struct tra_strips {
     tra_impl way;
     bool along, strided; /* are they steps of the sum; do their elements lie apart? */
-    double length;
+    double length, terms; /* of a strip; of each sum */
 } tra_strips;
+/* Operations of one step that makes `out` of `in` (and b, or NULL). */
+double tra_step_flops(const tra_kernel *k, const tra_dims *in, const tra_dims *b, const tra_dims *out);
 tra_strips tra_aligned_strips(const tra_kernel *step, const tra_dims *const *ext);
 int tra_choose_dense(const tra_kernel *k, const tra_array *a, const tra_array *b, const bool *sparse,
                      tra_impl ways[TRA_MOST_IMPLS]);

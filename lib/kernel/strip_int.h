@@ -48,12 +48,13 @@ VECTORISED ISA static void NAME(subtract)(int64_t *d, const int64_t *a, const in
 }
 
 VECTORISED ISA static void NAME(negate)(int64_t *d, const int64_t *a, int64_t n, bool all) {
-    bool over = false;
+    int64_t over = 0; /* below 0 where a[i] and what is made of it are */
     IVDEP for (int64_t i = 0; i < n; i++) {
-        over |= a[i] == INT64_MIN;
-        d[i] = all || a[i] < 0 ? (int64_t) - (uint64_t)a[i] : a[i];
+        uint64_t turned = (uint64_t)(all || a[i] < 0 ? -1 : 0), v = ((uint64_t)a[i] ^ turned) - turned;
+        over |= a[i] & (int64_t)v;
+        d[i] = (int64_t)v;
     }
-    tra_overflow |= over;
+    tra_overflow |= over < 0;
 }
 
 VECTORISED ISA static void NAME(strip)(tra_scalar_op op, void *dv, const void *av, const void *bv, double value,

@@ -422,15 +422,21 @@ static tra_status touch(void *ctx, int worker, int64_t item, tra_err *e) {
     return TRA_OK;
 }
 
-/* Touches new memory of all workers once. */
-static tra_status touch_all(const tra_comm *comm, int threads, int64_t each, double *rate, tra_err *e) {
-    fresh f = {.each = each};
-    size_t bytes = (size_t)(each * threads);
-    f.at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    tra_status s = f.at == MAP_FAILED ? tra_fail_errno(e, TRA_RESOURCE, "memory to measure with") : TRA_OK;
+/* A hypervisor takes back what its guest does not use, so memory that was free for long comes some ten times slower
+ * than what another process freed a moment ago. What is touched first here may be of that kind, and is not timed. */
+tra_status tra_measure_touch(const tra_comm *comm, int threads, double *rate, tra_err *e) {
+    enum { MOST = 1 << 30, PART = 16, LEAST = 1 << 24 };
+    tra_comm machine = tra_comm_machine(comm);
+    int64_t room = tra_min64(MOST, tra_machine_memory(NULL) / PART) / machine.size;
+    tra_comm_free(&machine);
+    fresh f = {.each = tra_max64(LEAST, room / threads) / PAGE * PAGE};
+    size_t bytes = (size_t)(f.each * threads);
+    char *all = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    tra_status s = all == MAP_FAILED ? tra_fail_errno(e, TRA_RESOURCE, "memory to measure with") : TRA_OK;
     s = tra_comm_agree(comm, s, e);
-    if (s == TRA_OK) {
-        madvise(f.at, bytes, MADV_HUGEPAGE);
+    if (s == TRA_OK) madvise(all, 2 * bytes, MADV_HUGEPAGE);
+    for (int again = 0; again < 2 && s == TRA_OK; again++) {
+        f.at = all + (size_t)again * bytes;
         tra_comm_barrier(comm);
         double from = tra_now();
         s = tra_comm_agree(comm, tra_crew_run(threads, 0, threads, touch, &f, e), e);
@@ -438,22 +444,6 @@ static tra_status touch_all(const tra_comm *comm, int threads, int64_t each, dou
         best_add(comm, &b, (double)bytes / (tra_now() - from));
         *rate = best_share(comm, &b);
     }
-    if (f.at != MAP_FAILED) munmap(f.at, bytes);
+    if (all != MAP_FAILED) munmap(all, 2 * bytes);
     return s;
-}
-
-/* As much as a run may take, in pages as large as those of blocks. A hypervisor takes back what its guest does not use,
- * so memory that was free for long comes some thirty times slower than what was free for a moment. A run finds memory
- * of both kinds; the mean of both rates, which is off by the same factor either way, is told. */
-tra_status tra_measure_touch(const tra_comm *comm, int threads, double *rate, tra_err *e) {
-    enum { MOST = 1 << 30, PART = 8, LEAST = 1 << 24 };
-    tra_comm machine = tra_comm_machine(comm);
-    int64_t room = tra_min64(MOST, tra_machine_memory(NULL) / PART) / machine.size;
-    tra_comm_free(&machine);
-    int64_t each = tra_max64(LEAST, room / threads) / PAGE * PAGE;
-    double first = 0, again = 0;
-    TRA_TRY(touch_all(comm, threads, each, &first, e));
-    TRA_TRY(touch_all(comm, threads, each, &again, e));
-    *rate = sqrt(first * again);
-    return TRA_OK;
 }

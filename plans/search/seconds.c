@@ -95,7 +95,8 @@ static double expected_of(const tra_type *t) {
 
 double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *r, const tra_type *out, double busiest,
                         const tra_rates *rates) {
-    static const double GATHERS = 5; /* gathers take as long as an operation on an entry; threads share them out */
+    static const double GATHERS = 5;   /* gathers take as long as an operation on an entry; threads share them out */
+    static const double COMPUTED = 85; /* operations of a product are done while a pass computes */
     tra_dtype t = out->dtype;
     size_t size = tra_dtype_size(t);
     double pace = k ? tra_kernel_pace(k) : 0;
@@ -120,7 +121,8 @@ double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *
     if (held && r && k && !tra_kernel_rows(k) && rates->gathers > 0) each = fmax(each, GATHERS / rates->gathers);
     double read = expected_of(l), written = expected_of(out);
     const tra_dims *a = &l->cat->bound, *b = r ? &r->cat->bound : NULL;
-    return busiest * each * (k ? tra_kernel_passes(k, held, t, a, b, r ? 1 : fmin(1, written / read)) : 1);
+    tra_passes n = tra_kernel_passes(k, held, t, a, b, r ? 1 : fmin(1, written / read));
+    return busiest * (each * n.moved + COMPUTED / rates->flops_f64 * n.computed);
 }
 
 /* Seconds for adding up the sums of a tree: each but one is read and added to another, which is read and written. */
@@ -277,6 +279,14 @@ static double turn_seconds(const tra_plan *p, const tra_op *op) {
     return p->sites > 1 ? TOGETHER : ALONE;
 }
 
+/* Seconds until so many bytes have been touched for the first time. Other processes freed some a moment ago, and those
+ * come faster than memory that a hypervisor took back. */
+static double fresh_seconds(int64_t bytes, const tra_rates *rates) {
+    static const double FREED = 1 << 29, FASTER = 5;
+    double first = fmin((double)bytes, FREED);
+    return rates->touch > 0 ? (first / FASTER + ((double)bytes - first)) / rates->touch : 0;
+}
+
 void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
     enum { NETWORK, DISK, WORK, PARTS };
     double(*spent)[PARTS] = tra_calloc((size_t)p->nops, sizeof *spent); /* of the stage that ends here */
@@ -296,8 +306,8 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
                    entries_seconds(p, o, rates) + table_seconds(p, o, rates) + blocks_seconds(p, o) +
                    export_seconds(o, rates) + turn_seconds(p, o);
         /* memory is touched for the first time when more is held than ever before */
-        double fresh = (double)(o->predicted.touched - touched) / tra_op_times(p, o); /* also in a loop: once */
-        if (rates->touch > 0) s[WORK] += fresh / rates->touch;
+        double fresh = fresh_seconds(o->predicted.touched, rates) - fresh_seconds(touched, rates);
+        s[WORK] += fresh / tra_op_times(p, o); /* also in a loop: once */
         touched = o->predicted.touched;
     }
     free(at);
