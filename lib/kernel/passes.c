@@ -3,10 +3,10 @@
 
 /* Of an operation of a step: what it reads and writes, and what computing takes. An element of its result, or each of
  * the terms of that, is measured with one thread on AVX2: an addition in a strip takes 0.13 ns, exp 1 ns, a power 6 ns;
- * a term of a tile 0.07 ns, since its operands are packed; a pass 0.85 ns. moved: what is read and written of a
+ * a term of a tile 0.09 ns, since its operands are packed; a pass 0.85 ns. moved: what is read and written of a
  * pass. Whole numbers are computed as if they had 8 bytes, and so are tiles. */
 static tra_passes step_passes(const tra_kernel *k, tra_dtype t, const tra_dims *const *ext, double moved) {
-    static const double CHEAP = 0.15, WHOLE = 0.12, FUNCTION = 2, POWER = 8, TILE = 0.085, EACH = 1.0 / 3, NEAR = 0.05,
+    static const double CHEAP = 0.15, WHOLE = 0.12, FUNCTION = 2, POWER = 8, TILE = 0.11, EACH = 1.0 / 3, NEAR = 0.05,
                         WIDER = 0.5, EXTREME = 0.5, PLACE = 1.2;
     static const double STRIP = 36, ENDS = 60, STEPS = 0.6; /* a strip, its fold, strides */
     bool folds = k->cls == TRA_K_ALIGNED && k->nlabels > k->nout, real = tra_dtype_is_float(t);

@@ -156,13 +156,27 @@ static double growth_seconds(const tra_plan *p, const tra_op *op, const tra_rate
     return PASSES * fmax(0, terms - 1) / 2 * bytes / p->sites / rates->memory;
 }
 
+/* Seconds for dense terms of a sum that their kernel does not add up itself: each is folded into a state, which is filled
+ * before and becomes the result after. */
+static double state_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
+    const tra_kernel *k = op->what.join;
+    tra_dims ext;
+    if (op->op != TRA_PLAN_JOINAGG || op->type.columns || tra_is_held(&op->type) || tra_kernel_pace(k) > 0) return 0;
+    const tra_dims *a = &p->ops[op->in[0]].type.cat->bound, *b = &p->ops[op->in[1]].type.cat->bound;
+    if (tra_kernel_fuses(k, op->what.agg) || tra_kernel_shape2(k, a, b, a, b, &ext, NULL, NULL) != TRA_OK) return 0;
+    double bytes = (double)tra_dtype_size(tra_op_state_dtype(p, op));
+    for (int d = 0; d < ext.n; d++) bytes *= (double)ext.v[d];
+    return bytes * (pairs_of(p, op) + (double)op->type.cat->n) / p->sites / rates->memory;
+}
+
 /* Seconds for the entries that a product makes, besides its flops: each is found among the places of its row, put in
- * order and written, and so is each row of each pair of blocks, whatever the memory's rate. Where one operand is dense,
- * the result has more entries than the other one only where the dense one adds a label; ADDED: the bytes that memory
- * moves in the time of each. */
+ * order and written, and so is each row of each pair of blocks; in the time of ENTRY and ROW additions to a small table.
+ * TABLE: places that no cache holds are kept in a table, which is put in order. Where one operand is dense, the result
+ * has more entries than the other one only where the dense one adds a label; ADDED: the bytes that memory moves in the
+ * time of each. */
 static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
-    static const double ENTRY = 2e-8, ROW = 1.6e-7;
-    enum { ADDED = 300 };
+    enum { ENTRY = 6, ROW = 45, TABLE = 10, CACHE = 1 << 15, PLACES = 1 << 10, ADDED = 300 };
+    static const double HASHES = 2.7e8; /* where nothing was measured */
     if (!op->what.join || op->type.columns || !tra_is_held(&op->type)) return 0;
     double made = (double)tra_type_entries(&op->type).expected;
     const tra_type *in[2] = {&p->ops[op->in[0]].type, &p->ops[op->in[1]].type};
@@ -172,7 +186,10 @@ static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rat
     if (!both) return ADDED / rates->memory * fmax(0, made) / p->sites;
     double each = (double)tra_type_entries(in[0]).expected / (double)tra_max64(1, in[0]->cat->n);
     double rows = in[0]->cat->bound.n > 1 ? fmin(each, (double)in[0]->cat->bound.v[0]) : 1;
-    return (ENTRY * made + ROW * rows * pairs_of(p, op)) / p->sites;
+    const tra_dims *box = &op->type.cat->bound;
+    rows *= pairs_of(p, op);
+    bool table = box->n > 0 && box->v[box->n - 1] > CACHE && made < PLACES * rows;
+    return (made * (ENTRY + table * TABLE) + ROW * rows) / p->sites / (rates->hashes > 0 ? rates->hashes : HASHES);
 }
 
 /* Seconds for blocks beyond the first, however small: those of a stage are planned, queued, and found by a worker;
@@ -303,8 +320,8 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
                    p->sites;
         s[DISK] += spill_seconds(o, &spilled, rates) + again_seconds(p, i, rates);
         s[WORK] += kernel_seconds(p, o, rates) + tree_seconds(p, o, rates) + growth_seconds(p, o, rates) +
-                   entries_seconds(p, o, rates) + table_seconds(p, o, rates) + blocks_seconds(p, o) +
-                   export_seconds(o, rates) + turn_seconds(p, o);
+                   state_seconds(p, o, rates) + entries_seconds(p, o, rates) + table_seconds(p, o, rates) +
+                   blocks_seconds(p, o) + export_seconds(o, rates) + turn_seconds(p, o);
         /* memory is touched for the first time when more is held than ever before */
         double fresh = fresh_seconds(o->predicted.touched, rates) - fresh_seconds(touched, rates);
         s[WORK] += fresh / tra_op_times(p, o); /* also in a loop: once */
