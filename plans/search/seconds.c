@@ -156,8 +156,8 @@ static double growth_seconds(const tra_plan *p, const tra_op *op, const tra_rate
     return PASSES * fmax(0, terms - 1) / 2 * bytes / p->sites / rates->memory;
 }
 
-/* Seconds for dense terms of a sum that their kernel does not add up itself: each is folded into a state, which is filled
- * before and becomes the result after. */
+/* Seconds for dense terms of a sum that their kernel does not add up itself: each is folded into a state, which is
+ * filled before and becomes the result after. */
 static double state_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
     const tra_kernel *k = op->what.join;
     tra_dims ext;
@@ -170,7 +170,7 @@ static double state_seconds(const tra_plan *p, const tra_op *op, const tra_rates
 }
 
 /* Seconds for the entries that a product makes, besides its flops: each is found among the places of its row, put in
- * order and written, and so is each row of each pair of blocks; in the time of ENTRY and ROW additions to a small table.
+ * order and written, and so is each row of each pair of blocks; in the time of ENTRY and ROW additions to a table.
  * TABLE: places that no cache holds are kept in a table, which is put in order. Where one operand is dense, the result
  * has more entries than the other one only where the dense one adds a label; ADDED: the bytes that memory moves in the
  * time of each. */
