@@ -45,14 +45,14 @@ tra_passes tra_kernel_passes(const tra_kernel *k, bool held, tra_dtype t, const 
     static const double ROWS = 0.5;
     tra_passes all = {.moved = (1 + 2 * written) / 3};
     if (!k) return (tra_passes){.moved = 1};
-    if (held) return all;
     const tra_kernel *const *steps, *self = k;
     double flops = 0;
     tra_passes sum = {0};
     tra_dims at = *a, next;
     int n = tra_steps(k, &steps, &self);
-    for (int i = 0; i < n; i++, at = next) {
+    for (int i = 0; i < n; i++)
         if (steps[i]->cls == TRA_K_ROWS) return (tra_passes){.moved = ROWS * all.moved};
+    for (int i = 0; i < n && !held; i++, at = next) {
         const tra_dims *other = i ? NULL : b;
         if (other)
             tra_step_shape2(steps[i], &at, other, &next);
