@@ -289,6 +289,15 @@ static double kernel_seconds(const tra_plan *p, const tra_op *o, const tra_rates
     return tra_work_seconds(k, l, r, &o->type, work, rates);
 }
 
+/* Seconds for the map of each sum that an aggregation of dense arrays is composed with. */
+static double rest_seconds(const tra_plan *p, const tra_op *o, const tra_rates *rates) {
+    const tra_kernel *rest = o->op == TRA_PLAN_AGG && !o->type.columns ? tra_kernel_rest(o->what.agg) : NULL;
+    const tra_type *in = &p->ops[tra_max64(0, o->in[0])].type;
+    if (!rest || tra_is_held(in)) return 0;
+    double work = tra_kernel_flops(rest, TRA_USE_MAP, &in->cat->bound, NULL) * (double)o->type.cat->n / p->sites;
+    return tra_work_seconds(rest, in, NULL, &o->type, work, rates);
+}
+
 /* Seconds to begin and end a stage of a loop, with next to nothing to do; on several sites these agree on it. */
 static double turn_seconds(const tra_plan *p, const tra_op *op) {
     static const double ALONE = 1e-6, TOGETHER = 6e-6;
@@ -319,9 +328,9 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
                     (double)c->disk_write.expected / rates->disk_write) /
                    p->sites;
         s[DISK] += spill_seconds(o, &spilled, rates) + again_seconds(p, i, rates);
-        s[WORK] += kernel_seconds(p, o, rates) + tree_seconds(p, o, rates) + growth_seconds(p, o, rates) +
-                   state_seconds(p, o, rates) + entries_seconds(p, o, rates) + table_seconds(p, o, rates) +
-                   blocks_seconds(p, o) + export_seconds(o, rates) + turn_seconds(p, o);
+        s[WORK] += kernel_seconds(p, o, rates) + rest_seconds(p, o, rates) + tree_seconds(p, o, rates) +
+                   growth_seconds(p, o, rates) + state_seconds(p, o, rates) + entries_seconds(p, o, rates) +
+                   table_seconds(p, o, rates) + blocks_seconds(p, o) + export_seconds(o, rates) + turn_seconds(p, o);
         /* memory is touched for the first time when more is held than ever before */
         double fresh = fresh_seconds(o->predicted.touched, rates) - fresh_seconds(touched, rates);
         s[WORK] += fresh / tra_op_times(p, o); /* also in a loop: once */
