@@ -1,7 +1,7 @@
 /* output_held.c - arrays of outputs that wait until all are counted and have places: as blocks of the pool, which
  * spills them where room is needed, so that most results are written to disk once, and only there. Where memory is
  * short they are written to scratch at once, and leave. A large array may come in panels (grow.h), each a block of its
- * own.
+ * own, which always do.
  *
  * A run that is killed loses what is in memory. So with a journal arrays wait there for the seconds of a checkpoint
  * only: then they are saved, and what comes later is saved at once. They are saved too when the run is stopped.
@@ -106,9 +106,10 @@ static bool may_stay(tra_outfile *o, tra_worker *w) {
     return !due && tra_pool_has_room(o->pool, tra_pool_stat(o->pool).budget / 2, true);
 }
 
-/* Takes a pinned block of an array; it is freed where that fails. */
-static tra_status hold(tra_outfile *o, tra_worker *w, tra_held *x, tra_block *b, tra_err *e) {
-    bool stays = may_stay(o, w);
+/* Takes a pinned block of an array; it is freed where that fails. A panel leaves memory at once: of an array that comes
+ * so a plan has room for little more. */
+static tra_status hold(tra_outfile *o, tra_worker *w, tra_held *x, tra_block *b, bool panel, tra_err *e) {
+    bool stays = !panel && may_stay(o, w);
     tra_status s = stays ? TRA_OK : save_block(o, b, e);
     if (s != TRA_OK) {
         tra_block_free(o->pool, b);
@@ -147,7 +148,7 @@ tra_status tra_held_put(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_block
         tra_block_free(o->pool, b);
         return s;
     }
-    return tra_held_end(o, &x, hold(o, w, &x, b, e), e);
+    return tra_held_end(o, &x, hold(o, w, &x, b, false, e), e);
 }
 
 /* ---- panels ------------------------------------------------------------------------------------------------------ */
@@ -178,7 +179,7 @@ tra_status tra_outlet_put_panel(tra_panels_writing *x, tra_block *b, tra_err *e)
     if (x->o->digester) tra_digester_add(x->o->digester, &x->x.rec.digest, x->x.rec.ordinal, panel.head);
     tra_stored_count_panel(x->count, &panel);
     x->bytes += b->bytes;
-    return hold(x->o, x->w, &x->x, b, e);
+    return hold(x->o, x->w, &x->x, b, true, e);
 }
 
 tra_status tra_outlet_end_panels(tra_panels_writing *x, tra_status s, tra_err *e) {
