@@ -4,11 +4,34 @@
 #ifndef TRA_FUNCTIONS_H
 #define TRA_FUNCTIONS_H
 
-/* The functions that EinSum, functions of elements and tables share: the one table of them. Rows of TRA_REALS: name in
- * C, arity, text, definition on doubles, and the loop over a strip of vectors x, y (strip_body.h); they give floats.
- * Rows of TRA_PARTS, of one argument: name in C, text, class, definition; in tables whole numbers stay such. F makes of
- * a row one of the table X. A function of TRA_UNARY has the same name here, in the C library and in SLEEF (declared in
- * strip.c). */
+/* The operators and functions that EinSum, functions of elements and tables share: the one table of them. F makes of a
+ * row one of the table X. Rows of TRA_OPERATORS: name in C, arity, text, text in tables, class of the result's type
+ * (scalar.h) and the one in tables (table.h), definition on doubles. Rows of TRA_REALS: name in C, arity,
+ * text, definition, and the loop over a strip of vectors x, y (strip_body.h); they give floats.
+ * Rows of TRA_PARTS, of one argument: name in C, text, class, definition; in tables whole numbers stay such. A function
+ * of TRA_UNARY has the same name here, in the C library and in SLEEF (declared in strip.c). */
+#define TRA_OPERATORS(F, X)                                                                                            \
+    F(X, ADD, 2, "+", "+", SUM, SUM, a + b)                                                                            \
+    F(X, SUB, 2, "-", "-", SUM, SUM, a - b)                                                                            \
+    F(X, MUL, 2, "*", "*", PRODUCT, PRODUCT, a *b)                                                                     \
+    F(X, DIV, 2, "/", "/", REAL, REAL, a / b)                                                                          \
+    F(X, POW, 2, "^", "^", POWER, REAL, pow(a, b))                                                                     \
+    F(X, LT, 2, "<", "<", BOOL, COMPARISON, a < b)                                                                     \
+    F(X, LE, 2, "<=", "<=", BOOL, COMPARISON, a <= b)                                                                  \
+    F(X, GT, 2, ">", ">", BOOL, COMPARISON, a > b)                                                                     \
+    F(X, GE, 2, ">=", ">=", BOOL, COMPARISON, a >= b)                                                                  \
+    F(X, EQ, 2, "==", "==", BOOL, COMPARISON, a == b)                                                                  \
+    F(X, NE, 2, "!=", "!=", BOOL, COMPARISON, a != b)                                                                  \
+    F(X, AND, 2, "&&", "&&", BOOL, LOGIC, a != 0 && b != 0)                                                            \
+    F(X, OR, 2, "||", "||", BOOL, LOGIC, a != 0 || b != 0)                                                             \
+    F(X, NOT, 1, "!", "!", BOOL, LOGIC, a == 0)                                                                        \
+    F(X, IF, 3, "if", "if", IF, CHOICE, a != 0 ? b : c)                                                                \
+    F(X, MAX, 2, "max", "max", SAME, CHOICE, a != a || b != b ? a + b : a > b ? a : b)                                 \
+    F(X, MIN, 2, "min", "min", SAME, CHOICE, a != a || b != b ? a + b : a < b ? a : b)                                 \
+    F(X, MOD, 2, "mod", "%", SAME, QUOTIENT, tra_mod(a, b))                                                            \
+    F(X, IDIV, 2, "div", "div", SAME, QUOTIENT, floor(a / b))                                                          \
+    F(X, NEG, 1, "neg", "-", SUM, SIGN, -a)                                                                            \
+    F(X, ABS, 1, "abs", "abs", PRODUCT, SIGN, fabs(a))
 #define TRA_UNARY(G, F, X)                                                                                             \
     G(F, X, EXP, exp)                                                                                                  \
     G(F, X, EXPM1, expm1)                                                                                              \
@@ -52,8 +75,9 @@
     F(X, TO_F32, F32, "f32", (double)(float)a)                                                                         \
     F(X, TO_F64, F64, "f64", a)
 
-#define TRA_SCALAR_CAST(X, name, type, text, def)        X(name, 1, text, CAST, def)
-#define TRA_SCALAR_REAL(X, name, arity, text, def, loop) X(name, arity, text, REAL, def)
-#define TRA_SCALAR_PART(X, name, text, cls, def)         X(name, 1, text, cls, def)
+#define TRA_SCALAR_OPERATOR(X, name, arity, text, in_tables, cls, class_in_tables, def) X(name, arity, text, cls, def)
+#define TRA_SCALAR_CAST(X, name, type, text, def)                                       X(name, 1, text, CAST, def)
+#define TRA_SCALAR_REAL(X, name, arity, text, def, loop)                                X(name, arity, text, REAL, def)
+#define TRA_SCALAR_PART(X, name, text, cls, def)                                        X(name, 1, text, cls, def)
 
 #endif

@@ -3,16 +3,17 @@
  * A dense result is added up where it is. The contributions to a sparse one come in any order and any number: they wait
  * in a table of fixed size, which is sorted and added up when it is full. What does not fit then, the later half of the
  * keys, is left to another pass over the program. So a result takes no more memory than the table and itself. */
+#include "../base/radix.h"
 #include "program_int.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 /* ---- contributions --------------------------------------------------------------------------------------------- */
 
 typedef struct contribution {
-    int64_t row;
-    uint32_t column;
+    int64_t row, column;
     union {
         double r;
         int64_t i;
@@ -41,22 +42,14 @@ static int order(const contribution *a, const contribution *b) {
     return a->column < b->column ? -1 : a->column > b->column;
 }
 
-/* Merges sorted runs of so many, which keeps equal keys in their order. */
-static void merge_runs(const contribution *from, contribution *to, int64_t n, int64_t size) {
-    for (int64_t i = 0; i < n; i += 2 * size) {
-        int64_t a = i, middle = tra_min64(i + size, n), b = middle, end = tra_min64(i + 2 * size, n);
-        for (int64_t k = i; k < end; k++)
-            to[k] = b == end || (a < middle && order(&from[a], &from[b]) <= 0) ? from[a++] : from[b++];
-    }
-}
-
 /* Sorts what waits, and adds up what has one key in the order in which it came. */
 static tra_status add_up(run *x, tra_err *e) {
-    for (int64_t size = 1; size < x->n; size *= 2) {
-        merge_runs(x->table, x->other, x->n, size);
-        contribution *t = x->table;
-        x->table = x->other;
-        x->other = t;
+    static const size_t key[] = {offsetof(contribution, column), offsetof(contribution, row)};
+    for (int k = 0; k < 2; k++) {
+        contribution *sorted = tra_radix_sort(x->table, x->other, x->n, sizeof *sorted, key[k]);
+        if (sorted == x->table) continue;
+        x->other = x->table;
+        x->table = sorted;
     }
     int64_t kept = 0;
     for (int64_t i = 0; i < x->n; i++) {
@@ -108,7 +101,7 @@ static tra_status put(void *ctx, const tra_calc_entry *entry, tra_err *e) {
         if (i < 0 || i >= ext->v[d]) return tra_fail(e, TRA_INTERNAL, "a key of another block");
         if (d == ext->n - 1) {
             c.row = at;
-            c.column = (uint32_t)i;
+            c.column = i;
         }
         at = at * ext->v[d] + i;
     }
@@ -189,7 +182,7 @@ static void flush(const run *x, tra_rows_maker *m, int64_t *row, int64_t *nrows,
             ++*nrows;
         }
         ++*n;
-        if (m) put_value(x->p->dtype, tra_rows_next(m, c->column), v);
+        if (m) put_value(x->p->dtype, tra_rows_next(m, (uint32_t)c->column), v);
     }
 }
 

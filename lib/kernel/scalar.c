@@ -275,93 +275,57 @@ unsigned tra_scalar_over(const tra_scalar *s, int nargs) {
 /* Does it give 1 or 0 in any type? */
 static bool is_truth(const tra_scalar *s) { return ops[s->op].class == TRA_SC_BOOL; }
 
-/* Registers that s needs when the greedier operands are computed first; grows as the logarithm of the size. */
-static int need(const tra_scalar *s);
-
-/* Registers for the operands of `if`, and in which order they are computed. */
-static int need_if(const tra_scalar *s, int order[3]) {
-    int n[3] = {need(s->a), need(s->b), need(s->c)}, most = 1, held = 0;
-    if (!is_truth(s->a) && n[0] < 2) n[0] = 2; /* it is compared with 0 */
-    for (int i = 0; i < 3; i++) {
+/* Registers that s needs when the greedier operands are computed first, and the order of these; grows as the logarithm
+ * of the size. */
+static int need(const tra_scalar *s, int order[3]) {
+    const tra_scalar *kid[3] = {s->a, s->b, s->c};
+    int n[3], of_kid[3], most = 1, held = 0;
+    if (s->op == TRA_S_ARG) return 0;
+    for (int i = 0; i < ops[s->op].arity; i++) {
         int at = i;
+        n[i] = need(kid[i], of_kid);
+        if (s->op == TRA_S_IF && i == 0 && !is_truth(s->a) && n[i] < 2) n[i] = 2; /* it is compared with 0 */
         for (; at > 0 && n[order[at - 1]] < n[i]; at--) order[at] = order[at - 1];
         order[at] = i;
     }
-    for (int i = 0; i < 3; i++) {
-        if (n[order[i]] + held > most) most = n[order[i]] + held;
+    for (int i = 0; i < ops[s->op].arity; i++) {
+        most = n[order[i]] + held > most ? n[order[i]] + held : most;
         held += n[order[i]] > 0;
     }
     return most;
-}
-
-static int need(const tra_scalar *s) {
-    if (s->op == TRA_S_ARG) return 0;
-    if (s->op == TRA_S_IF) return need_if(s, (int[3]){0});
-    int a = s->a ? need(s->a) : 0, b = s->b ? need(s->b) : 0;
-    int n = a == b && a > 0 ? a + 1 : a > b ? a : b;
-    return n ? n : 1;
 }
 
 static int count(const tra_scalar *s) {
     return 1 + (s->a ? count(s->a) : 0) + (s->b ? count(s->b) : 0) + (s->c ? count(s->c) + 2 : 0);
 }
 
-static void append(tra_code *c, tra_insn in) {
-    if (in.d >= c->nregs) c->nregs = in.d + 1;
+/* Appends an instruction, whose register has its number. */
+static int append(tra_code *c, tra_insn in) {
+    in.d = c->n;
     c->v[c->n++] = in;
+    return in.d;
 }
 
-static int emit(tra_code *c, const tra_scalar *s, int base);
-
-/* The condition, 1 or 0 before it takes the type of the branches, in which it might be rounded to 0. */
-static int emit_condition(tra_code *c, const tra_scalar *s, int base) {
-    int r = emit(c, s, base);
-    if (is_truth(s)) return r;
-    append(c, (tra_insn){.op = TRA_S_CONST, .d = base + 1});
-    append(c, (tra_insn){.op = TRA_S_NE, .d = base, .a = r, .b = base + 1, .c = r});
-    return base;
-}
-
-static int emit_if(tra_code *c, const tra_scalar *s, int base) {
+/* Appends code that leaves s in the returned operand: an argument, or a register. */
+static int emit(tra_code *c, const tra_scalar *s) {
     const tra_scalar *kid[3] = {s->a, s->b, s->c};
-    int order[3], r[3], next = base;
-    need_if(s, order);
-    for (int i = 0; i < 3; i++) {
-        int o = order[i];
-        r[o] = o == 0 ? emit_condition(c, kid[o], next) : emit(c, kid[o], next);
-        next += r[o] >= 0;
-    }
-    append(c, (tra_insn){.op = TRA_S_IF, .d = base, .a = r[0], .b = r[1], .c = r[2]});
-    return base;
-}
-
-/* Appends code that leaves s in the returned operand: an argument, or register `base`. Uses base and above. */
-static int emit(tra_code *c, const tra_scalar *s, int base) {
+    bool square = s->op == TRA_S_POW && s->b->op == TRA_S_CONST && s->b->value == 2 && s->b->form != TRA_NUMBER_REAL;
+    int order[3], at[3] = {0};
     if (s->op == TRA_S_ARG) return ~s->arg;
-    if (s->op == TRA_S_IF) return emit_if(c, s, base);
-    tra_insn in = {.op = s->op, .d = base, .value = s->value, .form = s->form, .whole = s->whole};
-    bool square = s->op == TRA_S_POW && s->b->op == TRA_S_CONST && s->b->value == 2;
-    if (square && s->b->form != TRA_NUMBER_REAL) { /* correctly rounded, and faster */
-        in.op = TRA_S_MUL;
-        in.a = in.b = emit(c, s->a, base);
-    } else if (s->b && need(s->b) > need(s->a)) {
-        in.b = emit(c, s->b, base);
-        in.a = emit(c, s->a, base + (in.b >= 0));
-    } else {
-        if (s->a) in.a = emit(c, s->a, base);
-        in.b = s->b ? emit(c, s->b, base + (in.a >= 0)) : in.a;
+    (void)need(s, order);
+    for (int i = 0; i < ops[s->op].arity; i++) {
+        int o = order[i];
+        if (square && o == 1) continue;
+        at[o] = emit(c, kid[o]);
+        if (s->op != TRA_S_IF || o != 0 || is_truth(s->a)) continue;
+        /* 1 or 0 before it takes the type of the branches, in which it might be rounded to 0 */
+        int zero = append(c, (tra_insn){.op = TRA_S_CONST});
+        at[0] = append(c, (tra_insn){.op = TRA_S_NE, .a = at[0], .b = zero});
     }
-    in.c = in.a;
-    append(c, in);
-    return base;
-}
-
-tra_code *tra_scalar_compile(tra_arena *a, const tra_scalar *s) {
-    tra_code *c = tra_new(a, tra_code);
-    c->v = tra_news(a, tra_insn, count(s));
-    int r = emit(c, s, 0);
-    if (r < 0) c->v[c->n++] = (tra_insn){.op = TRA_S_ARG, .d = 0, .a = r, .b = r}, c->nregs = 1;
-    return c;
+    tra_insn in = {.op = s->op, .a = at[0], .b = at[1], .c = at[2]};
+    if (s->op == TRA_S_CONST) in.value = s->value, in.form = s->form, in.whole = s->whole;
+    if (square) in.op = TRA_S_MUL, in.b = at[0]; /* correctly rounded, and faster */
+    return append(c, in);
 }
 
 /* How many operands an instruction reads. */
@@ -395,6 +359,16 @@ static void assign_registers(tra_arena *a, tra_code *c) {
         taken[in->d = r] = true;
         if (r >= c->nregs) c->nregs = r + 1;
     }
+}
+
+tra_code *tra_scalar_compile(tra_arena *a, const tra_scalar *s) {
+    tra_code *c = tra_new(a, tra_code);
+    c->v = tra_news(a, tra_insn, count(s));
+    int r = emit(c, s);
+    if (r < 0) append(c, (tra_insn){.op = TRA_S_ARG, .a = r});
+    c->nregs = c->n;
+    assign_registers(a, c);
+    return c;
 }
 
 tra_code *tra_code_then(tra_arena *a, const tra_code *first, const tra_code *next) {

@@ -5,12 +5,11 @@
 #include "../model/relation.h"
 #include "functions.h"
 
-/* Operators of scalar expressions, the one table: name in C, arity, text, class of the result's type, definition on
- * doubles (a, b, c). max and min give NaN if an operand is NaN; comparisons give 1 or 0 (0 with NaN, != gives 1). if
- * gives b where a is not 0, else c: what it does not give does not matter. mod has the sign of b and div is the floor
- * of the quotient (of integers both are 0 where b is), round is half to even. STEP is 1 where positive, else 0, in the
- * type of its operand. WIDE changes nothing but that the arithmetic of the whole expression makes i64 of integers, as
- * in what a sum adds up.
+/* Operators of scalar expressions: name in C, arity, text, class of the result's type, definition on doubles (a, b, c).
+ * max and min give NaN if an operand is NaN; comparisons give 1 or 0 (0 with NaN, != gives 1). if gives b where a is not
+ * 0, else c: what it does not give does not matter. mod has the sign of b and div is the floor of the quotient (of
+ * integers both are 0 where b is), round is half to even. STEP is 1 where positive, else 0, in the type of its operand.
+ * WIDE changes nothing but that the arithmetic of the whole expression makes i64 of integers, as in what a sum adds up.
  *
  * Classes, for operands that were brought to one type: SAME that type; SUM the same, but i32 for bools (all integers
  * i64 where WIDE); PRODUCT the same (i64 where WIDE); POWER the type of the base where the exponent is a whole number
@@ -18,27 +17,7 @@
 #define TRA_SCALARS(X)                                                                                                 \
     X(CONST, 0, "const", SAME, 0)                                                                                      \
     X(ARG, 0, "arg", SAME, 0)                                                                                          \
-    X(ADD, 2, "+", SUM, a + b)                                                                                         \
-    X(SUB, 2, "-", SUM, a - b)                                                                                         \
-    X(MUL, 2, "*", PRODUCT, a *b)                                                                                      \
-    X(DIV, 2, "/", REAL, a / b)                                                                                        \
-    X(POW, 2, "^", POWER, pow(a, b))                                                                                   \
-    X(LT, 2, "<", BOOL, a < b)                                                                                         \
-    X(LE, 2, "<=", BOOL, a <= b)                                                                                       \
-    X(GT, 2, ">", BOOL, a > b)                                                                                         \
-    X(GE, 2, ">=", BOOL, a >= b)                                                                                       \
-    X(EQ, 2, "==", BOOL, a == b)                                                                                       \
-    X(NE, 2, "!=", BOOL, a != b)                                                                                       \
-    X(AND, 2, "&&", BOOL, a != 0 && b != 0)                                                                            \
-    X(OR, 2, "||", BOOL, a != 0 || b != 0)                                                                             \
-    X(NOT, 1, "!", BOOL, a == 0)                                                                                       \
-    X(IF, 3, "if", IF, a != 0 ? b : c)                                                                                 \
-    X(MAX, 2, "max", SAME, a != a || b != b ? a + b : a > b ? a : b)                                                   \
-    X(MIN, 2, "min", SAME, a != a || b != b ? a + b : a < b ? a : b)                                                   \
-    X(MOD, 2, "mod", SAME, tra_mod(a, b))                                                                              \
-    X(IDIV, 2, "div", SAME, floor(a / b))                                                                              \
-    X(NEG, 1, "neg", SUM, -a)                                                                                          \
-    X(ABS, 1, "abs", PRODUCT, fabs(a))                                                                                 \
+    TRA_OPERATORS(TRA_SCALAR_OPERATOR, X)                                                                              \
     TRA_PARTS(TRA_SCALAR_PART, X)                                                                                      \
     TRA_REALS(TRA_SCALAR_REAL, X)                                                                                      \
     TRA_CASTS(TRA_SCALAR_CAST, X)                                                                                      \
@@ -81,9 +60,6 @@ typedef enum tra_scalar_class {
     TRA_SC_CAST
 } tra_scalar_class;
 int tra_scalar_arity(tra_scalar_op op);
-/* d[i] = op(a[i], b[i]) for elements of type t: f64, f32 or i64, of which i64 has no functions of TRA_REALS; functions
- * within 1 ULP. d may be a or b. With arity 1 b is ignored. What does not fit i64 is noted (tra_kernel_overflowed). */
-void tra_elementary_of(tra_dtype t, tra_scalar_op op, void *d, const void *a, const void *b, int64_t n);
 tra_scalar_class tra_scalar_class_of(tra_scalar_op op);
 tra_dtype tra_scalar_cast(tra_scalar_op op); /* what a CAST gives */
 /* Is the type of the result, whatever those of the operands: of comparisons and casts? */

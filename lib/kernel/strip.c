@@ -175,10 +175,6 @@ tra_strip_fn *tra_strip(tra_dtype t) {
     return NULL;
 }
 
-void tra_elementary_of(tra_dtype t, tra_scalar_op op, void *d, const void *a, const void *b, int64_t n) {
-    tra_strip(t)(op, d, a, b, 0, n);
-}
-
 /* d[i] = cond[i] != 0 ? a[i] : b[i], all in the type in which t is computed. */
 static void select_values(tra_dtype t, void *d, const void *cond, const void *a, const void *b, int64_t n) {
     switch (t) {
@@ -253,7 +249,8 @@ double tra_identity(double identity, tra_dtype t) {
         return;                                                                                                        \
     }
 #define X(name, text, stype, ...)                                                                                      \
-    VECTORISED static void from_##name(void *dst, tra_dtype to, int64_t sd, const stype *s, int64_t ss, int64_t n) {   \
+    TRA_ANY_TARGET VECTORISED static void from_##name(void *dst, tra_dtype to, int64_t sd, const stype *s, int64_t ss, \
+                                                      int64_t n) {                                                     \
         switch (to) { TRA_CTYPES(MOVE) }                                                                               \
     }
 TRA_DTYPES(X)

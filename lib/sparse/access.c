@@ -113,18 +113,25 @@ void tra_rows_fill(const tra_array *a, tra_cell *out) {
     tra_rows_made(&m);
 }
 
-int64_t tra_rows_put_strip(tra_rows_maker *to, tra_dtype t, int64_t row, const uint32_t *column, const void *value,
-                           int64_t n) {
-    int64_t count = 0, at = to ? to->v.n : 0;
-    int64_t first = 0; /* there is no room for a row without entries */
-    while (to && first < n && !tra_not_zero(value, t, first)) first++;
-    if (to && first < n && (to->v.nrows == 0 || to->v.row[to->v.nrows - 1] != row)) tra_rows_open(to, row);
+/* ---- results element by element -------------------------------------------------------------------------------- */
+
+void tra_writer_begin(tra_rows_writer *w, tra_rows_maker *to, const tra_unary *after, tra_dtype t, tra_dtype type) {
+    w->to = to, w->after = after, w->t = t, w->type = type;
+    w->row = -1, w->n = w->nrows = w->entries = 0;
+}
+
+/* Appends those of n values at these columns of a row that are not 0 as entries. */
+static void put_strip(tra_rows_maker *to, tra_dtype t, int64_t row, const uint32_t *column, const void *value,
+                      int64_t n) {
+    int64_t first = 0, at = to->v.n;
+    while (first < n && !tra_not_zero(value, t, first)) first++;
+    if (first == n) return; /* there is no room for a row without entries */
+    if (to->v.nrows == 0 || to->v.row[to->v.nrows - 1] != row) tra_rows_open(to, row);
 #define PUT(type)                                                                                                      \
-    for (int64_t i = 0; !to && i < n; i++) count += ((const type *)value)[i] != 0;                                     \
-    for (int64_t i = first; to && i < n; i++) {                                                                        \
+    for (int64_t i = first; i < n; i++) {                                                                              \
         if (((const type *)value)[i] == 0) continue;                                                                   \
-        to->v.column[at + count] = column[i];                                                                          \
-        ((type *)(void *)to->v.value)[at + count++] = ((const type *)value)[i];                                        \
+        to->v.column[at] = column[i];                                                                                  \
+        ((type *)(void *)to->v.value)[at++] = ((const type *)value)[i];                                                \
     }
     switch (t) {
 #define X(name, text, type, ...)                                                                                       \
@@ -133,21 +140,13 @@ int64_t tra_rows_put_strip(tra_rows_maker *to, tra_dtype t, int64_t row, const u
 #undef X
     }
 #undef PUT
-    if (to) to->v.n += count;
-    return count;
-}
-
-/* ---- results element by element -------------------------------------------------------------------------------- */
-
-void tra_writer_begin(tra_rows_writer *w, tra_rows_maker *to, const tra_unary *after, tra_dtype t, tra_dtype type) {
-    w->to = to, w->after = after, w->t = t, w->type = type;
-    w->row = -1, w->n = w->nrows = w->entries = 0;
+    to->v.n = at;
 }
 
 void tra_writer_flush(tra_rows_writer *w) {
     double own[TRA_STRIP];
     if (w->n == 0) return;
     tra_unary_strip(w->after, w->value, w->t, w->n, own, w->type);
-    tra_rows_put_strip(w->to, w->type, w->row, w->column, own, w->n);
+    put_strip(w->to, w->type, w->row, w->column, own, w->n);
     w->n = 0;
 }

@@ -50,18 +50,23 @@ static void operand_of(operand *x, const tra_cell *c, const tra_dims *out) {
 /* Puts the operands before row `number` of the result. */
 void tra_job_at_row(job *j, int64_t number) {
     int64_t row[2] = {number, number}, rest = number;
+    operand *last = &j->arg[j->nargs - 1];
+    bool outside = false;
     for (int i = 0; i < j->nargs; i++)
         if (!j->arg[i].leads) row[i] = 0;
-    for (int d = j->ext.n - 2; d >= 0 && !(j->arg[0].leads && j->arg[j->nargs - 1].leads); d--) {
+    for (int d = j->ext.n - 2; d >= 0 && !(j->arg[0].leads && last->leads); d--) {
         int64_t c = rest % j->ext.v[d];
         rest /= j->ext.v[d];
         for (int i = 0; i < j->nargs; i++)
             if (!j->arg[i].leads) row[i] += c * j->arg[i].stride[d];
+        outside |= j->part && c >= last->in.cell->array.ext.v[d];
     }
     for (int i = 0; i < j->nargs; i++) {
         operand *x = &j->arg[i];
         x->column = x->in.dense ? NULL : x->in.v.column; /* also where there is no entry */
-        x->at = 0;
+        x->at = x->count = 0;
+        x->inside = j->part && x == last ? (outside ? 0 : x->in.columns) : INT64_MAX;
+        if (x->inside == 0) continue;
         if (x->in.dense || !x->leads) {
             x->count = tra_read_row(&x->in, row[i], &x->column, &x->first);
             continue;
@@ -75,9 +80,13 @@ void tra_job_at_row(job *j, int64_t number) {
     }
 }
 
-/* The value at that column, or 0, as number i of a strip. Columns ascend from call to call. */
-void tra_job_take(operand *x, int64_t column, tra_dtype t, void *strip, int64_t i) {
+/* The value of an operand at that column, or what stands for it, as number i of a strip. Columns ascend from call to
+ * call. */
+void tra_job_take(job *j, int arg, int64_t column, void *strip, int64_t i) {
     static const double zero;
+    operand *x = &j->arg[arg];
+    tra_dtype t = j->typed.load[arg];
+    if (column >= x->inside) return tra_pick(strip, i, t, &j->beyond, t, 0);
     if (x->wide) column = 0;
     while (x->column && x->at < x->count && x->column[x->at] < column) x->at++;
     tra_dtype from = x->in.cell->array.dtype;
@@ -107,13 +116,12 @@ static void dense_row(job *j, int64_t number) {
         int64_t n = tra_min64(TRA_STRIP, j->columns - c);
         for (int i = 0; i < j->nargs; i++) {
             operand *x = &j->arg[i];
-            tra_dtype t = j->typed.load[i];
             if (x->wide) {
                 x->at = 0;
-                for (int64_t k = 0; k < n; k++) tra_job_take(x, 0, t, in[i], k);
+                for (int64_t k = 0; k < n; k++) tra_job_take(j, i, 0, in[i], k);
             } else {
-                tra_row_strip(x->column, x->count, tra_read_values(&x->in), x->in.cell->array.dtype, x->first, c, n, t,
-                              in[i], &x->at);
+                tra_row_strip(x->column, x->count, tra_read_values(&x->in), x->in.cell->array.dtype, x->first, c, n,
+                              j->typed.load[i], in[i], &x->at);
             }
         }
         tra_job_compute(j, in, n, (char *)j->out->array.data + (size_t)(number * j->columns + c) * size);
@@ -123,7 +131,7 @@ static void dense_row(job *j, int64_t number) {
 /* The next row that may have an entry, from `from` on. */
 static int64_t next_row(job *j, int64_t from) {
     int64_t next = j->rows;
-    if (j->all) return from;
+    if (j->all || (j->part && j->beyond)) return from;
     for (int i = 0; i < j->nargs; i++) {
         operand *x = &j->arg[i];
         if (!j->candidate[i]) continue;
@@ -137,7 +145,8 @@ static int64_t next_row(job *j, int64_t from) {
 
 /* Chooses which operands' entries are the places where the result may be other than 0. */
 static void choose(job *j, unsigned where) {
-    for (int i = 0; i < j->nargs; i++) j->candidate[i] = where >> i & 1;
+    for (int i = 0; i < j->nargs; i++) j->candidate[i] = j->part || where >> i & 1;
+    if (j->part) return;
     for (int i = 0; i < j->nargs && !where; i++) {
         bool alone[2] = {i == 0 && j->sparse[0], i == 1 && j->sparse[1]};
         int64_t n = j->arg[i].in.dense ? INT64_MAX : j->arg[i].in.v.n, before = INT64_MAX;
@@ -164,28 +173,29 @@ typedef struct pieces {
     tra_rows_pieces rows; /* of a result that is rows */
 } pieces;
 
-/* Cuts the rows by the entries of the operand that has the most, or evenly. */
+/* Cuts the rows that are made by the entries of the operand that has the most, or evenly. */
 static void cut(pieces *x) {
     const job *j = x->j;
     const tra_rows_view *v = NULL;
     for (int i = 0; i < j->nargs; i++)
         if (!j->arg[i].in.dense && j->arg[i].leads && (!v || j->arg[i].in.v.n > v->n)) v = &j->arg[i].in.v;
+    int64_t rows = j->rows - j->first;
     bool every = !v || (j->out && !j->out->layout) || j->all;
     for (int i = 0; i < j->nargs; i++) every = every || (j->candidate[i] && (j->arg[i].in.dense || !j->arg[i].leads));
-    int64_t steps = every ? tra_mul_most(2 * j->rows, j->columns) : tra_mul_most(8, v->n);
+    int64_t steps = every ? tra_mul_most(2 * rows, j->columns) : tra_mul_most(8, v->n);
     x->n = tra_share_pieces(steps);
     if (j->sink) x->n = (int)tra_min64(x->n, j->sink->most);
     if (every) {
         tra_dtype t = j->arg[0].in.cell->array.dtype;
-        x->n = (int)tra_max64(1, tra_min64(x->n, j->rows));
+        x->n = (int)tra_max64(1, tra_min64(x->n, rows));
         /* a dense state may be the memory of the result, whose elements are then to be read before they are written */
         if (j->out && !j->out->layout && tra_dtype_size(t) != tra_dtype_size(j->type)) x->n = 1;
-        for (int i = 0; i <= x->n; i++) x->at[i] = (int64_t)((__int128)j->rows * i / x->n);
+        for (int i = 0; i <= x->n; i++) x->at[i] = j->first + (int64_t)((__int128)rows * i / x->n);
         return;
     }
     x->n = tra_share_rows(v, NULL, x->n, x->at);
-    for (int i = 1; i < x->n; i++) x->at[i] = v->row[x->at[i]];
-    x->at[0] = 0;
+    for (int i = 1; i < x->n; i++) x->at[i] = tra_max64(j->first, tra_min64(j->rows, v->row[x->at[i]]));
+    x->at[0] = j->first;
     x->at[x->n] = j->rows;
 }
 
@@ -279,15 +289,20 @@ static void compute_rows(job *j) {
 static int run_job(job *j, const tra_dtype *types, bool wide, const tra_cell *const *in, unsigned where) {
     tra_typed *typed = NULL;
     int r = 0;
-    j->rows = tra_rows_box(&j->ext);
     j->columns = tra_last_extent(&j->ext);
+    j->rows = j->columns ? tra_rows_box(&j->ext) : 0;
+    if (j->out && j->out->panel[1] > 0) {
+        int64_t each = j->rows / tra_max64(1, j->ext.v[0]);
+        j->first = j->out->panel[0] * each;
+        j->rows = j->out->panel[1] * each;
+    }
     for (int i = 0; i < j->nargs; i++) {
         j->sparse[i] = in[i]->sparse || in[i]->layout;
         operand_of(&j->arg[i], in[i], &j->ext);
+        if (j->part) j->arg[i].wide = false;
     }
     j->typed.load[0] = tra_strip_type(types[0]);
     if (j->code) j->typed = *(typed = tra_code_ready(j->code, j->nargs, types, wide, j->sparse));
-    if (j->columns == 0) j->rows = 0;
     if (j->sink) {
         pieces x;
         x.j = j;
@@ -307,6 +322,19 @@ void tra_rows_compute(const tra_code *code, const tra_dtype *types, int nargs, b
                       tra_cell *out) {
     job j = {.code = code, .nargs = nargs, .out = out, .ext = out->array.ext, .type = out->array.dtype};
     run_job(&j, types, wide, in, 0);
+}
+
+void tra_rows_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out) {
+    const tra_kernel *k = tra_kernel_first(agg);
+    tra_insn fold = {.op = k->fold, .a = ~0, .b = ~1, .c = ~0};
+    const tra_code code = {.n = 1, .nregs = 1, .v = &fold};
+    tra_dtype type = out->array.dtype, types[2] = {type, type};
+    const tra_cell *in[2] = {state ? state : term, term};
+    job j = {.nargs = state ? 2 : 1, .out = out, .ext = out->array.ext, .type = type};
+    if (state) j.code = &code;
+    j.part = !tra_dims_eq(&term->array.ext, &j.ext);
+    if (j.part) tra_strip(type)(TRA_S_CONST, &j.beyond, NULL, NULL, tra_identity(k->identity, type), 1);
+    run_job(&j, types, true, in, 0);
 }
 
 int tra_rows_visit(const tra_code *code, const tra_dtype *types, int nargs, bool wide, const tra_cell *const *in,

@@ -15,6 +15,7 @@ typedef struct operand {
     /* of the row at hand: */
     const uint32_t *column;
     int64_t count, first, at;
+    int64_t inside; /* columns that it has, where it is a part of the result (job.part) */
 } operand;
 
 /* Places of several rows, whose values are computed at once: of row[i] those from begin[i] on. */
@@ -40,7 +41,11 @@ typedef struct job {
     int piece;
     tra_dtype type; /* of the values */
     tra_dims ext;
-    int64_t rows, columns;
+    int64_t first, rows, columns; /* rows from the first to before `rows` are made */
+    /* The last operand is an array of other extents, whose elements are those of the result with the same coordinates:
+     * where it has none stands this value, of the type in which it is computed. */
+    bool part;
+    int64_t beyond;
     double (*regs)[TRA_STRIP];
     batch *batch;  /* of a result that is rows */
     int64_t apart; /* rows before this one are taken one by one */
@@ -48,8 +53,9 @@ typedef struct job {
 
 /* Puts the operands before row `number` of the result. */
 void tra_job_at_row(job *j, int64_t number);
-/* The value at that column, or 0, as number i of a strip. Columns ascend from call to call. */
-void tra_job_take(operand *x, int64_t column, tra_dtype t, void *strip, int64_t i);
+/* The value of an operand at that column, or what stands for it, as number i of a strip. Columns ascend from call to
+ * call. */
+void tra_job_take(job *j, int arg, int64_t column, void *strip, int64_t i);
 /* The program on n elements, to elements of the result's type. */
 void tra_job_compute(const job *j, double (*in)[TRA_STRIP], int64_t n, void *to);
 

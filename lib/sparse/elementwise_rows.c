@@ -87,10 +87,12 @@ static void *next_in_batch(const job *j, int i) {
 static int64_t next_column(job *j, int64_t from) {
     int64_t next = j->columns;
     if (j->all) return from;
+    if (j->part && j->nargs == 1 && j->beyond) next = tra_min64(next, tra_max64(from, j->arg[0].inside));
     for (int i = 0; i < j->nargs; i++) {
         operand *x = &j->arg[i];
         if (!j->candidate[i] || x->count == 0) continue;
-        if (!x->column || x->wide) return from;
+        if ((!x->column || x->wide) && from < x->inside) return from;
+        if (!x->column) continue;
         while (x->at < x->count && x->column[x->at] < from) x->at++;
         if (x->at < x->count) next = tra_min64(next, x->column[x->at]);
     }
@@ -99,7 +101,7 @@ static int64_t next_column(job *j, int64_t from) {
 
 /* Is the result made of the places of two operands that are rows, and is it there that they are read? */
 bool tra_job_is_merge(const job *j) {
-    bool both = j->nargs == 2 && (j->both || (j->candidate[0] && j->candidate[1])) && !j->all;
+    bool both = j->nargs == 2 && (j->both || (j->candidate[0] && j->candidate[1])) && !j->all && !j->part;
     for (int i = 0; both && i < 2; i++) both = !j->arg[i].in.dense && !j->arg[i].wide;
     return both;
 }
@@ -203,7 +205,7 @@ static void read_at(job *j, int i, const uint32_t *column, int64_t n) {
     operand *x = &j->arg[i];
     void *to = next_in_batch(j, i);
     if (!is_plain(j, i) || (x->column && x->wide))
-        for (int64_t k = 0; k < n; k++) tra_job_take(x, column[k], j->typed.load[i], to, k);
+        for (int64_t k = 0; k < n; k++) tra_job_take(j, i, column[k], to, k);
     else if (tra_dtype_size(j->typed.load[i]) == 8)
         read_at_8(x, column, n, to);
     else
@@ -240,7 +242,7 @@ static int64_t entries_row(job *j, int which, int64_t number, tra_rows_maker *to
 
 /* Appends the row; to NULL: counts where it may be other than 0, or more than that. */
 int64_t tra_job_row(job *j, int64_t number, tra_rows_maker *to) {
-    int one = j->all || j->candidate[0] == (j->nargs == 2 && j->candidate[1]) ? -1 : j->candidate[0] ? 0 : 1;
+    int one = j->all || j->part || j->candidate[0] == (j->nargs == 2 && j->candidate[1]) ? -1 : j->candidate[0] ? 0 : 1;
     if (tra_job_is_merge(j) && to && is_plain(j, 0) && is_plain(j, 1) &&
         tra_dtype_size(j->typed.load[0]) == tra_dtype_size(j->typed.load[1]))
         return merged_row(j, number, to);
@@ -252,7 +254,7 @@ int64_t tra_job_row(job *j, int64_t number, tra_rows_maker *to) {
         if (!to) continue;
         (void)room_in_batch(j, number, to);
         j->batch->column[j->batch->n] = (uint32_t)c;
-        for (int i = 0; i < j->nargs; i++) tra_job_take(&j->arg[i], c, j->typed.load[i], next_in_batch(j, i), 0);
+        for (int i = 0; i < j->nargs; i++) tra_job_take(j, i, c, next_in_batch(j, i), 0);
         j->batch->n++;
     }
     return entries;
@@ -277,7 +279,8 @@ static bool has_zero(const void *values, tra_dtype t, int64_t n) {
 /* Which operand alone has rows from `row` on, and before which row that ends; -1: none has. */
 static int alone(const job *j, int64_t row, int64_t *end) {
     *end = j->rows;
-    if (j->sink || j->all || !j->candidate[0] || (j->nargs == 2 && (j->both || !tra_job_is_merge(j)))) return -1;
+    if (j->sink || j->all || j->part || !j->candidate[0]) return -1;
+    if (j->nargs == 2 && (j->both || !tra_job_is_merge(j))) return -1;
     int which = -1;
     for (int i = 0; i < j->nargs; i++) {
         const operand *x = &j->arg[i];

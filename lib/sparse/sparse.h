@@ -72,10 +72,6 @@ static inline void tra_pick(void *strip, int64_t i, tra_dtype to, const void *da
         ((int64_t *)strip)[i] = t == TRA_I64 ? ((const int64_t *)data)[k] : tra_element_whole(t, data, k);
 }
 
-/* Appends those of n values, which have the result's type and stand at these columns of a row, that are not 0 as
- * entries; `to` NULL: only counts them. Returns how many they are. */
-int64_t tra_rows_put_strip(tra_rows_maker *to, tra_dtype t, int64_t row, const uint32_t *column, const void *value,
-                           int64_t n);
 /* Appends an entry and returns the place of its value. Unlike tra_rows_next it opens the row, but not before the row
  * has an entry. */
 static inline void *tra_rows_put(tra_rows_maker *m, int64_t row, uint32_t column) {
@@ -195,6 +191,8 @@ void tra_rows_sum(const tra_kernel *step, const tra_cell *a, const tra_cell *b, 
  * integers are computed as i64. It needs no scratch. */
 void tra_rows_compute(const tra_code *code, const tra_dtype *types, int nargs, bool wide, const tra_cell *const *in,
                       tra_cell *out);
+/* The state of an aggregation (NULL: none yet) with one more term, as tra_cell_merge; the term may be smaller. */
+void tra_rows_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out);
 
 /* ---- moves and folds of one operand (reduce.c) ---------------------------------------------------------------- */
 
@@ -220,8 +218,6 @@ void tra_slow_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state,
 
 /* fold.c */
 void tra_rows_fold(const tra_kernel *agg, tra_array *state, const tra_cell *in, const tra_agg_at *at);
-/* merge.c */
-void tra_rows_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out);
 /* gather.c */
 void tra_rows_gather(tra_cell_piece *p, int64_t n, tra_cell *out);
 void tra_rows_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext);

@@ -1,5 +1,6 @@
 /* colcode.c - expressions as programs over strips of rows: one instruction for each node, registers for their results,
  * and running them strip by strip (what an instruction does is in eval.c). */
+#include "../kernel/strips.h"
 #include "table_int.h"
 
 #include <string.h>
@@ -92,24 +93,15 @@ int64_t tra_colcode_scratch(const tra_colcode *c) { return values_bytes(c) + (in
 
 /* ---- a strip ----------------------------------------------------------------------------------------------------- */
 
-static tra_dtype held(const tra_colexpr *x) { return tra_coltype_held(x->type); }
-
 static char *register_of(const tra_colrun *r, int reg) { return r->regs + (int64_t)reg * REG; }
 
 /* Fills the register of a constant. */
 static void fill(const tra_colexpr *x, char *values, uint8_t *state) {
+    tra_call_value v = {.type = x->type, .i = x->value.i, .f = x->value.f};
+    char one[8];
+    tra_call_put(&v, one, 0);
+    tra_fill_strip(values, tra_coltype_held(x->type), one, TRA_COLSTRIP);
     memset(state, x->null ? TRA_STATE_NULL : TRA_STATE_VALUE, TRA_COLSTRIP);
-    for (int i = 0; i < TRA_COLSTRIP; i++) {
-#define WHOLE(name, text, T, ...)                                                                                      \
-    case TRA_##name:                                                                                                   \
-        ((T *)values)[i] = (T)x->value.i;                                                                              \
-        break;
-#define REAL(name, text, T, ...)                                                                                       \
-    case TRA_##name: ((T *)values)[i] = (T)x->value.f; break;
-        switch (held(x)) { TRA_WHOLE_DTYPES(WHOLE) TRA_FLOAT_DTYPES(REAL) }
-#undef WHOLE
-#undef REAL
-    }
 }
 
 void tra_colrun_begin(tra_colrun *r, const tra_colcode *c, void *scratch) {

@@ -5,6 +5,7 @@
  * States are kept only for strips in which some value is missing.
  */
 #include "../base/simd.h"
+#include "../kernel/strips.h"
 #include "../model/states.h"
 #include "eval_int.h"
 
@@ -50,7 +51,7 @@ static void merge_states(tra_colstep *s) {
 static tra_scalar_op scalar_op(tra_colop op) {
     static const tra_scalar_op ops[] = {
 #define OF(X, name, ...) [TRA_C_##name] = TRA_S_##name,
-        TRA_REALS(OF, ) TRA_PARTS(OF, ) OF(, ADD) OF(, SUB) OF(, MUL) OF(, DIV) OF(, IDIV) OF(, MOD) OF(, NEG) OF(, ABS)
+        TRA_OPERATORS(OF, ) TRA_REALS(OF, ) TRA_PARTS(OF, )
 #undef OF
     };
     return ops[op];
@@ -64,10 +65,11 @@ static void compute(tra_colstep *s) {
     char *d = s->out->values;
     size_t size = tra_dtype_size(t);
     bool others = tra_kernel_overflowed();
-    tra_elementary_of(t, op, d, a, b, s->n);
+    tra_strip_fn *strip = tra_strip(t);
+    strip(op, d, a, b, 0, s->n);
     if (tra_kernel_overflowed())
         for (size_t i = 0; i < (size_t)s->n; i++) {
-            tra_elementary_of(t, op, d + i * size, a + i * size, b + i * size, 1);
+            strip(op, d + i * size, a + i * size, b + i * size, 0, 1);
             if (tra_kernel_overflowed()) tra_colstep_fail(s, (int)i);
         }
     tra_overflow = others;

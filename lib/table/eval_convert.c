@@ -1,6 +1,7 @@
 /* eval_convert.c - operators on strips of rows that make values of another kind: other types, codes of dictionaries,
  * parts of dates, dates, hashes. */
 #include "../base/simd.h"
+#include "../kernel/strips.h"
 #include "eval_int.h"
 
 #include <assert.h>
@@ -8,18 +9,6 @@
 #include <xxhash.h>
 
 /* ---- conversions, codes ------------------------------------------------------------------------------------------ */
-
-/* From any type to D. */
-#define CONVERT(name, T)                                                                                               \
-    case TRA_##name:                                                                                                   \
-        LOOP1(T, D, a);                                                                                                \
-        break;
-#define CONVERT_TO(name, text, ctype, ...)                                                                             \
-    case TRA_##name: {                                                                                                 \
-        typedef ctype D;                                                                                               \
-        switch (tra_colstep_held(s->x->kids[0])) { TRA_CTYPES(CONVERT) }                                               \
-        break;                                                                                                         \
-    }
 
 /* Whole numbers that the type does not hold; no float becomes one. */
 static void note_beyond(tra_colstep *s) {
@@ -29,15 +18,12 @@ static void note_beyond(tra_colstep *s) {
     }
 }
 
-TRA_ANY_TARGET static void convert_values(tra_colstep *s) {
-    switch (tra_colstep_held(s->x)) { TRA_DTYPES(CONVERT_TO) }
-}
-
 static void convert(tra_colstep *s) {
-    convert_values(s);
-    tra_dtype from = tra_colstep_held(s->x->kids[0]);
-    bool integer = tra_dtype_rows[from].class == TRA_CLASS_INT;
-    if (s->x->fails && integer && !tra_coltype_is_float(s->x->type)) note_beyond(s);
+    tra_dtype from = tra_colstep_held(s->x->kids[0]), to = tra_colstep_held(s->x);
+    bool others = tra_overflow;
+    tra_convert(s->out->values, to, s->kid[0]->values, from, s->n);
+    tra_overflow = others; /* rows have what does not fit */
+    if (s->x->fails && !tra_dtype_is_float(from) && !tra_dtype_is_float(to)) note_beyond(s);
 }
 
 static void recode(tra_colstep *s) {

@@ -17,9 +17,9 @@
 
 /* ---- expressions --------------------------------------------------------------------------------------------- */
 
-/* Operators and functions: name in C, text, least and most operands (-1: any number), class (tra_colclass: what types
- * they take and give, and how they are computed; REAL: any numbers, as f64). Those whose text is no word are
- * operators of the language. Their results, for operands a, b, c (integer: bool, i32 or i64, computed in i64):
+/* Operators and functions, those of numbers from the table in functions.h: name in C, text, least and most operands
+ * (-1: any number), class (tra_colclass: what types they take and give, and how they are computed; REAL: any numbers,
+ * as f64). Those whose text is no word are operators of the language. Their results, for operands a, b, c (integer: bool, i32 or i64, computed in i64):
  *   + - *       integers i64, what does not fit is an error of the row; with a float f64; date + - integer: days;
  *               timestamp + - integer: microseconds; date - date and timestamp - timestamp: i64
  *   /  ^        f64
@@ -42,35 +42,16 @@
  *   row         i64: number of the row in its table, from 0
  * Unless this list says otherwise a result is NULL where an operand is NULL, and an error where an operand is one
  * (columns.h). */
-#define TRA_COLREAL(X, name, arity, text, def, loop) X(name, text, arity, arity, REAL)
-#define TRA_COLPART(X, name, text, cls, def)         X(name, text, 1, 1, ROUNDING)
-#define TRA_COLCALL(X, name, text, least, most, ...) X(name, text, least, most, CALL)
+#define TRA_COLOPERATOR(X, name, arity, text, in_tables, cls, in, def) X(name, in_tables, arity, arity, in)
+#define TRA_COLREAL(X, name, arity, text, def, loop)                   X(name, text, arity, arity, REAL)
+#define TRA_COLPART(X, name, text, cls, def)                           X(name, text, 1, 1, ROUNDING)
+#define TRA_COLCALL(X, name, text, least, most, ...)                   X(name, text, least, most, CALL)
 #define TRA_COLOPS(X)                                                                                                  \
-    X(ADD, "+", 2, 2, SUM)                                                                                             \
-    X(SUB, "-", 2, 2, SUM)                                                                                             \
-    X(MUL, "*", 2, 2, PRODUCT)                                                                                         \
-    X(DIV, "/", 2, 2, REAL)                                                                                            \
-    X(IDIV, "div", 2, 2, QUOTIENT)                                                                                     \
-    X(MOD, "%", 2, 2, QUOTIENT)                                                                                        \
-    X(POW, "^", 2, 2, REAL)                                                                                            \
-    X(LT, "<", 2, 2, COMPARISON)                                                                                       \
-    X(LE, "<=", 2, 2, COMPARISON)                                                                                      \
-    X(GT, ">", 2, 2, COMPARISON)                                                                                       \
-    X(GE, ">=", 2, 2, COMPARISON)                                                                                      \
-    X(EQ, "==", 2, 2, COMPARISON)                                                                                      \
-    X(NE, "!=", 2, 2, COMPARISON)                                                                                      \
-    X(AND, "&&", 2, 2, LOGIC)                                                                                          \
-    X(OR, "||", 2, 2, LOGIC)                                                                                           \
-    X(NOT, "!", 1, 1, LOGIC)                                                                                           \
-    X(NEG, "-", 1, 1, SIGN)                                                                                            \
+    TRA_OPERATORS(TRA_COLOPERATOR, X)                                                                                  \
     X(ISNULL, "isnull", 1, 1, TEST)                                                                                    \
     X(IFNULL, "ifnull", 2, 2, CHOICE)                                                                                  \
     X(SAME, "same", 2, 2, COMPARISON)                                                                                  \
-    X(IF, "if", 3, 3, CHOICE)                                                                                          \
     X(IN, "in", 2, -1, LIST)                                                                                           \
-    X(MIN, "min", 2, 2, CHOICE)                                                                                        \
-    X(MAX, "max", 2, 2, CHOICE)                                                                                        \
-    X(ABS, "abs", 1, 1, SIGN)                                                                                          \
     TRA_PARTS(TRA_COLPART, X)                                                                                          \
     TRA_REALS(TRA_COLREAL, X)                                                                                          \
     X(YEAR, "year", 1, 1, CALENDAR)                                                                                    \

@@ -135,32 +135,41 @@ static ref_item fits(tra_coltype type, __int128 v) {
     return of_int(type, (int64_t)v);
 }
 
-static __int128 exact(char op, int64_t a, int64_t b) {
-    return op == '+' ? (__int128)a + b : op == '-' ? (__int128)a - b : (__int128)a * b;
+/* + and - of dates, timestamps and whole numbers. */
+static ref_item moved(const tra_ast *x, const ref_item *a, const ref_item *b) {
+    tra_coltype type = number(a) == number(b) ? TRA_COL_I64 : number(a) ? b->type : a->type;
+    return fits(type, *x->text == '+' ? (__int128)a->c.i + b->c.i : (__int128)a->c.i - b->c.i);
 }
 
-/* The operators +, - and *. */
-static ref_item arithmetic(char op, const ref_item *a, const ref_item *b) {
-    tra_coltype type = TRA_COL_I64;
-    if (!number(a) && number(b)) type = a->type;
-    if (number(a) && !number(b)) type = b->type;
-    if (!number(a) || !number(b) || (whole(a) && whole(b))) return fits(type, exact(op, a->c.i, b->c.i));
-    double x = real(a), y = real(b);
-    return of_float(op == '+' ? x + y : op == '-' ? x - y : x * y);
+/* The function or operator of numbers that elements of tensors have too; -1: it is none. */
+static int numeric(const tra_ast *x) {
+    static const tra_scalar_op signs[] = {TRA_S_ADD, TRA_S_SUB, TRA_S_MUL, TRA_S_DIV, TRA_S_POW};
+    if (x->nkids == 1 && is(x, "-")) return TRA_S_NEG;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs && x->nkids == 2; i++)
+        if (is(x, tra_scalar_text(signs[i]))) return (int)signs[i];
+    int op = tra_scalar_find(x->text, x->nkids);
+    bool other = op < 0 || op == TRA_S_MAX || op == TRA_S_MIN || op == TRA_S_IF;
+    return other || tra_scalar_class_of((tra_scalar_op)op) == TRA_SC_CAST ? -1 : op;
 }
 
-static ref_item divide(const tra_ast *x, const ref_item *a, const ref_item *b) {
-    if (!whole(a) || !whole(b)) {
-        if (real(b) == 0) return made(TRA_COL_F64, REF_NULL);
-        double q = floor(real(a) / real(b)), r = fmod(real(a), real(b));
-        if (r != 0 && (r < 0) != (real(b) < 0)) r += real(b);
-        return of_float(is(x, "div") ? q : r);
+/* In i64 or f64; what rounds or has a sign, and no other, in f32 too. */
+static ref_item of_numbers(tra_scalar_op op, int n, const ref_item *k) {
+    bool single = n == 1 && tra_scalar_class_of(op) != TRA_SC_REAL;
+    ref_value v[2];
+    ref_fit fit = {0};
+    if ((op == TRA_S_IDIV || op == TRA_S_MOD) && real(&k[1]) == 0)
+        return made(whole(&k[0]) && whole(&k[1]) ? TRA_COL_I64 : TRA_COL_F64, REF_NULL);
+    for (int i = 0; i < n; i++) {
+        tra_dtype t = whole(&k[i]) ? TRA_I64 : single && k[i].type == TRA_COL_F32 ? TRA_F32 : TRA_F64;
+        v[i] = (ref_value){.v = whole(&k[i]) ? (ref_num)k[i].c.i : (ref_num)k[i].c.f, .t = t};
     }
-    if (b->c.i == 0) return made(TRA_COL_I64, REF_NULL);
-    if (b->c.i == -1) return is(x, "div") ? fits(TRA_COL_I64, -(__int128)a->c.i) : of_int(TRA_COL_I64, 0);
-    int64_t r = a->c.i % b->c.i, q = a->c.i / b->c.i;
-    if (r != 0 && (r < 0) != (b->c.i < 0)) r += b->c.i, q--;
-    return of_int(TRA_COL_I64, is(x, "div") ? q : r);
+    ref_value r = ref_apply(op, v[0], v[n - 1], &fit);
+    ref_item out = made(tra_coltype_of(r.t), fit.over ? REF_ERROR : REF_VALUE);
+    if (ref_is_float(r.t))
+        out.c.f = (double)r.v;
+    else if (!fit.over)
+        out.c.i = (int64_t)r.v;
+    return out;
 }
 
 /* ---- comparisons -------------------------------------------------------------------------------------------- */
@@ -270,46 +279,6 @@ static uint64_t hash(const ref_item *v, uint64_t seed) {
 
 /* ---- calls -------------------------------------------------------------------------------------------------- */
 
-static double real_of(const tra_ast *x, double a, double b) {
-    (void)b;
-#define F(X, name, arity, text, def, loop)                                                                             \
-    if (is(x, text) && x->nkids == (arity)) return def;
-    TRA_REALS(F, )
-#undef F
-    return a;
-}
-
-static bool is_real(const tra_ast *x) {
-    bool any = false;
-#define F(X, name, arity, text, ...) any = any || (is(x, text) && x->nkids == (arity));
-    TRA_REALS(F, )
-#undef F
-    return any;
-}
-
-static ref_item of_number(const tra_ast *x, const ref_item *k) {
-    if (is_real(x)) return of_float(real_of(x, real(k), x->nkids > 1 ? real(&k[1]) : 0));
-    if (is(x, "isnan")) return of_bool(isnan(real(k)));
-    if (is(x, "isinf")) return of_bool(isinf(real(k)));
-    ref_item r = *k;
-    if (whole(k)) {
-        int64_t v = k->c.i;
-        if (is(x, "abs")) return fits(TRA_COL_I64, v < 0 ? -(__int128)v : v);
-        return of_int(TRA_COL_I64, is(x, "sign") ? (v > 0) - (v < 0) : is(x, "relu") ? tra_max64(0, v) : v);
-    }
-    double v = k->c.f;
-    r.c.f = is(x, "abs")     ? fabs(v)
-            : is(x, "floor") ? floor(v)
-            : is(x, "ceil")  ? ceil(v)
-            : is(x, "trunc") ? trunc(v)
-            : is(x, "sign")  ? (isnan(v) ? v : (v > 0) - (v < 0))
-            : is(x, "relu")  ? (isnan(v) ? v
-                                : v > 0  ? v
-                                         : 0)
-                             : rint(v);
-    return r;
-}
-
 static ref_item extreme(const tra_ast *x, const ref_item *k) {
     ref_item best = as_both(&k[0], &k[1]);
     for (int i = 1; i < x->nkids; i++) {
@@ -361,7 +330,6 @@ static tra_coltype type_when_null(const tra_ast *x, const ref_item *k) {
     int op = called(x);
     if (op >= 0) return type_of_call(op, x, k);
     if (is(x, "!")) return TRA_COL_BOOL;
-    if (is(x, "isnan") || is(x, "isinf")) return TRA_COL_BOOL;
     if (is(x, "date")) return TRA_COL_DATE;
     if (is(x, "timestamp")) return TRA_COL_TIMESTAMP;
     static const char *const whole_parts[] = {"year", "quarter", "month", "week",   "isoyear", "yearday",
@@ -369,13 +337,10 @@ static tra_coltype type_when_null(const tra_ast *x, const ref_item *k) {
     for (size_t i = 0; i < sizeof whole_parts / sizeof *whole_parts; i++)
         if (is(x, whole_parts[i])) return TRA_COL_I64;
     if (is(x, "min") || is(x, "max")) return as_both(&k[0], &k[1]).type;
-    if (x->nkids == 1 && (is(x, "abs") || is(x, "floor") || is(x, "ceil") || is(x, "round") || is(x, "trunc") ||
-                          is(x, "sign") || is(x, "relu")))
-        return whole(k) ? TRA_COL_I64 : k->type;
-    if (x->nkids == 2 && strchr("+-*", *x->text) && !x->text[1]) return arithmetic(*x->text, &k[0], &k[1]).type;
-    if ((is(x, "div") || is(x, "%")) && whole(&k[0]) && whole(&k[1])) return TRA_COL_I64;
-    if (is(x, "-")) return k->type == TRA_COL_F32 ? TRA_COL_F32 : whole(k) ? TRA_COL_I64 : k->type;
-    return of_int(TRA_COL_F64, 0).type;
+    int of = numeric(x);
+    bool numbers = number(&k[0]) && number(&k[x->nkids - 1]);
+    if (of < 0) return TRA_COL_F64;
+    return (numbers ? of_numbers((tra_scalar_op)of, x->nkids, k) : moved(x, &k[0], &k[1])).type;
 }
 
 static ref_item call(const tra_ast *x, const ref_item *k, tra_arena *a) {
@@ -384,19 +349,16 @@ static ref_item call(const tra_ast *x, const ref_item *k, tra_arena *a) {
     int state = REF_VALUE;
     for (int i = 0; i < x->nkids; i++) state = (int)k[i].c.state > state ? (int)k[i].c.state : state;
     if (state) return made(type_when_null(x, k), state);
-    if (x->nkids == 2 && strchr("+-*", *x->text) && !x->text[1]) return arithmetic(*x->text, &k[0], &k[1]);
-    if (is(x, "-")) return whole(k) ? fits(TRA_COL_I64, -(__int128)k->c.i) : (r = *k, r.c.f = -r.c.f, r);
-    if (is(x, "/")) return of_float(real(&k[0]) / real(&k[1]));
-    if (is(x, "^")) return of_float(pow(real(&k[0]), real(&k[1])));
-    if (is(x, "div") || is(x, "%")) return divide(x, &k[0], &k[1]);
+    int of = numeric(x);
+    if (of >= 0 && number(&k[0]) && number(&k[x->nkids - 1])) return of_numbers((tra_scalar_op)of, x->nkids, k);
+    if (is(x, "+") || is(x, "-")) return moved(x, &k[0], &k[1]);
     if (is(x, "!")) return of_bool(!k->c.i);
     if (x->kind == TRA_AST_BINARY) return of_bool(holds(x->text, compare(&k[0], &k[1])));
     if (is(x, "min") || is(x, "max")) return extreme(x, k);
     if (is(x, "date") || is(x, "timestamp")) return to_moment(x, k, a);
     int op = called(x);
     if (op >= 0) return run_call(op, x, k, a);
-    if (k->type == TRA_COL_DATE || k->type == TRA_COL_TIMESTAMP) return date_part(x, k);
-    return of_number(x, k);
+    return date_part(x, k);
 }
 
 ref_item ref_column_value(const tra_ast *x, const ref_table *t, int64_t row, tra_arena *a) {
