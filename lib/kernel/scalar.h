@@ -6,9 +6,9 @@
 #include "functions.h"
 
 /* Operators of scalar expressions: name in C, arity, text, class of the result's type, definition on doubles (a, b, c).
- * max and min give NaN if an operand is NaN; comparisons give 1 or 0 (0 with NaN, != gives 1). if gives b where a is not
- * 0, else c: what it does not give does not matter. mod has the sign of b and div is the floor of the quotient (of
- * integers both are 0 where b is), round is half to even. STEP is 1 where positive, else 0, in the type of its operand.
+ * max and min give NaN if an operand is NaN; comparisons give 1 or 0 (0 with NaN, != gives 1). if gives b where a is
+ * not 0, else c: what it does not give does not matter. mod has the sign of b and div is the floor of the quotient (of
+ * integers both are 0 where b is), round is half to even. STEP is 1 where positive, else 0, in its operand's type.
  * WIDE changes nothing but that the arithmetic of the whole expression makes i64 of integers, as in what a sum adds up.
  *
  * Classes, for operands that were brought to one type: SAME that type; SUM the same, but i32 for bools (all integers

@@ -17,9 +17,9 @@
 
 /* ---- expressions --------------------------------------------------------------------------------------------- */
 
-/* Operators and functions, those of numbers from the table in functions.h: name in C, text, least and most operands
- * (-1: any number), class (tra_colclass: what types they take and give, and how they are computed; REAL: any numbers,
- * as f64). Those whose text is no word are operators of the language. Their results, for operands a, b, c (integer: bool, i32 or i64, computed in i64):
+/* Operators and functions (those of numbers: functions.h): name in C, text, least and most operands (-1: any number),
+ * class (tra_colclass: what types they take and give, how they are computed; REAL: any numbers, as f64). Those whose
+ * text is no word are operators of the language. Results for operands a, b, c (integer: bool, i32 or i64, in i64):
  *   + - *       integers i64, what does not fit is an error of the row; with a float f64; date + - integer: days;
  *               timestamp + - integer: microseconds; date - date and timestamp - timestamp: i64
  *   /  ^        f64
