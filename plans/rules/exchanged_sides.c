@@ -75,23 +75,31 @@ static void claim(query *q, tra_expr *whole, const tra_lookup *l, const tra_expr
     tra_claim(q->w, whole, NULL, tra_proto_transform(tra_rows_kernel_of(q->a, &k), node_of(e)), e, NULL);
 }
 
+/* The last pass of a group, in one block, of the states that `group` is; NULL: there is none. */
+static tra_expr *final_over(const tra_memo *m, int group, int depth) {
+    int n;
+    const int *user = tra_memo_users(m, group, &n);
+    tra_expr *found = NULL;
+    for (int i = 0; i < n && !found; i++) {
+        tra_expr *x = m->v[user[i]];
+        if (tra_memo_find(m, x->in[0]) != tra_memo_find(m, group)) continue;
+        const tra_group *g = x->node.op == TRA_OP_TRANSFORM ? tra_rows_args(&x->node, &tra_group_ops) : NULL;
+        bool moves =
+            gathers(x) || tra_rows_args(&x->node, &tra_arrange_ops) || tra_rows_args(&x->node, &tra_slice_ops);
+        if (g && tra_group_pass_of(g) == TRA_GROUP_FINAL && x->node.type.cat->n == 1)
+            found = x;
+        else if (depth > 0 && moves && first_of(m, x->group) == x)
+            found = final_over(m, x->group, depth - 1);
+    }
+    return found;
+}
+
 /* The group of all rows that is made of these states, or is this one itself; NULL: it is in several blocks. */
 static tra_expr *whole_of(const tra_memo *m, tra_expr *group) {
     enum { DEEPEST = 16 };
     if (tra_group_pass_of(tra_group_of_rows(group)) == TRA_GROUP_WHOLE)
         return group->node.type.cat->n == 1 ? group : NULL;
-    for (int i = 0; i < m->n; i++) {
-        tra_expr *x = m->v[i], *y = x;
-        const tra_group *g = x->node.op == TRA_OP_TRANSFORM ? tra_rows_args(&x->node, &tra_group_ops) : NULL;
-        if (!g || tra_group_pass_of(g) != TRA_GROUP_FINAL || x->node.type.cat->n != 1) continue;
-        for (int d = 0; d < DEEPEST && y->in[0] >= 0 && y->node.in[0]->type.columns; d++) {
-            if (tra_memo_find(m, y->in[0]) == tra_memo_find(m, group->group)) return x;
-            y = (tra_expr *)first_of(m, y->in[0]);
-            if (!gathers(y) && !tra_rows_args(&y->node, &tra_arrange_ops) && !tra_rows_args(&y->node, &tra_slice_ops))
-                break;
-        }
-    }
-    return NULL;
+    return final_over(m, group->group, DEEPEST);
 }
 
 static void exchange_below(tra_rewriting *w, tra_expr *group, tra_expr *pass, tra_expr *join) {

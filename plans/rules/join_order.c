@@ -94,7 +94,7 @@ static double growth(const tra_node *join) { return tra_rows_expected(join) / fm
 static void exchange(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     exchanging p = {.w = w, .x = x, .y = y};
     if (!y || w->side != 0 || !(p.outer = tra_lookup_of_expr(x)) || !(p.inner = tra_lookup_of_expr(y))) return;
-    if (x->rule == w->rule && y->rule == w->rule) return;               /* this rule made both, by exchanging them */
+    if (x->rule == w->rule || y->rule == w->rule) return;
     if (x->rule == &tra_rule_q_15 || y->rule == &tra_rule_q_15) return; /* as many orders as of the joins they are of */
     p.so = tra_lookup_spec_of(p.outer);
     p.si = tra_lookup_spec_of(p.inner);

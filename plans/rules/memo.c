@@ -52,6 +52,18 @@ static int new_group(tra_memo *m) {
     return m->ngroups++;
 }
 
+static void add_user(tra_memo *m, int group, int expr) {
+    tra_memo_group *g = &m->group[tra_memo_find(m, group)];
+    TRA_ARENA_ROOM(m->arena, g->user, g->nusers, g->capusers);
+    g->user[g->nusers++] = expr;
+}
+
+const int *tra_memo_users(const tra_memo *m, int group, int *n) {
+    const tra_memo_group *g = &m->group[tra_memo_find(m, group)];
+    *n = g->nusers;
+    return g->user;
+}
+
 /* The older group stays: those of the program come first. */
 static void merge(tra_memo *m, int a, int b) {
     a = tra_memo_find(m, a), b = tra_memo_find(m, b);
@@ -65,7 +77,8 @@ static void merge(tra_memo *m, int a, int b) {
     assert(tra_type_eq(&m->v[x->expr[0]]->node.type, &m->v[y->expr[0]]->node.type, NULL));
     for (int i = 0; i < y->n; i++) append(m, x, y->expr[i]);
     y->parent = a;
-    y->n = 0;
+    for (int i = 0; i < y->nusers; i++) add_user(m, a, y->user[i]);
+    y->n = y->nusers = 0;
 }
 
 /* ---- expressions -------------------------------------------------------------------------------------------- */
@@ -76,6 +89,7 @@ static int new_expr(tra_memo *m, const tra_node *typed, const char *text, const 
     x->node.id = m->n;
     x->group = group < 0 ? new_group(m) : tra_memo_find(m, group);
     append(m, &m->group[x->group], m->n);
+    for (int i = 0; i < 2 && in[i] >= 0; i++) add_user(m, in[i], m->n);
     m->v[m->n] = x;
     return m->n++;
 }

@@ -41,6 +41,7 @@ typedef struct tra_memo_group {
     int parent;        /* union-find; itself: canonical */
     int n, cap, *expr; /* numbers of its expressions, in the order in which they were added, each once. A canonical
                           group has those of all groups that were merged into it */
+    int nusers, capusers, *user; /* numbers of the expressions that have it as an input, once for each input */
     struct tra_facts *facts; /* what is known of the table that it is (facts.h); NULL: nobody has asked */
     int nfacts;              /* by so many of its expressions */
 } tra_memo_group;
@@ -67,6 +68,8 @@ typedef struct tra_memo {
 tra_memo *tra_memo_new(const tra_graph *g, tra_arena *a);
 int tra_memo_find(const tra_memo *m, int group);                                   /* the canonical group */
 static inline tra_expr *tra_memo_expr(const tra_node *n) { return (tra_expr *)n; } /* n: a node of a memo */
+/* The expressions that have the group as an input, *n of them; the list stays as it is while the memo grows. */
+const int *tra_memo_users(const tra_memo *m, int group, int *n);
 /* Adds an expression: `proto` has op, arguments, name and in[] (each a node of some expression of this memo). Types it.
  * group: the group it is claimed to belong to, or -1 for that of an equal one, else a new one. Returns its number (an
  * equal one's if there is), or -1 when it does not type, or not as its group does (*why, may be NULL, gets the reason),

@@ -386,9 +386,10 @@ static const tra_expr *aggregated(const tra_memo *m, int group) {
 
 /* A join that goes into a sum is part of that product. */
 static bool is_summed(const tra_memo *m, const tra_expr *join) {
-    int group = tra_memo_find(m, join->group);
-    for (int i = 0; i < m->n; i++)
-        if (is_sum(m->v[i]) && tra_memo_find(m, m->v[i]->in[0]) == group) return true;
+    int n;
+    const int *user = tra_memo_users(m, join->group, &n);
+    for (int i = 0; i < n; i++)
+        if (is_sum(m->v[user[i]])) return true;
     return false;
 }
 

@@ -179,9 +179,8 @@ const tra_group *tra_group_of_rows(const tra_expr *x) {
 
 void tra_each_group(tra_rewriting *w, tra_expr *pass, tra_expr *join,
                     void (*f)(tra_rewriting *w, tra_expr *group, tra_expr *pass, tra_expr *join)) {
-    const tra_memo *m = w->m;
-    for (int i = 0, n = m->n; i < n; i++) {
-        tra_expr *g = m->v[i];
-        if (tra_group_of_rows(g) && tra_memo_find(m, g->in[0]) == tra_memo_find(m, pass->group)) f(w, g, pass, join);
-    }
+    int n;
+    const int *user = tra_memo_users(w->m, pass->group, &n);
+    for (int i = 0; i < n; i++)
+        if (tra_group_of_rows(w->m->v[user[i]])) f(w, w->m->v[user[i]], pass, join);
 }
