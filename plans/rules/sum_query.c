@@ -28,6 +28,8 @@ bool tra_read_query(query *q, tra_rewriting *w, tra_expr *group, const tra_expr 
     q->nkeys = tra_group_keys(q->g);
     q->naggregates = tra_group_columns(q->g, &q->aggregate);
     const tra_schema *out = tra_lookup_out(q->l);
+    bool *used = tra_news(q->a, bool, out->n + 1);
+    for (int i = 0; i < q->n; i++) tra_colexpr_columns(q->x[i], used);
     for (int d = LEFT; d <= RIGHT; d++) {
         side *x = &q->of[d];
         x->in = d == LEFT ? q->s->left : q->s->right;
@@ -36,7 +38,7 @@ bool tra_read_query(query *q, tra_rewriting *w, tra_expr *group, const tra_expr 
         x->by = tra_news(q->a, const tra_colexpr *, out->n + 1);
         for (int i = 0; i < out->n; i++) {
             int from = tra_lookup_from(q->l)[i], own = d == LEFT ? from : from - q->s->left->n;
-            if (own >= 0 && own < x->in->n) x->by[i] = tra_colexpr_column(q->a, x->in, own);
+            if (used[i] && own >= 0 && own < x->in->n) x->by[i] = tra_colexpr_column(q->a, x->in, own);
         }
     }
     q->reads = tra_news(q->a, int, q->n + 1);

@@ -22,7 +22,7 @@ typedef struct side {
     const tra_schema *in;    /* the columns of its rows, */
     const tra_node *rows;    /* which are these, */
     tra_rowwise *pass;       /* after these selections; NULL: there are none */
-    const tra_colexpr **by;  /* what the columns of the join are, over them; NULL: columns of the other table */
+    const tra_colexpr **by;  /* what the columns of the join that are read are, over them; NULL: of the other table */
     int nkeys;               /* of its groups: the keys of the join, then what of the group's keys is of this table, */
     const tra_colexpr **key; /* over `in` */
     int *joined;             /* of each key of the join its number among these */
