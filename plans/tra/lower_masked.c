@@ -344,7 +344,7 @@ bool tra_lower_is_sampled(const tra_graph *g, const tra_einsum *s, int ref) {
     bool sparse[TRA_MAXLABELS] = {false};
     uint64_t own = r->node ? tra_lower_set_of(r->n, r->label) : 0;
     double all = 1;
-    if (!r->node || r->node->type.sparse || s->nrefs > TRA_MAXLABELS || !statement_at(g, r)) return false;
+    if (!r->node || r->node->type.sparse || s->nrefs > TRA_MAXLABELS) return false;
     for (int d = 0; d < r->n; d++) all *= (double)s->extent[r->label[d]];
     for (int i = 0; i < s->nrefs; i++) {
         const tra_einsum_ref *m = &s->ref[i];
@@ -352,7 +352,8 @@ bool tra_lower_is_sampled(const tra_graph *g, const tra_einsum *s, int ref) {
         if (tra_lower_set_of(m->n, m->label) != own) continue;
         sparse[i] = true;
         double entries = (double)tra_type_entries(&m->node->type).expected;
-        if (all >= LEAST && all > WORTH * entries && tra_scalar_sparse(s->expr, sparse)) return true;
+        bool samples = all >= LEAST && all > WORTH * entries && tra_scalar_sparse(s->expr, sparse);
+        if (samples) return statement_at(g, r) != NULL;
         sparse[i] = false;
     }
     return false;
