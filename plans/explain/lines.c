@@ -206,7 +206,7 @@ bool tra_statement_is_shown(const tra_shown_statement *x) {
 /* ---- text --------------------------------------------------------------------------------------------------- */
 
 enum { SECONDS, MEMORY, READ, WRITTEN, DISK, MOVED, FIGURES }; /* DISK: read and written, where room is short */
-enum { WIDE = 10, NARROW = 7 };                                /* columns of a figure; of one that stands in a pair */
+enum { WIDE = 10, NARROW = 7 };                                /* columns of a figure; of a short one */
 
 static double figure(const tra_shown_statement *x, int column, bool measured) {
     const tra_op_report *m = &x->measured;
@@ -220,16 +220,16 @@ static double figure(const tra_shown_statement *x, int column, bool measured) {
     }
 }
 
-/* "12.5 MiB"; in a pair "12.5M". "" for nothing. */
-static const char *figure_text(double v, int column, bool pair, char buf[40]) {
+/* "12.5 MiB"; short "12.5M". "" for nothing. */
+static const char *figure_text(double v, int column, bool brief, char buf[40]) {
     if (v <= 0) return "";
     if (column != SECONDS) {
         tra_human((int64_t)v, buf);
         char *blank = strchr(buf, ' ');
-        if (pair && blank) blank[0] = blank[1], blank[1] = 0;
+        if (brief && blank) blank[0] = blank[1], blank[1] = 0;
         return buf;
     }
-    if (!pair) return tra_text_seconds(v, buf, 40);
+    if (!brief) return tra_text_seconds(v, buf, 40);
     if (v < 1)
         snprintf(buf, 40, v < 1e-3 ? "%.3gus" : "%.3gms", v * (v < 1e-3 ? 1e6 : 1e3));
     else
@@ -259,9 +259,10 @@ static void find_text(table *t) {
     t->text = (int)tra_min64(t->text, longest);
 }
 
-/* The columns that have anything to say; what is moved has its own only where there are several sites. */
+/* The columns that have anything to say; what is moved has its own only where there are several sites. Where the
+ * statement has little room, figures are short, and what is read and written is one. */
 static table table_of(const tra_shown_statements *s, int sites, bool pairs) {
-    enum { ENOUGH = 40, LEAST = 12 };
+    enum { ENOUGH = 40, FEW = 20, LEAST = 9 };
     table t = {.s = s, .pairs = pairs, .cell = pairs ? NARROW : WIDE};
     t.column = pairs ? 2 * t.cell + 1 : t.cell;
     for (int c = 0; c < FIGURES; c++) {
@@ -270,7 +271,11 @@ static table table_of(const tra_shown_statements *s, int sites, bool pairs) {
             t.shown[c] |= figure(&s->v[i], c, false) > 0 || (pairs && figure(&s->v[i], c, true) > 0);
     }
     find_text(&t);
-    if (pairs && t.shown[READ] && t.shown[WRITTEN] && t.text < ENOUGH) {
+    if (!pairs && t.text < FEW) {
+        t.cell = t.column = NARROW;
+        find_text(&t);
+    }
+    if (t.shown[READ] && t.shown[WRITTEN] && t.text < (pairs ? ENOUGH : FEW)) {
         t.shown[READ] = t.shown[WRITTEN] = false;
         t.shown[DISK] = true;
         find_text(&t);
@@ -314,7 +319,7 @@ void tra_text_lines(const tra_shown_statements *s, int sites, bool measured, tra
         for (int c = 0; c < FIGURES; c++) {
             if (!t.shown[c]) continue;
             tra_str_add(out, "  ");
-            tra_text_cell(out, figure_text(figure(x, c, false), c, measured, buf), -t.cell);
+            tra_text_cell(out, figure_text(figure(x, c, false), c, t.cell == NARROW, buf), -t.cell);
             if (!measured) continue;
             tra_str_add(out, " ");
             tra_text_cell(out, figure_text(figure(x, c, true), c, true, buf), -t.cell);
