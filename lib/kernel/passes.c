@@ -52,6 +52,8 @@ tra_passes tra_kernel_passes(const tra_kernel *k, bool held, tra_dtype t, const 
     int n = tra_steps(k, &steps, &self);
     for (int i = 0; i < n; i++)
         if (steps[i]->cls == TRA_K_ROWS) return (tra_passes){.moved = ROWS * all.moved};
+    /* the largest arrays of two operands need not fit together: only those that meet do */
+    if (!held && b && tra_kernel_shape2(k, a, b, a, b, &next, NULL, NULL) != TRA_OK) return all;
     for (int i = 0; i < n && !held; i++, at = next) {
         const tra_dims *other = i ? NULL : b;
         if (other)
