@@ -5,7 +5,7 @@
 #include "../lib/base/crew.h"
 #include "../lib/tablefile/table_file.h"
 #include "io.h"
-#include "texts.h"
+#include "text_column.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ typedef struct making {
     int64_t made;          /* rows of the result */
     int nworkers;          /* of groups one, which takes all rows in their order */
     worker *worker;
-    tra_texts **texts; /* of each column that is made */
+    tra_text_column **texts; /* of each column that is made */
     tra_spooled *spooled;
     int fd;
     char *where;
@@ -145,7 +145,7 @@ static tra_status each_batch(making *g, const bool *reads, visit *visit, tra_err
 static tra_status write_numbers(making *g, worker *w, tra_err *e) {
     int64_t n = w->pending;
     for (int k = 0; k < g->m->nmade && n > 0; k++)
-        TRA_TRY(tra_texts_put(g->texts[k], (int)(w - g->worker), w->made - n, n, w->codes + k * g->batch, e));
+        TRA_TRY(tra_text_column_put(g->texts[k], (int)(w - g->worker), w->made - n, n, w->codes + k * g->batch, e));
     w->pending = 0;
     return TRA_OK;
 }
@@ -160,7 +160,7 @@ static tra_status add_row(making *g, worker *w, const char *const *s, const int6
         w->nulls[k] |= !s[k];
         if (!s[k]) continue;
         uint64_t hash = tra_string_set_hash(s[k], (size_t)n[k]);
-        TRA_TRY(tra_texts_add(g->texts[k], (int)(w - g->worker), w->made, s[k], n[k], hash, number, e));
+        TRA_TRY(tra_text_column_add(g->texts[k], (int)(w - g->worker), w->made, s[k], n[k], hash, number, e));
     }
     w->made++;
     return ++w->pending == g->batch ? write_numbers(g, w, e) : TRA_OK;
@@ -248,7 +248,7 @@ static tra_status end_collecting(making *g, tra_err *e) {
 
 static tra_status make_dictionary(making *g, int k, tra_column *c, tra_err *e) {
     tra_err why = {0};
-    tra_status s = tra_texts_end(g->texts[k], false, g->memory / 4, &g->spooled[g->m->nkept + k], &why);
+    tra_status s = tra_text_column_end(g->texts[k], false, g->memory / 4, &g->spooled[g->m->nkept + k], &why);
     if (s == TRA_INPUT && why.status == TRA_OK)
         return tra_fail(e, TRA_INPUT, "%s makes more than 2^31 different strings", g->m->text[k]);
     if (s != TRA_OK) return *e = why, s;
@@ -272,7 +272,7 @@ static tra_status flush(making *g, worker *w, tra_err *e) {
         tra_vector *v = &w->out.v[m->nkept + k];
         int32_t *codes = v->values;
         bool failed = g->worker[0].failed[k];
-        TRA_TRY(tra_texts_codes(g->texts[k], first, n, codes, e));
+        TRA_TRY(tra_text_column_codes(g->texts[k], first, n, codes, e));
         for (int64_t i = 0; failed && i < n; i++) ((int64_t *)mark->values)[i] = codes[i] == FAILED;
         mark += failed;
         for (int64_t i = 0; v->state && i < n; i++) {
@@ -346,7 +346,7 @@ static tra_status write_all(making *g, const char *to, const char *history, tra_
 static tra_status run(making *g, const char *to, const char *history, tra_err *e) {
     TRA_TRY(tra_scratch_open(to, &g->fd, &g->where, e));
     for (int k = 0; k < g->m->nmade; k++)
-        g->texts[k] = tra_texts_new(&(tra_texts_options){.fd = g->fd,
+        g->texts[k] = tra_text_column_new(&(tra_text_column_options){.fd = g->fd,
                                                          .where = g->where,
                                                          .output = to,
                                                          .end = &g->end,
@@ -389,7 +389,7 @@ tra_status tra_made_strings_write(const tra_made_strings *m, const char *to, int
     for (int k = 0; k < m->nkept; k++) g.keeps[m->kept[k]] = true;
     g.last = tra_news(g.arena, tra_vector, m->nkept + 1);
     for (int k = 0; k < m->nkept; k++) g.last[k] = room_of(g.arena, &s->v[m->kept[k]], 1);
-    g.texts = tra_news(g.arena, tra_texts *, n + 1);
+    g.texts = tra_news(g.arena, tra_text_column *, n + 1);
     g.spooled = tra_news(g.arena, tra_spooled, m->nkept + 2 * n + 1);
     g.worker = tra_news(g.arena, worker, g.nworkers);
     for (int i = 0; i < g.nworkers; i++) begin_worker(&g, &g.worker[i]);
@@ -402,7 +402,7 @@ tra_status tra_made_strings_write(const tra_made_strings *m, const char *to, int
     for (int i = 0; i < g.nworkers; i++) tra_made_free(g.worker[i].x);
     for (int k = 0; k < n; k++) {
         tra_str_free(&g.text[k]);
-        tra_texts_free(g.texts[k]);
+        tra_text_column_free(g.texts[k]);
     }
     if (g.fd >= 0) close(g.fd);
     free(g.where);

@@ -2,7 +2,7 @@
 #include "table_csv_spill.h"
 
 #include "../lib/base/meter.h"
-#include "texts.h"
+#include "text_column.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ struct tra_csv_spill {
     int n;       /* columns */
     int *column; /* of each: its number, */
     int *slot;   /* and the other way round; -1: it is not spilled */
-    tra_texts **texts;
+    tra_text_column **texts;
     rows *worker;
     tra_spooled *spooled; /* of each column of the table */
 };
@@ -68,8 +68,8 @@ static tra_status collect(struct tra_csv_spill *x, int worker, const tra_csv_pie
     tra_csv_worker *w = &m->worker[worker];
     rows *k = &x->worker[worker];
     int c = x->column[slot];
-    tra_texts *t = x->texts[slot];
-    const tra_string_set *words = tra_texts_words(t, worker);
+    tra_text_column *t = x->texts[slot];
+    const tra_string_set *words = tra_text_column_words(t, worker);
     int64_t i = 0;
     bool nulls = false;
     for (int64_t r = 0; r < w->rows.n; r++) {
@@ -84,13 +84,13 @@ static tra_status collect(struct tra_csv_spill *x, int worker, const tra_csv_pie
         k->hashes[i] = null ? 0 : tra_digest_string(s, bytes);
         if (!null) {
             uint64_t hash = tra_string_set_hash(s, bytes);
-            TRA_TRY(tra_texts_add(t, worker, first + i, s, (int64_t)bytes, hash, &k->codes[i], e));
+            TRA_TRY(tra_text_column_add(t, worker, first + i, s, (int64_t)bytes, hash, &k->codes[i], e));
         }
         i++;
     }
     if (nulls && !m->column[c].nullable) return changed(m, e);
     tra_digest_strings(&w->digest, c, first, n, k->hashes, m->column[c].nullable ? k->state : NULL);
-    return tra_texts_put(t, worker, first, n, k->codes, e);
+    return tra_text_column_put(t, worker, first, n, k->codes, e);
 }
 
 static tra_status collect_piece(void *ctx, int worker, const tra_csv_piece *p, int64_t item, tra_err *e) {
@@ -135,7 +135,7 @@ static tra_status end_column(struct tra_csv_spill *x, int slot, tra_column *colu
     int c = x->column[slot];
     bool text = m->column[c].type == TRA_COL_TEXT;
     tra_err why = {0};
-    tra_status s = tra_texts_end(x->texts[slot], text, m->memory / 4, &x->spooled[c], &why);
+    tra_status s = tra_text_column_end(x->texts[slot], text, m->memory / 4, &x->spooled[c], &why);
     if (s == TRA_INPUT && why.status == TRA_OK)
         return tra_fail(e, TRA_INPUT, "%s: column \"%s\" has more than 2^31 different texts", m->spec,
                         m->column[c].name);
@@ -158,14 +158,14 @@ tra_status tra_csv_spill_columns(tra_csv_import *m, tra_column *columns, tra_err
     x->fd = -1;
     x->column = tra_news(m->arena, int, n);
     x->slot = tra_news(m->arena, int, m->ncolumns);
-    x->texts = tra_news(m->arena, tra_texts *, n);
+    x->texts = tra_news(m->arena, tra_text_column *, n);
     x->worker = tra_news(m->arena, rows, m->nworkers);
     x->spooled = tra_news(m->arena, tra_spooled, m->ncolumns + 1);
     TRA_TRY(tra_scratch_open(m->to, &x->fd, &x->where, e));
     for (int c = 0; c < m->ncolumns; c++) {
         x->slot[c] = m->spilled[c] ? x->n : -1;
         if (!m->spilled[c]) continue;
-        x->texts[x->n] = tra_texts_new(&(tra_texts_options){.fd = x->fd,
+        x->texts[x->n] = tra_text_column_new(&(tra_text_column_options){.fd = x->fd,
                                                             .where = x->where,
                                                             .output = m->to,
                                                             .end = &x->end,
@@ -186,7 +186,7 @@ const tra_spooled *tra_csv_spooled(const tra_csv_import *m) { return m->spill ? 
 tra_status tra_csv_spilled_codes(const tra_csv_import *m, int column, int64_t first, int64_t rows, int32_t *to,
                                  uint8_t *state, tra_err *e) {
     const struct tra_csv_spill *x = m->spill;
-    TRA_TRY(tra_texts_codes(x->texts[x->slot[column]], first, rows, to, e));
+    TRA_TRY(tra_text_column_codes(x->texts[x->slot[column]], first, rows, to, e));
     for (int64_t i = 0; state && i < rows; i++) {
         state[i] = to[i] < 0 ? TRA_STATE_NULL : TRA_STATE_VALUE;
         if (to[i] < 0) to[i] = 0;
@@ -197,7 +197,7 @@ tra_status tra_csv_spilled_codes(const tra_csv_import *m, int column, int64_t fi
 void tra_csv_spill_free(tra_csv_import *m) {
     struct tra_csv_spill *x = m->spill;
     if (!x) return;
-    for (int i = 0; i < x->n; i++) tra_texts_free(x->texts[i]);
+    for (int i = 0; i < x->n; i++) tra_text_column_free(x->texts[i]);
     for (int k = 0; k < m->nworkers; k++) {
         free(x->worker[k].codes);
         free(x->worker[k].hashes);

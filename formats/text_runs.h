@@ -1,4 +1,5 @@
-/* text_runs.h - sorted runs of texts in a scratch file, merged to a dictionary. Private to texts.c and text_runs.c. */
+/* text_runs.h - sorted runs of texts in a scratch file, merged to a dictionary. Private to text_column.c
+ * and text_runs.c. */
 #ifndef TRA_TEXT_RUNS_H
 #define TRA_TEXT_RUNS_H
 

@@ -107,7 +107,8 @@ void *tra_arena_array(tra_arena *a, size_t n, size_t size); /* the same, n * siz
 char *tra_arena_strndup(tra_arena *a, const char *s, size_t n);
 char *tra_arena_printf(tra_arena *a, const char *fmt, ...) TRA_PRINTF(2, 3);
 size_t tra_arena_bytes(const tra_arena *a); /* bytes that it has from the system */
-/* Who makes something in the arena holds n bytes besides; the most that it ever had, with what was held besides. */
+/* Says that n bytes outside of the arena are held now by what is being made in it. And the most bytes that arena and
+ * outside ever had together. */
 void tra_arena_beside(tra_arena *a, size_t n);
 size_t tra_arena_most(const tra_arena *a);
 /* Returns all freed memory to the system, which else keeps counting as memory of this process. */

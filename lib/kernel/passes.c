@@ -1,10 +1,10 @@
 /* passes.c - what operations of a kernel take, as passes over memory: kernel.h. */
 #include "kernel_int.h"
 
-/* Of an operation of a step: what it reads and writes, and what computing takes. An element of its result, or each of
- * the terms of that, is measured with one thread on AVX2: an addition in a strip takes 0.13 ns, exp 1 ns, a power 6 ns;
- * a term of a tile 0.09 ns, since its operands are packed; a pass 0.85 ns. moved: what is read and written of a
- * pass. Whole numbers are computed as if they had 8 bytes, and so are tiles. */
+/* What an operation of a step moves and computes; moved: the share of a pass that the step reads and writes. The
+ * constants were measured with one thread on AVX2, for an element of the result or a term of its sum: an addition in a
+ * strip takes 0.13 ns, exp 1 ns, a power 6 ns, a term of a tile 0.09 ns (its operands are packed), a pass 0.85 ns.
+ * Whole numbers and tiles count as elements of 8 bytes. */
 static tra_passes step_passes(const tra_kernel *k, tra_dtype t, const tra_dims *const *ext, double moved) {
     static const double CHEAP = 0.15, WHOLE = 0.12, FUNCTION = 2, POWER = 8, TILE = 0.11, EACH = 1.0 / 3, NEAR = 0.05,
                         WIDER = 0.5, EXTREME = 0.5, PLACE = 1.2;

@@ -63,7 +63,7 @@ const char *tra_seconds_wrong(const tra_plan *p, const tra_profile *m, tra_arena
     return tra_arena_printf(
         a,
         "the operators took %.3g times %s than the %s that were predicted; if what follows does not "
-        "tell why: is the machine busy, or not calibrated (tra calibrate)?",
+        "tell why, the machine may be busy, or not calibrated (tra calibrate)",
         factor, seconds > p->cost.seconds ? "longer" : "less", tra_text_seconds(p->cost.seconds, text, sizeof text));
 }
 

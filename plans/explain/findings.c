@@ -308,7 +308,7 @@ static void find_disks(findings *f) {
     if (in)
         find_disk(f, "inputs", all.disk_read, did(f, TRA_DO_READ) - all.scratch_seconds, rates->disk_read,
                   tra_arena_printf(f->a,
-                                   packed ? "%s is packed by %s, and to unpack it takes long, or its disk is slow"
+                                   packed ? "%s is packed by %s: unpacking takes long, or its disk is slow"
                                           : "the disk of %s is slow, or others use the machine. More memory or "
                                             "processors would change little; a copy on a faster disk%s would",
                                    file ? file->path : in->what.path, packed ? file->codec : ""));

@@ -260,7 +260,7 @@ static void find_text(table *t) {
 }
 
 /* The columns that have anything to say; what is moved has its own only where there are several sites. Where the
- * statement has little room, figures are short, and what is read and written is one. */
+ * statement has little room, figures are short, and one column has the bytes that are read and written. */
 static table table_of(const tra_shown_statements *s, int sites, bool pairs) {
     enum { ENOUGH = 40, FEW = 20, LEAST = 9 };
     table t = {.s = s, .pairs = pairs, .cell = pairs ? NARROW : WIDE};

@@ -130,13 +130,16 @@ static void add_head(const tra_job *job, const tra_shown_plan *s, tra_str *out) 
     const tra_plan *p = s->plan;
     const tra_plan_options *o = &job->options;
     char a[TRA_SIZETEXT];
-    tra_str_printf(out, "Plan %d of %d for %d site%s of %d thread%s, ", p->rank, job->plans.n, o->sites,
+    tra_str plan = {0};
+    tra_str_printf(&plan, "Plan %d of %d for %d site%s of %d thread%s, ", p->rank, job->plans.n, o->sites,
                    o->sites == 1 ? "" : "s", o->threads, o->threads == 1 ? "" : "s");
     if (o->memory > 0)
-        tra_str_printf(out, "%s of memory each, ", tra_human(o->memory, a));
+        tra_str_printf(&plan, "%s of memory each, ", tra_human(o->memory, a));
     else
-        tra_str_add(out, "no memory ceiling, ");
-    tra_str_printf(out, "by cost %s\n", tra_cost_model_text(o->cost));
+        tra_str_add(&plan, "no memory ceiling, ");
+    tra_str_printf(&plan, "by cost %s", tra_cost_model_text(o->cost));
+    tra_text_wrapped(tra_str_get(&plan), 0, 2, out);
+    tra_str_free(&plan);
     if (!s->fits) {
         const char *estimated = tra_plan_memory_estimated(p);
         tra_str_printf(out, "DOES NOT FIT in that memory: it needs %s%s\n", estimated ? "" : "at least ",

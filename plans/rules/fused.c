@@ -450,7 +450,7 @@ void tra_fused_apply(tra_memo *m, const tra_fused_options *o, tra_refusals *refu
         const tra_einsum *s = fused_of_diagonals(m, m->g->einsums[i]);
         if (!is_candidate(m, s)) continue;
         s = fused_of_maps(m, s);
-        const tra_einsum *whole = fused_of_diagonals(m, fused_of_sums(m, s));
+        const tra_einsum *whole = fused_of_diagonals(m, fused_of_sums(m->arena, s));
         apply(m, s, o, refusals);
         if (whole != s && is_candidate(m, whole)) apply(m, whole, o, refusals);
     }

@@ -30,7 +30,7 @@ bool fused_is_product(const tra_scalar *x); /* of references and numbers */
 /* The statement, with the diagonals of operands that have a label twice in the place of those operands. */
 const tra_einsum *fused_of_diagonals(tra_memo *m, const tra_einsum *s);
 /* The statement, a sum of products, with the factors of sums that are its factors; itself if it has none. */
-const tra_einsum *fused_of_sums(const tra_memo *m, const tra_einsum *s);
+const tra_einsum *fused_of_sums(tra_arena *a, const tra_einsum *s);
 /* The statement with functions of one reference, which are factors, as references; itself if it has none. */
 const tra_einsum *fused_of_maps(tra_memo *m, const tra_einsum *s);
 /* The product with argument i as argument number[i]. */

@@ -5,12 +5,9 @@
 #include <string.h>
 
 /* The statement whose result the node is, if it is a sum of products; else NULL. */
-static const tra_einsum *sum_of(const tra_memo *m, const tra_node *n) {
-    for (int i = 0; i < m->g->neinsums; i++) {
-        const tra_einsum *s = m->g->einsums[i];
-        if (s->node == n) return s->fold == TRA_S_ADD && fused_is_product(s->expr) ? s : NULL;
-    }
-    return NULL;
+static const tra_einsum *sum_of(const tra_node *n) {
+    const tra_einsum *s = tra_statement_of(n);
+    return s && s->fold == TRA_S_ADD && fused_is_product(s->expr) ? s : NULL;
 }
 
 /* How often an argument is a factor. */
@@ -80,21 +77,21 @@ static bool is_masked(const tra_einsum *s, int r) {
 
 /* The first reference to a sum that is masked and is a factor just once, so that its factors can take its place; -1:
  * there is none. */
-static int find_sum(const tra_memo *m, const tra_einsum *s, const tra_einsum **sum) {
+static int find_sum(const tra_einsum *s, const tra_einsum **sum) {
     for (int r = 0; r < s->nrefs; r++) {
         const tra_einsum_ref *x = &s->ref[r];
-        *sum = x->node && !x->diagonal && times(s->expr, r) == 1 && is_masked(s, r) ? sum_of(m, x->node) : NULL;
+        *sum = x->node && !x->diagonal && times(s->expr, r) == 1 && is_masked(s, r) ? sum_of(x->node) : NULL;
         if (*sum) return r;
     }
     return -1;
 }
 
-const tra_einsum *fused_of_sums(const tra_memo *m, const tra_einsum *s) {
+const tra_einsum *fused_of_sums(tra_arena *a, const tra_einsum *s) {
     const tra_einsum *sum, *next = s;
     bool adds = s->fold == TRA_S_ADD && fused_is_product(s->expr);
-    for (int r; next && adds && (r = find_sum(m, next, &sum)) >= 0;) {
+    for (int r; next && adds && (r = find_sum(next, &sum)) >= 0;) {
         s = next;
-        next = inlined(m->arena, s, r, sum);
+        next = inlined(a, s, r, sum);
     }
     return next ? next : s;
 }

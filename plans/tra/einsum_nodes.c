@@ -100,7 +100,7 @@ void tra_choose_blocks(tra_build *b, tra_einsum *s) {
     w.best = tra_news(b->arena, bool, s->nrefs);
     w.cost = tra_news(b->arena, double, s->nrefs);
     bool *sampled = tra_news(b->arena, bool, s->nrefs);
-    for (int i = 0; i < s->nrefs; i++) sampled[i] = tra_lower_is_sampled(b->g, s, i);
+    for (int i = 0; i < s->nrefs; i++) sampled[i] = tra_lower_is_sampled(s, i);
     for (int i = 0; i < s->nrefs; i++) w.cost[i] = s->ref[i].node ? cost_of(s, sampled, i) : 0;
     for (int i = 0; i < s->nrefs; i++) {
         if (!can_keep(&s->ref[i])) continue;
@@ -211,13 +211,11 @@ static bool add_operand(tra_lowering *w, const tra_einsum *s, tra_einsum_ref *r)
 /* Is the result a relation of the program that was there before this statement made nodes, of which the first would
  * have had the number `before`? An unnamed node that another statement needed on the way is none, unless this one reads
  * what comes after it. */
-static bool is_known(const tra_graph *g, const tra_einsum *s, int before) {
+static bool is_known(const tra_einsum *s, int before) {
     if (s->node->id >= before) return false;
     for (int i = 0; i < s->nrefs; i++)
         if (s->ref[i].node->id >= s->node->id) return true;
-    for (int i = 0; i < g->neinsums; i++)
-        if (g->einsums[i]->node == s->node) return true;
-    return s->node->name != NULL;
+    return tra_statement_of(s->node) || s->node->name != NULL;
 }
 
 /* Has the expression a part whose type is not that of its operands, such as a comparison, an `if` or a cast? */
@@ -325,11 +323,12 @@ tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s) {
     if (!w.integers && !w.compares) s->expr = plain_numbers(b->arena, s->expr);
     for (int i = 0; i < s->nrefs; i++)
         if (!add_operand(&w, s, &s->ref[i])) return NULL;
+    s->is_one_sum = tra_lower_is_one_sum(s);
     s->node = sparse_by_expression(&w, s, tra_lower(&w, tra_lower_masked(&w, s), s->fold, s->nout, s->out));
     if (s->node) set_position_labels(b, s, of);
     if (s->node && !s->node->units) s->node->units = units;
-    if (!s->node || is_known(g, s, before)) return s->node;
+    if (!s->node || is_known(s, before)) return s->node;
     TRA_ARENA_DOUBLE(b->arena, g->einsums, g->neinsums);
-    g->einsums[g->neinsums++] = s;
+    g->einsums[g->neinsums++] = s->node->einsum = s;
     return s->node;
 }

@@ -78,11 +78,10 @@ void tra_carry_labels(tra_build *b, tra_node *n) {
 /* ---- what a dimension is called ----------------------------------------------------------------------------- */
 
 /* The name that dimension d has in the EinSum statement whose result the node is; NULL: there is none. */
-static const char *statement_label(const tra_build *b, const tra_node *n, int d) {
+static const char *statement_label(const tra_node *n, int d) {
     if (n->op == TRA_OP_TRANSFORM && n->converts) n = n->in[0]; /* the same elements, held in another layout */
-    for (int i = b->g->neinsums - 1; i >= 0; i--)
-        if (b->g->einsums[i]->node == n) return b->g->einsums[i]->name[b->g->einsums[i]->out[d]];
-    return NULL;
+    const tra_einsum *s = tra_statement_of(n);
+    return s ? s->name[s->out[d]] : NULL;
 }
 
 /* Is names[d] also the name of the values, or of a dimension before d? */
@@ -95,7 +94,7 @@ static bool is_taken(int d, const char *const *names) {
 void tra_name_dimensions(const tra_build *b, const tra_node *n, int rank, const char **names) {
     for (int d = 0; d < rank; d++) {
         const tra_dim_labels *l = tra_labels_of_dim(n, d);
-        names[d] = statement_label(b, n, d);
+        names[d] = statement_label(n, d);
         if (!names[d] && l) names[d] = l->name;
         for (int i = d; !names[d] || is_taken(d, names); i++) names[d] = tra_arena_printf(b->arena, "i%d", i);
     }

@@ -50,7 +50,9 @@ tra_node *tra_lower(tra_lowering *w, const tra_scalar *expr, tra_scalar_op fold,
 const tra_scalar *tra_lower_masked(tra_lowering *w, const tra_einsum *s);
 
 /* Is a reference of the statement, which is not lowered yet, large and computed at the entries of another one alone? */
-bool tra_lower_is_sampled(const tra_graph *g, const tra_einsum *s, int ref);
+bool tra_lower_is_sampled(const tra_einsum *s, int ref);
+/* Is the statement a sum of products, whose factors are such sums too? Those before it have been asked. */
+bool tra_lower_is_one_sum(const tra_einsum *s);
 
 /* Refuses a sum or product without labels over terms on the top level of its right side, one of which lacks a label
  * that is aggregated (einsum_terms.c). */

@@ -95,15 +95,13 @@ static bool is_masked_well(const tra_einsum *x) {
 }
 
 /* The statement that computes what a reference reads, if it can be computed under a mask; else NULL. */
-static const tra_einsum *statement_at(const tra_graph *g, const tra_einsum_ref *r) {
-    if (r->diagonal) return NULL;
-    for (int i = 0; i < g->neinsums; i++)
-        if (g->einsums[i]->node == r->node) return is_masked_well(g->einsums[i]) ? g->einsums[i] : NULL;
-    return NULL;
+static const tra_einsum *statement_at(const tra_einsum_ref *r) {
+    const tra_einsum *x = r->diagonal ? NULL : tra_statement_of(r->node);
+    return x && is_masked_well(x) ? x : NULL;
 }
 
 static const tra_einsum *statement_of(const masking *k, int ref) {
-    return ref < k->s->nrefs ? statement_at(k->w->b->g, &k->s->ref[ref]) : NULL;
+    return ref < k->s->nrefs ? statement_at(&k->s->ref[ref]) : NULL;
 }
 
 static bool has_dense_with(const tra_lowering *w, const tra_scalar *e, uint64_t labels) {
@@ -157,7 +155,7 @@ static bool sampled_within(const masking *k, tra_einsum_ref *r, const int *of) {
     for (int d = 0; d < r->n; d++) within = within && (here.label[d] = of[r->label[d]]) >= 0;
     if (!within || r->n != k->w->operand[k->m].n) return true;
     for (int d = 0; d < r->n; d++) all *= (double)k->w->extent[here.label[d]];
-    const tra_einsum *x = r->node->type.sparse || all <= WORTH * k->entries ? NULL : statement_at(k->w->b->g, r);
+    const tra_einsum *x = r->node->type.sparse || all <= WORTH * k->entries ? NULL : statement_at(r);
     tra_operand y;
     if (!x) return true;
     if (!sampled(k, &here, x, &y)) return false;
@@ -322,12 +320,11 @@ static const tra_scalar *walk(masking *k, const tra_scalar *e) {
     return y ? y : x;
 }
 
-/* Is it a sum of products, whose factors are such sums too? Those become one statement, which samples (rule S-1). */
-static bool is_one_sum(const masking *k, const tra_einsum *s) {
+bool tra_lower_is_one_sum(const tra_einsum *s) {
     bool one = s->fold == TRA_S_ADD && tra_lower_is_product(s->expr);
     for (int i = 0; i < s->nrefs && one; i++) {
-        const tra_einsum *x = statement_at(k->w->b->g, &s->ref[i]);
-        one = !x || is_one_sum(k, x);
+        const tra_einsum *x = statement_at(&s->ref[i]);
+        one = !x || x->is_one_sum;
     }
     return one;
 }
@@ -336,10 +333,10 @@ const tra_scalar *tra_lower_masked(tra_lowering *w, const tra_einsum *s) {
     masking k = {.w = w, .s = s};
     bool sparse = false;
     for (int i = 0; i < s->nrefs; i++) sparse = sparse || type_of(w, i)->sparse;
-    return sparse && s->nrefs > 1 && !is_one_sum(&k, s) ? walk(&k, s->expr) : s->expr;
+    return sparse && s->nrefs > 1 && !s->is_one_sum ? walk(&k, s->expr) : s->expr;
 }
 
-bool tra_lower_is_sampled(const tra_graph *g, const tra_einsum *s, int ref) {
+bool tra_lower_is_sampled(const tra_einsum *s, int ref) {
     const tra_einsum_ref *r = &s->ref[ref];
     bool sparse[TRA_MAXLABELS] = {false};
     uint64_t own = r->node ? tra_lower_set_of(r->n, r->label) : 0;
@@ -353,7 +350,7 @@ bool tra_lower_is_sampled(const tra_graph *g, const tra_einsum *s, int ref) {
         sparse[i] = true;
         double entries = (double)tra_type_entries(&m->node->type).expected;
         bool samples = all >= LEAST && all > WORTH * entries && tra_scalar_sparse(s->expr, sparse);
-        if (samples) return statement_at(g, r) != NULL;
+        if (samples) return statement_at(r) != NULL;
         sparse[i] = false;
     }
     return false;

@@ -1,7 +1,7 @@
 /* program_int.h - what program.c (the nodes that run a tensor statement as a program) and program_walk.c (the loops and
  * relations of the statement) share. */
-#ifndef TRA_PROGRAM_INT_H
-#define TRA_PROGRAM_INT_H
+#ifndef TRA_PLANS_PROGRAM_INT_H
+#define TRA_PLANS_PROGRAM_INT_H
 
 #include "../../lib/kernel/program.h"
 #include "lower.h"

@@ -55,6 +55,7 @@ typedef struct tra_dim_order {
 } tra_dim_order;
 
 typedef struct tra_node tra_node;
+typedef struct tra_einsum tra_einsum;
 struct tra_node {
     int id; /* position in the graph; inputs come before */
     tra_opcode op;
@@ -104,6 +105,8 @@ struct tra_node {
     tra_dims at_dims;
     tra_leaf leaf;
     int loop, item; /* of a leaf: its loop, and which state or trace of that it is */
+
+    const tra_einsum *einsum; /* the statement whose result it is (tra_statement_of), or NULL */
 };
 
 /* How a relation is stored in a file. */
@@ -191,7 +194,7 @@ typedef struct tra_einsum_ref {
     const tra_node *diagonal; /* the diagonal, with a dimension for each label in order of appearance; NULL: none */
     bool reblocked;           /* it has other blocks than its labels have in the statement, or holes */
 } tra_einsum_ref;
-typedef struct tra_einsum {
+struct tra_einsum {
     tra_node *node; /* the result: dimension d, cut by key d, is label out[d], in blocks of block[d] */
     int nlabels;
     const char *name[TRA_MAXLABELS]; /* of each label */
@@ -203,7 +206,13 @@ typedef struct tra_einsum {
     const tra_scalar *expr; /* this; ARG i: the element of ref[i] */
     int nrefs;
     tra_einsum_ref *ref;
-} tra_einsum;
+    bool is_one_sum; /* a sum of products, whose factors are such sums too: rule S-1 may make it one statement */
+};
+
+/* The EinSum statement whose result the node is; NULL: it is of none, or a copy of such a node. */
+static inline const tra_einsum *tra_statement_of(const tra_node *n) {
+    return n && n->einsum && n->einsum->node == n ? n->einsum : NULL;
+}
 
 /* Is an expression of the statement, that all of it is or a part, a product of references, numbers, functions of one
  * reference, and those functions of dense references of floats that the calculus has? Then rule S-1 computes it where

@@ -102,6 +102,12 @@ END
     is "" echo "$twice"
 }
 
+@test "no two headers have one guard: the second would be left out where both are included" {
+    cd "$ROOT"
+    twice=$(grep -rhoE '^#ifndef TRA_\w+_H$' --include='*.h' lib plans formats cmd | sort | uniq -d)
+    is "" echo "$twice"
+}
+
 # What a tuple takes is asked of tra_type_bytes: these alone go element by element, or count work by their size.
 @test "nobody in lib/run, plans and cmd multiplies by the size of an element, but those who stream elements" {
     cd "$ROOT"

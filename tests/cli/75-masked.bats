@@ -163,3 +163,14 @@ C[i,j] = if(A[i,j] > 1, X[i] - X[j], 0)
 END
     beside_reference 1
 }
+
+@test "a chain of forty products under a mask is planned in a moment: each statement is looked at once" {
+    tra gen -q --shape 300x300 --block 100x100 --density 0.01 --seed 1 -o A.h5:A
+    tra gen -q --shape 300x4 --block 100x4 --seed 2 -o U.h5:A
+    {
+        printf 'input A from "A.h5:A"\ninput U from "U.h5:A"\nx0[i,j] = sum[k](U[i,k] * U[j,k])\n'
+        for i in $(seq 1 40); do echo "x$i[i,j] = sum[k](x$((i - 1))[i,k] * x$((i - 1))[k,j])"; done
+        printf 'O[i,j] = sum[k](A[i,k] * x40[k,j])\nP[i,j] = A[i,j] * x40[i,j]\noutput O\noutput P\n'
+    } >p.tra
+    status 0 timeout 30 "$TRA" explain p.tra
+}

@@ -1,12 +1,13 @@
-/* texts.c - strings of rows that workers collect: sets, sorted runs on disk, and the numbers of rows, which become
- * codes.
+/* text_column.c - strings of rows that workers collect: sets, sorted runs on disk, and the numbers of rows, which
+ * become codes.
  */
-#include "texts.h"
+#include "text_column.h"
 
 #include "../lib/base/crew.h"
 #include "io.h"
 #include "text_runs.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* The strings that a worker has found, and that are in no run yet. */
@@ -24,8 +25,8 @@ typedef struct stretch {
     int32_t run;
 } stretch;
 
-struct tra_texts {
-    tra_texts_options o;
+struct tra_text_column {
+    tra_text_column_options o;
     int64_t at; /* of the rows' numbers in the scratch file */
     pthread_mutex_t lock;
     collector *worker;
@@ -35,11 +36,11 @@ struct tra_texts {
     int32_t began; /* runs */
 };
 
-tra_texts *tra_texts_new(const tra_texts_options *o) {
-    tra_texts *t = tra_calloc(1, sizeof *t);
+tra_text_column *tra_text_column_new(const tra_text_column_options *o) {
+    tra_text_column *t = tra_calloc(1, sizeof *t);
     t->o = *o;
     t->runs = (tra_text_runs){.fd = o->fd, .where = o->where, .output = o->output, .end = o->end, .rows = o->rows};
-    t->at = (*o->end += (4 * o->rows + 7) / 8 * 8) - (4 * o->rows + 7) / 8 * 8;
+    t->at = atomic_fetch_add(o->end, (4 * o->rows + 7) / 8 * 8);
     t->worker = tra_calloc((size_t)o->workers, sizeof *t->worker);
     for (int i = 0; i < o->workers; i++) t->worker[i].run = -1, t->worker[i].first = -1;
     pthread_mutex_init(&t->lock, NULL);
@@ -52,7 +53,7 @@ static void clear(collector *x) {
     *x = (collector){.run = -1, .first = -1};
 }
 
-void tra_texts_free(tra_texts *t) {
+void tra_text_column_free(tra_text_column *t) {
     if (!t) return;
     for (int i = 0; i < t->o.workers; i++) clear(&t->worker[i]);
     free(t->worker);
@@ -62,12 +63,12 @@ void tra_texts_free(tra_texts *t) {
     free(t);
 }
 
-const tra_string_set *tra_texts_words(const tra_texts *t, int worker) { return &t->worker[worker].words; }
+const tra_string_set *tra_text_column_words(const tra_text_column *t, int worker) { return &t->worker[worker].words; }
 
 /* ---- collecting ------------------------------------------------------------------------------------------------- */
 
 /* Rows before `end` have numbers of the run that is collected. */
-static void end_stretch(tra_texts *t, collector *x, int64_t end) {
+static void end_stretch(tra_text_column *t, collector *x, int64_t end) {
     if (x->first < 0) return;
     pthread_mutex_lock(&t->lock);
     TRA_ROOM(t->v, t->n, t->cap);
@@ -77,7 +78,7 @@ static void end_stretch(tra_texts *t, collector *x, int64_t end) {
 }
 
 /* What is collected becomes a run, which ends before row `end`. */
-static tra_status put_run(tra_texts *t, collector *x, int64_t end, tra_err *e) {
+static tra_status put_run(tra_text_column *t, collector *x, int64_t end, tra_err *e) {
     tra_text_run run;
     if (x->run < 0) return TRA_OK;
     end_stretch(t, x, end);
@@ -92,7 +93,7 @@ static tra_status put_run(tra_texts *t, collector *x, int64_t end, tra_err *e) {
     return TRA_OK;
 }
 
-tra_status tra_texts_add(tra_texts *t, int worker, int64_t row, const char *s, int64_t n, uint64_t hash,
+tra_status tra_text_column_add(tra_text_column *t, int worker, int64_t row, const char *s, int64_t n, uint64_t hash,
                          int32_t *number, tra_err *e) {
     collector *x = &t->worker[worker];
     bool fresh, full = tra_string_set_bytes(&x->words) + 8 * x->cap + 2 * n > t->o.memory && x->words.n > 0;
@@ -111,18 +112,19 @@ tra_status tra_texts_add(tra_texts *t, int worker, int64_t row, const char *s, i
     return TRA_OK;
 }
 
-tra_status tra_texts_put(tra_texts *t, int worker, int64_t first, int64_t n, const int32_t *numbers, tra_err *e) {
+tra_status tra_text_column_put(tra_text_column *t, int worker, int64_t first, int64_t n, const int32_t *numbers,
+                               tra_err *e) {
     end_stretch(t, &t->worker[worker], first + n);
     return tra_pwrite(t->o.fd, numbers, (size_t)n * 4, t->at + 4 * first, t->o.where, e);
 }
 
 /* ---- codes ------------------------------------------------------------------------------------------------------ */
 
-static tra_status translate_rows(const tra_texts *t, const stretch *x, const int32_t *code, tra_err *e) {
+static tra_status translate_rows(const tra_text_column *t, const stretch *x, const int32_t *code, tra_err *e) {
     int32_t v[4096];
     for (int64_t row = x->first, n; row < x->end; row += n) {
         n = tra_min64(4096, x->end - row);
-        TRA_TRY(tra_texts_codes(t, row, n, v, e));
+        TRA_TRY(tra_text_column_codes(t, row, n, v, e));
         for (int64_t i = 0; i < n; i++) v[i] = v[i] < 0 ? v[i] : code[v[i]];
         TRA_TRY(tra_pwrite(t->o.fd, v, (size_t)n * 4, t->at + 4 * row, t->o.where, e));
     }
@@ -131,7 +133,7 @@ static tra_status translate_rows(const tra_texts *t, const stretch *x, const int
 
 /* The numbers that rows have of a run become codes. */
 static tra_status translate(void *ctx, int worker, int64_t item, tra_err *e) {
-    const tra_texts *t = ctx;
+    const tra_text_column *t = ctx;
     const tra_text_run *run = &t->runs.v[item];
     (void)worker;
     if (run->number < 0) return TRA_OK;
@@ -147,17 +149,17 @@ static tra_status translate(void *ctx, int worker, int64_t item, tra_err *e) {
 }
 
 static tra_status put_last(void *ctx, int worker, int64_t item, tra_err *e) {
-    tra_texts *t = ctx;
+    tra_text_column *t = ctx;
     (void)worker;
     return put_run(t, &t->worker[item], 0, e);
 }
 
-tra_status tra_texts_end(tra_texts *t, bool text, int64_t memory, tra_spooled *out, tra_err *e) {
+tra_status tra_text_column_end(tra_text_column *t, bool text, int64_t memory, tra_spooled *out, tra_err *e) {
     TRA_TRY(tra_crew_run(t->o.workers, 0, t->o.workers, put_last, t, e));
     TRA_TRY(tra_text_runs_merge(&t->runs, text, memory, out, e));
     return tra_crew_run(t->o.workers, 0, t->runs.n, translate, t, e);
 }
 
-tra_status tra_texts_codes(const tra_texts *t, int64_t first, int64_t n, int32_t *to, tra_err *e) {
+tra_status tra_text_column_codes(const tra_text_column *t, int64_t first, int64_t n, int32_t *to, tra_err *e) {
     return tra_pread(t->o.fd, to, (size_t)n * 4, t->at + 4 * first, t->o.where, e);
 }
