@@ -234,7 +234,9 @@ while done < count:
                  killed(text, took, *how.split()[1:]) if how[0] == "k" else run(text, *how))
         differs = [k for k in STATES if other.returncode or not same_values(read(f"L{k}.{FILE[k]}"), want[k], k)]
         if loop[3] and not differs and not np.allclose(read("Llog.csv"), log, 1e-6, 1e-9, True): differs = ["log"]
-        if differs: print(how, other.stderr)
+        if differs:  # a run that a signal ended says nothing itself
+            print(how, "status", other.returncode, other.stderr)
+            print(*(f"{k}: {read(f'L{k}.{FILE[k]}')} where {want[k]} were" for k in differs[:2] if k in FILE), sep="\n")
     if differs:
         print("differs in", *differs, ":\n" + "\n".join(text) + "\nwritten out:\n" + "\n".join(written_out(loop, turns)))
         bad += 1
