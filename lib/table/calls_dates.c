@@ -18,6 +18,8 @@ static const struct {
                       [TRA_UNIT_QUARTER] = {"quarter", 0},
                       [TRA_UNIT_YEAR] = {"year", 0}};
 
+int64_t tra_unit_micros(tra_unit unit) { return units[unit].micros; }
+
 tra_status tra_unit_prepare(tra_arena *a, const char *name, tra_bytes text, const void **out, tra_err *e) {
     tra_unit *unit = tra_new(a, tra_unit);
     for (int u = 0; u < TRA_UNITS; u++) {

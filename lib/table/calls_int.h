@@ -42,6 +42,7 @@ typedef enum tra_unit {
     TRA_UNIT_YEAR,
     TRA_UNITS
 } tra_unit;
+int64_t tra_unit_micros(tra_unit unit); /* 0 of weeks and longer */
 TRA_MUSTUSE tra_status tra_unit_prepare(tra_arena *a, const char *name, tra_bytes text, const void **out, tra_err *e);
 
 /* A format, and of which parts of a moment it tells: enough to know it by. */

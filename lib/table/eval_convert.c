@@ -1,5 +1,5 @@
 /* eval_convert.c - operators on strips of rows that make values of another kind: other types, codes of dictionaries,
- * parts of dates, dates, hashes. */
+ * hashes. */
 #include "../base/simd.h"
 #include "../kernel/strips.h"
 #include "eval_int.h"
@@ -100,6 +100,7 @@ static void pick(tra_colstep *s) {
 }
 
 void tra_colstep_call(tra_colstep *s) {
+    if (s->x->op == TRA_C_DATE_TRUNC && tra_colstep_begin_units(s)) return;
     tra_call_value *v = tra_calloc((size_t)s->x->nkids + 1, sizeof *v);
     tra_call c = {.op = s->x->op, .n = s->x->nkids, .v = v, .prepared = s->x->prepared};
     bool constants = false; /* are they read? */
@@ -117,79 +118,6 @@ void tra_colstep_call(tra_colstep *s) {
             tra_call_put(&c.out, s->out->values, i);
     }
     free(v);
-}
-
-/* ---- dates ------------------------------------------------------------------------------------------------------- */
-
-/* Of days that are less than FAR from 1970 the years, or months or days of a month: what tra_civil_of says, in 32 bits
- * without a sign, which vectors have. */
-enum { FAR = 1000000000 };
-TRA_ANY_TARGET __attribute__((optimize("O3"))) static void civil_parts(tra_colop op, const int32_t *days, int n,
-                                                                       int64_t *to) {
-    const uint32_t eras = FAR / 146097 + 1, begin = 719468 + eras * 146097;
-    for (int i = 0; i < n; i++) {
-        uint32_t z = (uint32_t)days[i] + begin, era = z / 146097, of_era = z - era * 146097;
-        uint32_t y = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-        uint32_t of_year = of_era - (365 * y + y / 4 - y / 100), m = (5 * of_year + 2) / 153;
-        int32_t day = (int32_t)(of_year - (153 * m + 2) / 5 + 1), month = (int32_t)(m < 10 ? m + 3 : m - 9);
-        int32_t year = (int32_t)(y + era * 400 + (month <= 2)) - (int32_t)eras * 400;
-        to[i] = op == TRA_C_YEAR ? year : op == TRA_C_MONTH ? month : day;
-    }
-}
-
-static bool is_far(const int32_t *days, int n) {
-    bool far = false;
-    for (int i = 0; i < n; i++) far |= days[i] >= FAR || days[i] <= -FAR;
-    return far;
-}
-
-void tra_colstep_calendar(tra_colstep *s) {
-    const int64_t day = 86400000000;
-    int64_t *d = s->out->values;
-    int32_t strip[TRA_COLSTRIP], *days = strip;
-    bool date = s->x->kids[0]->type == TRA_COL_DATE;
-    const int64_t *micros = date ? NULL : s->kid[0]->values;
-    if (date) days = s->kid[0]->values;
-    for (int i = 0; i < s->n && !date; i++) strip[i] = (int32_t)tra_floor_div(micros[i], day);
-    bool civil = s->x->op == TRA_C_YEAR || s->x->op == TRA_C_MONTH || s->x->op == TRA_C_DAY;
-    if (civil && !is_far(days, s->n))
-        civil_parts(s->x->op, days, s->n, d);
-    else
-        for (int i = 0; i < s->n; i++) d[i] = tra_date_part(s->x->op, days[i], date ? 0 : micros[i] - days[i] * day);
-}
-
-static void moment_of_parts(tra_colstep *s) {
-    for (int i = 0; i < s->n; i++) {
-        int64_t part[6] = {0}, micros = 0;
-        int32_t days = 0;
-        for (int k = 0; k < s->x->nkids; k++) part[k] = ((int64_t *)s->run->at[s->insn->kid[k]].values)[i];
-        bool is = s->x->op == TRA_C_DATE ? tra_days_of(part[0], part[1], part[2], &days) : tra_micros_of(part, &micros);
-        if (s->x->op == TRA_C_DATE)
-            ((int32_t *)s->out->values)[i] = days;
-        else
-            ((int64_t *)s->out->values)[i] = micros;
-        if (is || tra_colstep_states(s)[i] != TRA_STATE_VALUE) continue;
-        tra_colstep_states(s)[i] = TRA_STATE_NULL;
-        tra_colstep_note(s, i, TRA_NULL_NO_DATE);
-    }
-}
-
-void tra_colstep_moment(tra_colstep *s) {
-    const int64_t day = 86400000000;
-    if (s->x->calendar) {
-        moment_of_parts(s);
-    } else if (s->x->op == TRA_C_TIMESTAMP) { /* of a date */
-        const int32_t *a = s->kid[0]->values;
-        int64_t *d = s->out->values;
-        for (int i = 0; i < s->n; i++) {
-            d[i] = 0;
-            if (__builtin_mul_overflow((int64_t)a[i], day, &d[i])) tra_colstep_fail(s, i);
-        }
-    } else {
-        const int64_t *a = s->kid[0]->values;
-        int32_t *d = s->out->values;
-        for (int i = 0; i < s->n; i++) d[i] = (int32_t)tra_floor_div(a[i], day);
-    }
 }
 
 /* ---- hash -------------------------------------------------------------------------------------------------------- */

@@ -34,12 +34,14 @@ static inline void tra_colstep_fail(tra_colstep *s, int i) {
 
 /* eval.c: notes that row i is NULL for this cause (TRA_NULL_). */
 void tra_colstep_note(tra_colstep *s, int i, unsigned cause);
-/* eval_convert.c: what only the compiler of expressions makes (CONVERT, RECODE, LOOKUP); parts of dates; dates and
- * timestamps; hashes. */
+/* eval_convert.c: what only the compiler of expressions makes (CONVERT, RECODE, LOOKUP); hashes. */
 void tra_colstep_made(tra_colstep *s);
-void tra_colstep_calendar(tra_colstep *s);
-void tra_colstep_moment(tra_colstep *s);
 void tra_colstep_hash(tra_colstep *s);
 void tra_colstep_call(tra_colstep *s); /* a function of calls.h that gives no string */
+
+/* eval_dates.c: parts of dates; dates and timestamps; the beginnings of units, false where a row is far from 1970. */
+void tra_colstep_calendar(tra_colstep *s);
+void tra_colstep_moment(tra_colstep *s);
+bool tra_colstep_begin_units(tra_colstep *s);
 
 #endif
