@@ -125,27 +125,31 @@ static bool copy_values(char *to, const char *from, size_t size, int64_t n) {
     return zero;
 }
 
+void tra_rows_append(tra_rows_maker *to, int64_t row, const uint32_t *column, int64_t shift, const char *value,
+                     tra_dtype t, int64_t n) {
+    size_t size = tra_dtype_size(t);
+    if (n <= 0) return;
+    if (!column || copy_values(to->v.value + (size_t)to->v.n * size, value, size, n)) {
+        put_some(to, row, column, 0, shift, value, t, n);
+        return;
+    }
+    if (to->v.nrows == 0 || to->v.row[to->v.nrows - 1] != row) tra_rows_open(to, row);
+    uint32_t *columns = to->v.column + to->v.n;
+    for (int64_t i = 0; i < n; i++) columns[i] = column[i] + (uint32_t)shift;
+    to->v.n += n;
+}
+
 static void put_row(const cursor *c, tra_rows_maker *to) {
-    tra_dtype t = c->p->src->array.dtype;
-    int64_t k = c->from, end = c->end, n;
+    const tra_array *a = &c->p->src->array;
+    size_t size = tra_dtype_size(a->dtype);
+    int64_t k = c->from, end = c->end;
     if (c->dense) {
-        int64_t at = c->next * tra_last_extent(&c->p->src->array.ext) + k;
-        const char *data = (const char *)c->p->src->array.data + (size_t)at * tra_dtype_size(t);
-        put_some(to, c->row, NULL, k, c->shift, data, t, end - k);
+        const char *data = (const char *)a->data + (size_t)(c->next * tra_last_extent(&a->ext) + k) * size;
+        tra_rows_append(to, c->row, NULL, k + c->shift, data, a->dtype, end - k);
         return;
     }
     entries_in(c, c->next, &k, &end);
-    if ((n = end - k) <= 0) return;
-    const uint32_t *column = c->v.column + k;
-    const char *value = c->v.value + (size_t)k * c->v.size;
-    if (copy_values(to->v.value + (size_t)to->v.n * c->v.size, value, c->v.size, n)) {
-        put_some(to, c->row, column, 0, c->shift, value, t, n);
-        return;
-    }
-    if (to->v.nrows == 0 || to->v.row[to->v.nrows - 1] != c->row) tra_rows_open(to, c->row);
-    uint32_t *columns = to->v.column + to->v.n, shift = (uint32_t)c->shift;
-    for (int64_t i = 0; i < n; i++) columns[i] = column[i] + shift;
-    to->v.n += n;
+    tra_rows_append(to, c->row, c->v.column + k, c->shift, c->v.value + (size_t)k * size, a->dtype, end - k);
 }
 
 /* ---- pieces by the row that is next ------------------------------------------------------------------------- */

@@ -219,6 +219,10 @@ void tra_slow_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state,
 /* fold.c */
 void tra_rows_fold(const tra_kernel *agg, tra_array *state, const tra_cell *in, const tra_agg_at *at);
 /* gather.c */
+/* Appends those of n values that are not 0 to a row, in which they come after those that it has; at columns (NULL: 0,
+ * 1, ...) and shift. There is room for all. */
+void tra_rows_append(tra_rows_maker *to, int64_t row, const uint32_t *column, int64_t shift, const char *value,
+                     tra_dtype t, int64_t n);
 void tra_rows_gather(tra_cell_piece *p, int64_t n, tra_cell *out);
 void tra_rows_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext);
 

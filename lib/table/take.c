@@ -1,7 +1,8 @@
-/* take.c - arrays whose positions along one dimension are others, in another order. */
+/* take.c - arrays whose positions along one dimension are others, in another order: in pieces of the result, row by
+ * row, however the arrays are held. */
 #include "border.h"
 
-#include "../model/rows.h"
+#include "../sparse/sparse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,105 +11,48 @@
 typedef struct taking {
     const tra_take *t;
     const int64_t *position; /* of the block of the result */
+    tra_cell *out;
+    tra_reader in;
     int64_t outer, inner, n, old;
+    int64_t each, width; /* rows of a position, of so many elements, where rows are taken; else each is 0 */
     tra_dtype dtype;
     size_t size;
+    /* Of columns: to which new positions an old one comes, next[first[old]], ..., -1 ends them; they ascend where old
+     * ones do. */
+    int64_t *first, *next;
+    bool ascends;
+    int pieces;
+    int64_t at[TRA_PIECES + 1]; /* where they begin: positions, of all outer ones; or stored rows */
+    bool count;
+    tra_rows_pieces rows;
 } taking;
-
-static taking taking_of(const tra_take *t, const tra_cell *a, const tra_cell *b) {
-    const tra_dims *ext = &a->array.ext;
-    taking w = {.t = t, .position = b->array.data, .outer = 1, .inner = 1, .n = b->array.ext.v[0]};
-    for (int d = 0; d < ext->n; d++) *(d < t->dim ? &w.outer : d > t->dim ? &w.inner : &w.old) *= ext->v[d];
-    w.old = ext->v[t->dim];
-    w.dtype = a->array.dtype;
-    w.size = tra_dtype_size(w.dtype);
-    return w;
-}
 
 static int64_t from_of(const taking *w, int64_t i) { return w->t->from[w->position[i]]; }
 
-static void set_element(tra_dtype t, void *to, double v) {
-#define X(name, text, ctype, ...)                                                                                      \
-    case TRA_##name: *(ctype *)to = (ctype)v; return;
-    switch (t) { TRA_DTYPES(X) }
-#undef X
-}
-
-/* For each old position the new ones that it comes to: next[first[old]], ..., -1 ends them. In the scratch memory. */
-typedef struct comes_to {
-    int64_t *first, *next;
-} comes_to;
-
-static comes_to where(const taking *w, void *buf) {
-    comes_to c = {buf, (int64_t *)buf + w->old};
-    for (int64_t i = 0; i < w->old; i++) c.first[i] = -1;
-    for (int64_t i = w->n; i-- > 0;) {
-        int64_t from = from_of(w, i);
-        if (from < 0) continue;
-        c.next[i] = c.first[from];
-        c.first[from] = i;
-    }
-    return c;
-}
-
 TRA_ROWS_REST(rest, tra_take, (int64_t)sizeof(int64_t) * (a->v[x->dim] + b->v[0]))
 
-/* ---- dense results ---------------------------------------------------------------------------------------------- */
+/* Is the result held as rows of entries? */
+static bool by_rows(const taking *w) { return w->out->layout == &tra_rows; }
 
-static void fill(const taking *w, tra_array *out) {
-    int64_t all = w->outer * w->n * w->inner;
-    if (w->t->fill == 0) {
-        memset(out->data, 0, (size_t)all * w->size);
-        return;
+/* A row of the result has n values, from value number `first` of the operand on, at columns (NULL: 0, 1, ...): appends,
+ * puts, or counts them. Returns how many are counted. */
+static int64_t emit(const taking *w, tra_rows_maker *to, int64_t row, const uint32_t *column, int64_t first,
+                    int64_t n) {
+    const char *value = (const char *)tra_read_values(&w->in) + (size_t)first * w->size;
+    if (w->count && column) return n;
+    if (w->count) {
+        int64_t here = 0;
+        for (int64_t i = 0; i < n; i++) here += tra_not_zero(value, w->dtype, i);
+        return here;
     }
-    for (int64_t i = 0; i < all; i++) set_element(out->dtype, (char *)out->data + (size_t)i * w->size, w->t->fill);
-}
-
-static void dense_of_dense(const taking *w, const tra_array *a, tra_array *out) {
-    size_t piece = (size_t)w->inner * w->size;
-    for (int64_t o = 0; o < w->outer && !tra_cancelled(); o++)
-        for (int64_t i = 0; i < w->n; i++) {
-            int64_t from = from_of(w, i);
-            if (from >= 0)
-                memcpy((char *)out->data + (size_t)(o * w->n + i) * piece,
-                       (const char *)a->data + (size_t)(o * w->old + from) * piece, piece);
-        }
-}
-
-/* ---- entries ---------------------------------------------------------------------------------------------------- */
-
-/* An entry of the result: its place, row-major, and where its value is. */
-typedef struct entry {
-    int64_t place;
-    const char *value;
-} entry;
-
-static int by_place(const void *x, const void *y) {
-    int64_t a = ((const entry *)x)->place, b = ((const entry *)y)->place;
-    return (a > b) - (a < b);
-}
-
-static bool is_zero(const taking *w, const void *v) { return tra_element_real(w->dtype, v, 0) == 0; }
-
-/* Goes through the entries that the result has of an array that is held by its entries: counts them, or, if v is not
- * NULL, also puts them there. Of taken columns; those of rows are copied row by row. */
-static int64_t entries_of(const taking *w, const comes_to *to, const tra_cell *a, entry *v) {
-    tra_rows_view r = tra_rows_of(a);
-    int64_t last = a->array.ext.v[a->array.ext.n - 1], n = 0;
-    for (int64_t i = 0; i < r.nrows; i++)
-        for (int64_t p = r.begin[i]; p < r.begin[i + 1]; p++) {
-            const char *value = r.value + (size_t)p * w->size;
-            int64_t old = r.column[p], out = r.row[i], in = 0;
-            if (w->t->dim + 1 < a->array.ext.n) {
-                int64_t place = r.row[i] * last + old;
-                in = place % w->inner, old = place / w->inner % w->old, out = place / w->inner / w->old;
-            }
-            if (is_zero(w, value)) continue;
-            for (int64_t at = to->first[old]; at >= 0; at = to->next[at], n++)
-                if (v) v[n] = (entry){(out * w->n + at) * w->inner + in, value};
-        }
+    if (by_rows(w)) return tra_rows_append(to, row, column, 0, value, w->dtype, n), n;
+    char *data = (char *)w->out->array.data + (size_t)(row * tra_last_extent(&w->out->array.ext)) * w->size;
+    if (!column) memcpy(data, value, (size_t)n * w->size);
+    for (int64_t i = 0; column && i < n; i++) memcpy(data + column[i] * w->size, value + (size_t)i * w->size, w->size);
     return n;
 }
+
+/* ---- rows ------------------------------------------------------------------------------------------------------- */
 
 /* The first stored row not below `row`; most often it comes soon after row number r. */
 static int64_t find_from(const tra_rows_view *v, int64_t r, int64_t row) {
@@ -119,126 +63,160 @@ static int64_t find_from(const tra_rows_view *v, int64_t r, int64_t row) {
     return r < v->nrows ? tra_rows_from(v, row) : r;
 }
 
-/* Rows are taken: of each position of the result those of the old one. Appends them, or (to NULL) counts their entries,
- * of which some may be 0. */
-static int64_t take_rows(const taking *w, const tra_cell *a, tra_rows_maker *to) {
-    tra_rows_view v = tra_rows_of(a);
-    int64_t each = w->inner / a->array.ext.v[a->array.ext.n - 1], n = 0, r = 0;
-    for (int64_t o = 0; o < w->outer && !tra_cancelled(); o++)
-        for (int64_t i = 0; i < w->n; i++) {
-            int64_t from = from_of(w, i), first = (o * w->old + from) * each;
-            if (from < 0) continue;
-            r = find_from(&v, r, first);
-            for (; r < v.nrows && v.row[r] < first + each; r++) {
-                int64_t k = v.begin[r], end = v.begin[r + 1];
-                n += end - k;
-                if (!to) continue;
-                tra_rows_open(to, (o * w->n + i) * each + v.row[r] - first);
-                for (; k < end; k++) {
-                    const char *value = v.value + (size_t)k * w->size;
-                    if (!is_zero(w, value)) memcpy(tra_rows_next(to, v.column[k]), value, w->size);
-                }
-                tra_rows_close(to);
+/* The positions of a piece, each with its rows. */
+static void take_rows(const taking *w, int piece, tra_rows_maker *to, int64_t *counted) {
+    const tra_rows_view *v = &w->in.v;
+    int64_t all = w->old * w->each, r = 0;
+    for (int64_t at = w->at[piece]; at < w->at[piece + 1] && !tra_cancelled(); at++) {
+        int64_t o = at / w->n, from = from_of(w, at - o * w->n), first = (o * w->old + from) * w->each;
+        if (!w->in.dense && (at == w->at[piece] || at == o * w->n)) { /* nothing may be stored there, and long after */
+            r = tra_rows_from(v, o * all);
+            if (r == v->nrows) return;
+            if (v->row[r] / all > o) {
+                at = v->row[r] / all * w->n - 1;
+                continue;
             }
         }
-    return n;
+        if (from < 0) continue;
+        for (int64_t e = 0; w->in.dense && e < w->each; e++) {
+            int64_t n = emit(w, to, at * w->each + e, NULL, (first + e) * w->width, w->width);
+            counted[1] += n, counted[0] += n > 0;
+        }
+        if (w->in.dense) continue;
+        for (r = find_from(v, r, first); r < v->nrows && v->row[r] < first + w->each; r++, counted[0]++) {
+            int64_t k = v->begin[r];
+            counted[1] += emit(w, to, at * w->each + v->row[r] - first, v->column + k, k, v->begin[r + 1] - k);
+        }
+    }
 }
 
-static bool takes_rows(const taking *w, const tra_cell *a) {
-    return a->layout == &tra_rows && w->t->dim + 1 < a->array.ext.n && w->inner > 0;
+/* ---- columns ---------------------------------------------------------------------------------------------------- */
+
+static void find_columns(taking *w, void *room) {
+    int64_t before = -1;
+    w->first = room;
+    w->next = w->first + w->old;
+    w->ascends = true;
+    for (int64_t i = 0; i < w->old; i++) w->first[i] = -1;
+    for (int64_t i = w->n; i-- > 0;) {
+        int64_t from = from_of(w, i);
+        if (from < 0) continue;
+        w->ascends = w->ascends && (before < 0 || from <= before);
+        before = from;
+        w->next[i] = w->first[from];
+        w->first[from] = i;
+    }
 }
 
-static void dense_of_entries(const taking *w, const comes_to *to, const tra_cell *a, tra_array *out) {
-    int64_t n = entries_of(w, to, a, NULL);
-    entry *v = tra_calloc((size_t)n + 1, sizeof *v);
-    entries_of(w, to, a, v);
-    for (int64_t i = 0; i < n; i++) memcpy((char *)out->data + (size_t)v[i].place * w->size, v[i].value, w->size);
+typedef struct place {
+    uint32_t column;
+    int64_t entry;
+} place;
+
+static int by_column(const void *x, const void *y) {
+    uint32_t a = ((const place *)x)->column, b = ((const place *)y)->column;
+    return (a > b) - (a < b);
+}
+
+static void put_columns(const taking *w, int64_t row, const char *value) {
+    char *to = (char *)w->out->array.data + (size_t)(row * w->n) * w->size;
+    for (int64_t i = 0; i < w->n; i++)
+        if (from_of(w, i) >= 0) memcpy(to + (size_t)i * w->size, value + (size_t)from_of(w, i) * w->size, w->size);
+}
+
+/* The rows of a piece, each with those of its columns that are taken. */
+static void take_columns(const taking *w, int piece, tra_rows_maker *to, int64_t *counted) {
+    place *v = NULL;
+    int64_t cap = 0;
+    const char *value = tra_read_values(&w->in);
+    for (int64_t r = w->at[piece]; r < w->at[piece + 1] && !tra_cancelled(); r++) {
+        int64_t row = w->in.dense ? r : w->in.v.row[r], m = 0;
+        int64_t k = w->in.dense ? r * w->in.columns : w->in.v.begin[r];
+        int64_t end = w->in.dense ? k + w->in.columns : w->in.v.begin[r + 1];
+        if (w->in.dense && !by_rows(w)) {
+            put_columns(w, r, value + (size_t)k * w->size);
+            continue;
+        }
+        for (int64_t first = k; k < end; k++) {
+            int64_t at = w->first[w->in.dense ? k - first : w->in.v.column[k]];
+            if (at < 0 || !tra_not_zero(value, w->dtype, k)) continue;
+            for (; at >= 0; at = w->next[at], m++) {
+                if (w->count) continue;
+                TRA_ROOM(v, m, cap);
+                v[m] = (place){(uint32_t)at, k};
+            }
+        }
+        counted[1] += m, counted[0] += m > 0;
+        if (by_rows(w) && !w->count && !w->ascends) qsort(v, (size_t)m, sizeof *v, by_column);
+        for (int64_t i = 0; !w->count && i < m; i++) emit(w, to, row, &v[i].column, v[i].entry, 1);
+    }
     free(v);
-}
-
-static void put(tra_rows_maker *m, int64_t place, int64_t last, int64_t *row, const char *value, size_t size) {
-    if (place / last != *row) {
-        if (*row >= 0) tra_rows_close(m);
-        tra_rows_open(m, *row = place / last);
-    }
-    memcpy(tra_rows_next(m, (uint32_t)(place % last)), value, size);
-}
-
-static int64_t count_dense(const taking *w, const tra_array *a) {
-    int64_t n = 0;
-    for (int64_t o = 0; o < w->outer; o++)
-        for (int64_t i = 0; i < w->n * w->inner; i++) {
-            int64_t from = from_of(w, i / w->inner);
-            const char *value =
-                (const char *)a->data + (size_t)((o * w->old + from) * w->inner + i % w->inner) * w->size;
-            n += from >= 0 && !is_zero(w, value);
-        }
-    return n;
-}
-
-static void entries_of_dense(const taking *w, const tra_array *a, tra_rows_maker *m, int64_t last, int64_t *row) {
-    for (int64_t o = 0; o < w->outer; o++)
-        for (int64_t i = 0; i < w->n * w->inner; i++) {
-            int64_t from = from_of(w, i / w->inner);
-            const char *value =
-                (const char *)a->data + (size_t)((o * w->old + from) * w->inner + i % w->inner) * w->size;
-            if (from >= 0 && !is_zero(w, value)) put(m, o * w->n * w->inner + i, last, row, value, w->size);
-        }
-}
-
-static int64_t count_all(const taking *w, const tra_cell *a, void *buf) {
-    if (a->layout != &tra_rows) return count_dense(w, &a->array);
-    if (takes_rows(w, a)) return take_rows(w, a, NULL);
-    comes_to to = where(w, buf);
-    return entries_of(w, &to, a, NULL);
-}
-
-static void make_entries(const taking *w, const tra_cell *a, tra_cell *out, void *buf) {
-    const tra_dims *ext = &out->array.ext;
-    int64_t n = count_all(w, a, buf), rows = tra_min64(n, tra_rows_box(ext)), last = ext->v[ext->n - 1], row = -1;
-    if (!tra_rows_take(out, rows, n)) return;
-    tra_rows_maker m = tra_rows_make(out, rows, n);
-    if (takes_rows(w, a)) {
-        take_rows(w, a, &m);
-    } else if (a->layout == &tra_rows) {
-        comes_to to = where(w, buf);
-        entry *v = tra_calloc((size_t)n + 1, sizeof *v);
-        entries_of(w, &to, a, v);
-        bool sorted = true;
-        for (int64_t i = 1; i < n; i++) sorted = sorted && v[i - 1].place < v[i].place;
-        if (!sorted) qsort(v, (size_t)n, sizeof *v, by_place);
-        for (int64_t i = 0; i < n; i++) put(&m, v[i].place, last, &row, v[i].value, w->size);
-        free(v);
-    } else {
-        entries_of_dense(w, &a->array, &m, last, &row);
-    }
-    if (row >= 0) tra_rows_close(&m);
-    tra_rows_made(&m);
 }
 
 /* ---- the kernel ------------------------------------------------------------------------------------------------- */
 
+static void run_piece(void *ctx, int piece, void *scratch) {
+    taking *w = ctx;
+    int64_t counted[2] = {0, 0};
+    bool made = by_rows(w) && !w->count;
+    tra_rows_maker to = {.cell = w->out};
+    (void)scratch;
+    if (made) to.v = w->rows.piece[piece], to.v.nrows = to.v.n = 0;
+    (w->each ? take_rows : take_columns)(w, piece, &to, counted);
+    if (w->count) memcpy(w->rows.most[piece], counted, sizeof counted);
+    if (!made) return;
+    to.v.begin[to.v.nrows] = to.v.n;
+    w->rows.piece[piece].nrows = to.v.nrows;
+    w->rows.piece[piece].n = to.v.n;
+}
+
+static void cut(taking *w) {
+    enum { STEPS = 4 }; /* of an element */
+    int64_t rows = w->in.dense ? w->in.rows : w->in.v.nrows, all = w->each ? w->outer * w->n : rows;
+    int64_t elements = w->in.dense ? tra_mul_most(rows, w->in.columns) : w->in.v.n;
+    w->pieces = (int)tra_max64(1, tra_min64(all, tra_share_pieces(tra_mul_most(STEPS, elements))));
+    for (int i = 0; i <= w->pieces; i++) w->at[i] = (int64_t)((__int128)all * i / w->pieces);
+}
+
+/* Clears a dense result, and fills positions that are not there. */
+static void clear(const taking *w) {
+    const tra_array *a = &w->out->array;
+    memset(a->data, 0, tra_array_bytes(a));
+    if (w->t->fill == 0) return;
+    for (int64_t at = 0; at < w->outer * w->n; at++) {
+        if (from_of(w, at % w->n) >= 0) continue;
+        char *v = (char *)a->data + (size_t)(at * w->inner) * w->size;
+        for (int64_t i = 0; i < w->inner; i++) tra_convert(v + (size_t)i * w->size, a->dtype, &w->t->fill, TRA_F64, 1);
+    }
+}
+
 static void run(const void *data, tra_rows_io *io) {
-    const tra_cell *a = io->a;
-    tra_cell *out = io->out;
-    taking w = taking_of(data, a, io->b);
-    if (out->layout == &tra_rows) {
-        make_entries(&w, a, out, io->rest);
-        return;
+    const tra_dims *ext = &io->a->array.ext;
+    tra_dims to = *ext;
+    taking w; /* not initialised as a whole: it is large */
+    w.t = data, w.position = io->b->array.data, w.out = io->out, w.in = tra_read_cell(io->a);
+    w.outer = w.inner = 1, w.n = io->b->array.ext.v[0], w.old = ext->v[w.t->dim];
+    for (int d = 0; d < ext->n; d++)
+        if (d != w.t->dim) *(d < w.t->dim ? &w.outer : &w.inner) *= ext->v[d];
+    w.dtype = io->a->array.dtype, w.size = tra_dtype_size(w.dtype);
+    w.width = w.in.columns;
+    w.each = w.t->dim + 1 < ext->n && w.width > 0 ? w.inner / w.width : 0;
+    w.count = by_rows(&w);
+    to.v[w.t->dim] = w.n;
+    if (w.out->layout && !w.count) {
+        if (!tra_counted_take(w.out, &to)) return;
+        tra_counted_begin(w.out, &to);
     }
-    if (out->layout) {
-        tra_dims ext = a->array.ext;
-        ext.v[w.t->dim] = w.n;
-        if (!tra_counted_take(out, &ext)) return;
-        tra_counted_begin(out, &ext);
-    }
-    fill(&w, &out->array);
-    if (a->layout == &tra_rows) {
-        comes_to to = where(&w, io->rest);
-        dense_of_entries(&w, &to, a, &out->array);
-    } else {
-        dense_of_dense(&w, &a->array, &out->array);
-    }
+    if (!w.count) clear(&w);
+    if (w.each == 0) find_columns(&w, io->rest);
+    cut(&w);
+    tra_share(w.pieces, run_piece, &w, NULL);
+    if (!w.count) return;
+    w.count = false;
+    tra_rows_pieces_add(&w.rows, w.out, w.pieces);
+    if (!tra_rows_pieces_begin(&w.rows, w.out)) return;
+    tra_share(w.pieces, run_piece, &w, NULL);
+    tra_rows_pieces_end(&w.rows);
 }
 
 const tra_rows_ops tra_take_ops = {.rest = rest, .run = run};
