@@ -71,7 +71,8 @@ int64_t tra_cell_trim(tra_cell *c, const int64_t *count) {
     }
     int64_t end = place(h->nparts, count, each, to);
     for (int i = 0; i < h->nparts; i++) /* no part moves up, and those before it have been moved already */
-        memmove((char *)h + to[i].offset, (char *)h + h->part[i].offset, (size_t)(count[i] * each[i]));
+        if (to[i].offset != h->part[i].offset)
+            memmove((char *)h + to[i].offset, (char *)h + h->part[i].offset, (size_t)(count[i] * each[i]));
     memcpy(h->part, to, (size_t)h->nparts * sizeof *to);
     return end;
 }

@@ -17,8 +17,8 @@ bool tra_rows_can(const tra_dims *ext) {
 }
 
 int64_t tra_rows_room(tra_dtype t, int64_t nrows, int64_t n) {
-    int64_t count[TRA_ROWS_PARTS] = {nrows, tra_add_most(nrows, 1), n, n};
-    int64_t each[TRA_ROWS_PARTS] = {sizeof(int64_t), sizeof(int64_t), sizeof(uint32_t), (int64_t)tra_dtype_size(t)};
+    int64_t count[TRA_ROWS_PARTS] = {n, n, nrows, tra_add_most(nrows, 1)};
+    int64_t each[TRA_ROWS_PARTS] = {sizeof(uint32_t), (int64_t)tra_dtype_size(t), sizeof(int64_t), sizeof(int64_t)};
     return tra_cell_room(TRA_ROWS_PARTS, count, each);
 }
 
@@ -45,12 +45,12 @@ tra_rows_view tra_rows_of(const tra_cell *c) {
 
 tra_rows_view tra_rows_begin(tra_cell *c, int64_t nrows, int64_t n) {
     int64_t size = (int64_t)tra_dtype_size(c->array.dtype);
-    tra_cell_begin(c, (int64_t[]){nrows, nrows + 1, n, n}, (int64_t[]){sizeof(int64_t), sizeof(int64_t), 4, size});
+    tra_cell_begin(c, (int64_t[]){n, n, nrows, nrows + 1}, (int64_t[]){4, size, sizeof(int64_t), sizeof(int64_t)});
     return tra_rows_of(c);
 }
 
 int64_t tra_rows_end(tra_cell *c, int64_t nrows, int64_t n) {
-    return tra_cell_trim(c, (int64_t[]){nrows, nrows + 1, n, n});
+    return tra_cell_trim(c, (int64_t[]){n, n, nrows, nrows + 1});
 }
 
 bool tra_rows_take(tra_cell *c, int64_t nrows, int64_t n) {

@@ -5,17 +5,18 @@
  * than entries cost nothing. Whatever a file stores its tensor as becomes this layout when a tuple is read, and is made
  * from it when one is written.
  *
- * Parts of the block: row, int64 [nrows]: numbers of the rows that have entries, ascending; begin, int64 [nrows + 1]:
- * where the entries of each begin, from 0, strictly ascending, to n; column, uint32 [n]: the last coordinate, strictly
- * ascending within a row; value [n], of the array's type. An entry may be 0 in what comes from a file; results of
- * operators have none of these.
+ * Parts of the block: column, uint32 [n]: the last coordinate, strictly ascending within a row; value [n], of the
+ * array's type; row, int64 [nrows]: numbers of the rows that have entries, ascending; begin, int64 [nrows + 1]: where
+ * the entries of each begin, from 0, strictly ascending, to n. Where fewer rows are made than there is room for, the
+ * entries, which come first, stay where they are. An entry may be 0 in what comes from a file; results of operators
+ * have none of these.
  */
 #ifndef TRA_ROWS_H
 #define TRA_ROWS_H
 
 #include "cell.h"
 
-enum { TRA_ROWS_ROW, TRA_ROWS_BEGIN, TRA_ROWS_COLUMN, TRA_ROWS_VALUE, TRA_ROWS_PARTS };
+enum { TRA_ROWS_COLUMN, TRA_ROWS_VALUE, TRA_ROWS_ROW, TRA_ROWS_BEGIN, TRA_ROWS_PARTS };
 
 /* It is defined with its kernels (lib/sparse) and declared here for code that only stores and moves blocks. */
 extern const tra_layout tra_rows;

@@ -149,12 +149,19 @@ void tra_pieces_drop(tra_exchange *x, int64_t slot) {
 }
 
 /* Stores a piece of a result that is not dense, in a pinned block that it owns from then on; makes the result if that
- * was the last piece. */
+ * was the last piece. One that is all of the result becomes it. */
 static tra_status store_piece(tra_exchange *x, int64_t slot, const tra_dims *to, const tra_dims *ext, tra_block *b) {
     tra_pieces *p = &x->batch.pieces[slot];
+    tra_dims whole;
+    tra_catalog_ext(x->out->type->cat, x->out->ordinal[slot], &whole);
+    tra_block_unpin(x->site->pool, b);
+    if (tra_dims_eq(ext, &whole)) {
+        x->batch.missing[slot] = 0;
+        x->out->block[slot] = b;
+        return TRA_OK;
+    }
     TRA_ROOM(p->v, p->n, p->cap);
     p->v[p->n++] = (tra_waiting){b, *to, *ext};
-    tra_block_unpin(x->site->pool, b);
     if (--x->batch.missing[slot] > 0) return TRA_OK;
     tra_block *out;
     TRA_TRY(join_pieces(x, slot, &out));

@@ -1,5 +1,6 @@
 /* output_sinks.c - the sinks of arrays that are counted first: tensors by levels, tensors that a mapping packs, tables.
  * Tensors of which only the run tells the extents are in output_compact.c. */
+#include "../model/rows.h"
 #include "../physical/needs.h"
 #include "output_int.h"
 
@@ -8,7 +9,7 @@
 
 int64_t tra_held_entries(const tra_cell *c) {
     int64_t n;
-    if (c->layout) return tra_cell_count(c, c->layout->nparts - 1); /* values come last */
+    if (c->layout) return tra_cell_count(c, c->layout == &tra_rows ? TRA_ROWS_VALUE : c->layout->nparts - 1);
     return tra_dims_product(&c->array.ext, &n) ? n : INT64_MAX;
 }
 

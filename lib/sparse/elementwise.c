@@ -254,33 +254,19 @@ static void run_piece(void *ctx, int piece, void *scratch) {
 
 /* ---- the interface ------------------------------------------------------------------------------------------- */
 
-static void count_pieces(pieces *x) {
-    x->count = true;
-    tra_share(x->n, run_piece, x, NULL);
-    tra_rows_pieces_add(&x->rows, x->j->out, x->n);
-    x->count = false;
-}
-
 /* What tra_rows_compute does, when the operands and the code of the job are typed. */
 static void compute_rows(job *j) {
     tra_cell *out = j->out;
     pieces x; /* not initialised as a whole: it is large */
     x.j = j;
-    x.count = false;
+    x.count = out->layout;
     if (out->layout) choose(j, 0);
     cut(&x);
-    if (!out->layout) {
-        tra_share(x.n, run_piece, &x, NULL);
-        return;
-    }
-    count_pieces(&x);
-    bool taken = tra_rows_pieces_begin(&x.rows, out);
-    if (!taken && tra_job_is_merge(j) && !j->both) { /* there will be fewer entries than were counted */
-        j->tight = true;
-        count_pieces(&x);
-        taken = tra_rows_pieces_begin(&x.rows, out);
-    }
-    if (!taken) return;
+    tra_share(x.n, run_piece, &x, NULL);
+    if (!out->layout) return;
+    tra_rows_pieces_add(&x.rows, out, x.n);
+    if (!tra_rows_pieces_begin(&x.rows, out)) return;
+    x.count = false;
     tra_share(x.n, run_piece, &x, NULL);
     tra_rows_pieces_end(&x.rows);
 }

@@ -33,8 +33,7 @@ typedef struct job {
     int nargs;
     operand arg[2];
     bool sparse[2], candidate[2], all;
-    bool both;  /* it is 0 wherever one of the operands is */
-    bool tight; /* entries are counted exactly */
+    bool both; /* it is 0 wherever one of the operands is */
     tra_typed typed;
     tra_cell *out;             /* or */
     const tra_rows_sink *sink; /* what takes the values */

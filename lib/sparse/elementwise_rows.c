@@ -113,15 +113,17 @@ bool tra_job_is_merge(const job *j) {
         const uint32_t *cx = x->column, *cy = y->column;                                                               \
         const T *vx = (const T *)(const void *)x->in.v.value + x->first;                                               \
         const T *vy = (const T *)(const void *)y->in.v.value + y->first;                                               \
-        int64_t n = 0, a = x->at, b = y->at, ends[2] = {x->count, y->count};                                           \
-        for (; n < most && a < ends[0] && b < ends[1]; n++) {                                                          \
-            bool first = cx[a] <= cy[b], second = cy[b] <= cx[a];                                                      \
-            column[n] = first ? cx[a] : cy[b];                                                                         \
-            u[n] = first ? vx[a] : 0;                                                                                  \
-            v[n] = second ? vy[b] : 0;                                                                                 \
-            a += first;                                                                                                \
-            b += second;                                                                                               \
-        }                                                                                                              \
+        int64_t n = 0, a = x->at, b = y->at, ends[2] = {x->count, y->count}, end;                                      \
+        while ((end = n + tra_min64(most - n, tra_min64(ends[0] - a, ends[1] - b))) > n) /* neither ends before */     \
+            for (; n < end; n++) {                                                                                     \
+                uint32_t p = cx[a], q = cy[b];                                                                         \
+                bool first = p <= q, second = q <= p; /* without a branch that nothing predicts */                     \
+                column[n] = first ? p : q;                                                                             \
+                u[n] = vx[a] & (T)(0 - (T)first);                                                                      \
+                v[n] = vy[b] & (T)(0 - (T)second);                                                                     \
+                a += first;                                                                                            \
+                b += second;                                                                                           \
+            }                                                                                                          \
         for (; n < most && b == ends[1] && a < ends[0]; n++, a++) column[n] = cx[a], u[n] = vx[a], v[n] = 0;           \
         for (; n < most && a == ends[0] && b < ends[1]; n++, b++) column[n] = cy[b], u[n] = 0, v[n] = vy[b];           \
         x->at = a;                                                                                                     \
@@ -240,6 +242,21 @@ static int64_t entries_row(job *j, int which, int64_t number, tra_rows_maker *to
     return x->count;
 }
 
+/* How many places two rows of entries have; or of those that both have, at most. */
+static int64_t count_merged(const job *j) {
+    const operand *x = &j->arg[0], *y = &j->arg[1];
+    int64_t a = 0, b = 0, n = x->count + y->count;
+    if (j->both) return tra_min64(x->count, y->count);
+    for (int64_t k; (k = tra_min64(x->count - a, y->count - b)) > 0;) /* exactly: then the result stays where it is */
+        for (; k > 0; k--) {
+            uint32_t p = x->column[a], q = y->column[b];
+            n -= p == q;
+            a += p <= q;
+            b += q <= p;
+        }
+    return n;
+}
+
 /* Appends the row; to NULL: counts where it may be other than 0, or more than that. */
 int64_t tra_job_row(job *j, int64_t number, tra_rows_maker *to) {
     int one = j->all || j->part || j->candidate[0] == (j->nargs == 2 && j->candidate[1]) ? -1 : j->candidate[0] ? 0 : 1;
@@ -248,7 +265,7 @@ int64_t tra_job_row(job *j, int64_t number, tra_rows_maker *to) {
         return merged_row(j, number, to);
     if (one >= 0 && !j->arg[one].in.dense && !j->arg[one].wide)
         return to ? entries_row(j, one, number, to) : j->arg[one].count;
-    if (tra_job_is_merge(j) && !to && !j->tight) return tra_min64(j->columns, j->arg[0].count + j->arg[1].count);
+    if (tra_job_is_merge(j) && !to) return count_merged(j);
     int64_t entries = 0;
     for (int64_t c = next_column(j, 0); c < j->columns; c = next_column(j, c + 1), entries++) {
         if (!to) continue;
