@@ -98,6 +98,7 @@ int64_t tra_memory_start(const tra_plan *p) {
 static int64_t tuples_here(const tra_plan *p, const tra_op *op) {
     const tra_catalog *c = op->type.cat;
     if (p->sites == 1 || tra_op_is(op->op, TRA_FILE | TRA_EXCHANGES)) return c->n;
+    if (op->holds) return op->holds->most;
     int64_t most = 0;
     tra_site_kind *v;
     for (int i = tra_place_kinds(&op->place, c, &v) - 1; i >= 0; i--) most = tra_max64(most, v[i].tuples);

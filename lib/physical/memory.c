@@ -91,23 +91,14 @@ static int64_t steps_queued(const tra_plan *p, const tra_op *op, tra_block_loop 
     return queued(l.ci * (tra_op_adds(p, op) ? tra_op_stored_room(p, in) : queued_room(p, in)) + right, threads);
 }
 
-/* The bytes of a result on a site, as far as its type and placement tell. What is fused does not change them, so they
- * are found once for a plan. */
-typedef struct site_bytes {
-    int64_t most;   /* tuples on a site */
-    int64_t arrays; /* bytes of blocks on the fullest site, as memory is planned (tra_size_planned) */
-    tra_size takes; /* the expected bytes and their bound */
-} site_bytes;
-
-static site_bytes site_bytes_of(const tra_op *op) {
+tra_op_holds tra_op_holds_of(const tra_type *t, const tra_placement *place) {
     tra_site_kind *v;
-    int64_t more =
-        tra_type_room(&op->type) - tra_type_bytes_largest(&op->type).bound; /* what a block adds to its array */
-    site_bytes x = {.takes = tra_size_exactly(0)};
-    for (int i = tra_place_kinds(&op->place, op->type.cat, &v) - 1; i >= 0; i--) {
+    tra_op_holds x = {.takes = tra_size_exactly(0), .room = tra_type_room(t)};
+    int64_t more = x.room - tra_type_bytes_largest(t).bound; /* what a block adds to its array */
+    for (int i = tra_place_kinds(place, t->cat, &v) - 1; i >= 0; i--) {
         int64_t floats = v[i].floats, tuples = v[i].tuples;
-        tra_size all = tra_type_bytes_of(&op->type, floats); /* all entries may be this site's */
-        int64_t bytes = tra_min64(all.bound, tra_type_bytes_pieces(&op->type, floats, tuples).bound);
+        tra_size all = tra_type_bytes_of(t, floats); /* all entries may be this site's */
+        int64_t bytes = tra_min64(all.bound, tra_type_bytes_pieces(t, floats, tuples).bound);
         int64_t besides = tra_mul_most(tuples, tra_max64(0, more));
         x.arrays = tra_max64(x.arrays, tra_add_most(bytes, tra_mul_most(tuples, more)));
         x.takes.bound = tra_max64(x.takes.bound, tra_add_most(bytes, besides));
@@ -119,10 +110,9 @@ static site_bytes site_bytes_of(const tra_op *op) {
     return x;
 }
 
-/* Bytes of op's result on the fullest site, as memory is planned. of: the site_bytes of each operator; *takes: the
- * expected bytes and their bound. */
-static int64_t result_here(const tra_plan *p, const tra_op *op, const site_bytes *of, tra_size *takes) {
-    const site_bytes *x = &of[op - p->ops];
+/* Bytes of op's result on the fullest site, as memory is planned. *takes: the expected bytes and their bound. */
+static int64_t result_here(const tra_plan *p, const tra_op *op, tra_size *takes) {
+    const tra_op_holds *x = op->holds;
     int64_t unpacks = op->orders.fused ? 0 : tra_op_unpacks(p, op); /* perhaps of all blocks at once */
     int64_t here = tra_max64(x->arrays, tra_mul_most(x->most, unpacks));
     if (tra_op_is(op->op, TRA_FORWARDS) && tra_place_is_partial(&p->ops[op->in[0]].place))
@@ -135,12 +125,12 @@ static int64_t result_here(const tra_plan *p, const tra_op *op, const site_bytes
 
 /* Bytes that a stage uses where there is room, beyond its least memory: for results that are being made or written, and
  * for inputs that are computed on reading. held: the results stay in memory; here: bytes of all results of a site. */
-static int64_t under_way(const tra_plan *p, const tra_op *op, const site_bytes *of, bool held, int64_t here,
-                         int threads, int64_t budget) {
+static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t here, int threads,
+                         int64_t budget) {
     if (op->op == TRA_PLAN_OUTPUT && op->orders.panel)
         return threads * op->orders.panel; /* it is read back in pieces */
     if (tra_op_is(op->op, TRA_STREAMS)) {
-        int64_t out = tra_type_room(&op->type), units = queued(tra_op_stored_room(p, &p->ops[op->in[0]]), threads);
+        int64_t out = tra_op_room(op), units = queued(tra_op_stored_room(p, &p->ops[op->in[0]]), threads);
         return tra_min64(2 * here, (units + TRA_WRITES) * 2 * out); /* computed, then copied */
     }
     if (!tra_op_is(op->op, TRA_LOOPS)) return held ? 0 : here;
@@ -150,10 +140,10 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, const site_bytes *
     for (int side = 0; side < 2 && op->in[side] >= 0 && !tra_op_adds(p, op); side++) {
         const tra_op *in = &p->ops[op->in[side]];
         int64_t each = tra_op_read_room(p, in) - tra_op_stored_room(p, in);
-        n += each * tra_min64(steps * (side == 0 ? l.ci : l.cj), of[op->in[side]].most);
+        n += each * tra_min64(steps * (side == 0 ? l.ci : l.cj), p->ops[op->in[side]].holds->most);
     }
-    int64_t states = tra_mul_most(of[op - p->ops].most, tra_op_state_room(p, op));
-    if (op->orders.panel && !p->panels) here = tra_min64(here, tra_mul_most(of[op - p->ops].most, op->orders.panel));
+    int64_t states = tra_mul_most(op->holds->most, tra_op_state_room(p, op));
+    if (op->orders.panel && !p->panels) here = tra_min64(here, tra_mul_most(op->holds->most, op->orders.panel));
     here = tra_add_most(held ? 0 : here, states);
     if (!op->type.cat->grid) return tra_add_most(n, here);
     int64_t super = tra_min64(here, l.ci * l.cj * tra_op_output_room(p, op, threads)); /* outputs of a super-block */
@@ -161,8 +151,8 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, const site_bytes *
 }
 
 /* Bytes of copies of all operands of a sum that is made in strips, and of these in order. */
-static int64_t terms_room(const tra_op *op, const site_bytes *of, int64_t budget) {
-    int64_t l = of[op->in[0]].arrays, r = of[op->in[1]].arrays, both = tra_add_most(l, r);
+static int64_t terms_room(const tra_plan *p, const tra_op *op, int64_t budget) {
+    int64_t l = p->ops[op->in[0]].holds->arrays, r = p->ops[op->in[1]].holds->arrays, both = tra_add_most(l, r);
     int64_t held = tra_min64(op->in[0] == op->in[1] ? l : both, budget / TRA_HELD_SHARE);
     return tra_add_most(held, tra_mul_most(2, tra_min64(both, tra_mul_most(2, held))));
 }
@@ -285,7 +275,6 @@ typedef struct walk {
     int threads;
     int64_t base, budget; /* bytes that a process holds besides blocks; bytes for blocks */
     tra_edges e;
-    const site_bytes *of; /* of each operator's result */
     held_bytes *held;     /* bytes of each operator's result */
     held_bytes *during;   /* bytes while each stage runs, with what it uses itself */
     held_bytes now;       /* results that are held at this point of the plan */
@@ -312,7 +301,7 @@ static void add_scan(const tra_plan *p, walk *w, int i) {
     for (int j = scan->first == i ? scan->next : -1; j >= 0; j = p->ops[j].orders.scan.next) {
         tra_size takes;
         if (streams_out(p, &w->e, j)) continue;
-        int64_t here = result_here(p, &p->ops[j], w->of, &takes);
+        int64_t here = result_here(p, &p->ops[j], &takes);
         held_add(&w->now, &(held_bytes){here, here, takes.bound, takes.expected, 0, takes.expected}, 1);
     }
 }
@@ -324,8 +313,8 @@ static void walk_stage(tra_plan *p, walk *w, int i, int64_t here, const tra_size
     w->least = tra_max64(w->least, w->base + mine);
     double share = takes->bound > 0 ? (double)takes->expected / (double)takes->bound : 1;
     bool strips = op->orders.panel && !p->panels && tra_op_is(op->op, TRA_LOOPS);
-    int64_t most = w->base + mine + op->orders.scan.reserved + (strips ? terms_room(op, w->of, w->budget) : 0) +
-                   under_way(p, op, w->of, w->held[i].all > 0, here, w->threads, w->budget);
+    int64_t most = w->base + mine + op->orders.scan.reserved + (strips ? terms_room(p, op, w->budget) : 0) +
+                   under_way(p, op, w->held[i].all > 0, here, w->threads, w->budget);
     w->during[i] =
         (held_bytes){most + w->now.all,
                      most + w->now.least,
@@ -356,7 +345,7 @@ static void walk_output(tra_plan *p, walk *w, tra_op *op, int64_t tuples) {
 static void walk_op(tra_plan *p, walk *w, int i) {
     tra_op *op = &p->ops[i];
     tra_size takes;
-    int64_t here = result_here(p, op, w->of, &takes);
+    int64_t here = result_here(p, op, &takes);
     bool early = op->orders.scan.first >= 0 && op->orders.scan.first < i; /* with the first of its scan */
     op->predicted.cost.disk_read = op->predicted.cost.disk_write = tra_size_exactly(0);
     op->predicted.cost.made = 0;
@@ -366,7 +355,7 @@ static void walk_op(tra_plan *p, walk *w, int i) {
     if (!early) held_add(&w->now, &w->held[i], 1);
     add_scan(p, w, i);
     if (tra_op_is_stage(op)) walk_stage(p, w, i, here, &takes);
-    if (op->op == TRA_PLAN_OUTPUT) walk_output(p, w, op, w->of[i].most);
+    if (op->op == TRA_PLAN_OUTPUT) walk_output(p, w, op, op->holds->most);
     if (op->op == TRA_PLAN_OUTPUT && op->type.columns) /* when all is written, and no block is held */
         w->least = tra_max64(w->least, w->base + tra_table_finish_bytes(&op->type));
     int done[3] = {i, op->in[0], op->in[1] == op->in[0] ? -1 : op->in[1]}; /* perhaps not used after this operator */
@@ -389,8 +378,8 @@ static void predict_peak(tra_plan *p, const walk *w) {
 }
 
 /* tra_plan_memory with p->unfused and p->panels as they are. Returns the least ceiling. */
-static int64_t predict(tra_plan *p, int threads, const site_bytes *of) {
-    walk w = {.threads = threads, .base = tra_memory_base(p, threads), .e = tra_edges_find(p), .of = of};
+static int64_t predict(tra_plan *p, int threads) {
+    walk w = {.threads = threads, .base = tra_memory_base(p, threads), .e = tra_edges_find(p)};
     w.budget = p->memory > 0 ? p->memory - w.base : INT64_MAX / 4;
     w.least = w.peak = w.base + TRA_LEAST_BUDGET;
     w.held = tra_calloc(2 * (size_t)p->nops + 1, sizeof *w.held);
@@ -434,25 +423,31 @@ static int64_t plan_memory(tra_plan *p, int threads, bool judged) {
     bool fused = false, panels = false;
     int64_t need[WAYS], least = INT64_MAX;
     int best = 0, last = 0;
-    site_bytes *of = tra_calloc((size_t)p->nops + 1, sizeof *of);
+    tra_op_holds *own = tra_calloc((size_t)p->nops + 1, sizeof *own);
     tra_plan_list_reads(p);
-    for (int i = 0; i < p->nops; i++) of[i] = site_bytes_of(&p->ops[i]);
+    for (int i = 0; i < p->nops; i++) {
+        tra_op *op = &p->ops[i];
+        if (op->holds) continue;
+        own[i] = tra_op_holds_of(&op->type, &op->place);
+        op->holds = &own[i];
+    }
     p->unfused = p->panels = false;
     find_ways(p, &fused, &panels);
-    for (int w = 0; w < WAYS && !(judged && w > 0 && p->memory > 0 && least <= p->memory); w++) {
+    for (int w = 0; w < WAYS && !(judged && w > 0 && (p->memory == 0 || least <= p->memory)); w++) {
         need[w] = INT64_MAX;
         if ((w & 1 && !fused) || (w & 2 && !panels)) continue;
         p->unfused = w & 1, p->panels = w & 2;
-        need[last = w] = predict(p, threads, of);
+        need[last = w] = predict(p, threads);
         least = tra_min64(least, need[w]);
         bool fits = need[best] <= p->memory || p->memory == 0;
         if (!fits && need[w] < need[best]) best = w;
     }
     if (best != last) {
         p->unfused = best & 1, p->panels = best & 2;
-        predict(p, threads, of);
+        predict(p, threads);
     }
-    free(of);
+    for (int i = 0; i < p->nops; i++) p->ops[i].holds = NULL;
+    free(own);
     int64_t planning = tra_memory_start(p) + p->planning;
     p->cost.peak_memory = tra_max64(p->cost.peak_memory, planning);
     return tra_max64(planning, least);

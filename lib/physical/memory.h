@@ -10,8 +10,8 @@
  * and predicted.least_memory (base and least budget). The plan's peak memory is what it will use under p->memory (0: no
  * ceiling). Returns the least ceiling under which the plan runs. */
 int64_t tra_plan_memory(tra_plan *p, int threads);
-/* The same for a plan that is compared with others and not run: where the ceiling holds it as it is, a ceiling that
- * does, which need not be the least. */
+/* The same for a plan that is compared with others and not run: where there is no ceiling, or it holds the plan as it
+ * is, the result is one that does, which need not be the least. */
 int64_t tra_plan_memory_judged(tra_plan *p, int threads);
 
 /* Bytes of files that reading so many tuples of a relation once takes, or writing them: whole chunks, or what is held

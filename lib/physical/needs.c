@@ -60,7 +60,7 @@ int64_t tra_stored_room(const tra_type *held, const tra_op *output) {
 
 /* Bytes of a block for one result of op; a result that is written directly to a file needs a whole chunk. */
 static int64_t result_bytes(const tra_op *op) {
-    int64_t n = tra_type_room(&op->type);
+    int64_t n = tra_op_room(op);
     return op->orders.direct && !op->type.layout ? tra_max64(n, tra_block_footprint(tra_store_chunk_bytes(&op->type)))
                                                  : n;
 }
@@ -77,7 +77,7 @@ int64_t tra_op_unpacks(const tra_plan *p, const tra_op *op) {
 }
 
 int64_t tra_op_stored_room(const tra_plan *p, const tra_op *op) {
-    return tra_max64(tra_type_room(&stored_of(p, op)->type), tra_op_unpacks(p, op));
+    return tra_max64(tra_op_room(stored_of(p, op)), tra_op_unpacks(p, op));
 }
 
 /* The operator whose arrays i's result shows, under whichever keys. */
@@ -107,7 +107,7 @@ int64_t tra_op_derive_scratch(const tra_plan *p, const tra_op *op) {
 }
 
 int64_t tra_op_read_room(const tra_plan *p, const tra_op *op) {
-    int64_t n = tra_type_room(&op->type);
+    int64_t n = tra_op_room(op);
     while (tra_op_is(op->op, TRA_RENAMES)) op = &p->ops[op->in[0]];
     return op->orders.fused ? n + tra_op_stored_room(p, op) : tra_max64(n, tra_op_unpacks(p, op));
 }
@@ -159,7 +159,7 @@ static void join_term(const tra_op *op, const tra_op *l, const tra_op *r, tra_di
         return;
     }
     *ext = op->type.cat->bound;
-    if (tra_kernel_rest(op->what.join)) *scratch = 2 * tra_type_room(&op->type);
+    if (tra_kernel_rest(op->what.join)) *scratch = 2 * tra_op_room(op);
 }
 
 tra_dtype tra_op_state_dtype(const tra_plan *p, const tra_op *op) {
@@ -190,7 +190,7 @@ static bool is_composed(const tra_op *op) { return op->what.agg && !op->what.par
 
 /* tra_op_grown for panels of so many bytes. */
 static tra_grown grown_of(const tra_plan *p, const tra_op *op, int64_t panel) {
-    tra_grown g = {within(panel, tra_type_room(&op->type)), 0};
+    tra_grown g = {within(panel, tra_op_room(op)), 0};
     if (!tra_op_grows(op)) return g;
     tra_type sum = op->type;
     sum.dtype = tra_op_state_dtype(p, op);
@@ -239,7 +239,7 @@ static int64_t dense_state(const tra_plan *p, const tra_op *op, const terms *t) 
 }
 
 int64_t tra_op_state_room(const tra_plan *p, const tra_op *op) {
-    if (tra_op_grows(op)) return tra_max64(0, tra_op_grown(p, op).result - tra_type_room(&op->type));
+    if (tra_op_grows(op)) return tra_max64(0, tra_op_grown(p, op).result - tra_op_room(op));
     if (!op->what.agg || !has_own_block(op)) return 0;
     terms t = terms_of(p, op);
     return tra_tree_depth(tra_op_tree(p, op).leaves) * state_bytes(p, op, &t);
@@ -405,18 +405,18 @@ int64_t tra_op_meets(const tra_plan *p, const tra_op *op, int side) {
 /* ---- operators ---------------------------------------------------------------------------------------------- */
 
 int64_t tra_exchange_window(const tra_plan *p, const tra_op *op, int64_t transfers) {
-    int64_t one = tra_max64(tra_op_read_room(p, &p->ops[op->in[0]]), tra_type_room(&op->type));
+    int64_t one = tra_max64(tra_op_read_room(p, &p->ops[op->in[0]]), tra_op_room(op));
     int64_t most = tra_min64(op->predicted.cost.network_bytes.bound, tra_max64(TRA_WINDOW, 2 * one));
     return tra_max64(one, most / one < transfers ? most : transfers * one);
 }
 
 tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op) {
     const tra_op *from = &p->ops[op->in[0]];
-    int64_t in = tra_op_read_room(p, from), out = tra_type_room(&op->type),
+    int64_t in = tra_op_read_room(p, from), out = tra_op_room(op),
             fetch = in + tra_op_derive_scratch(p, from) + footprint(op->orders.io_bytes);
     if (op->op != TRA_PLAN_REPART) /* one tuple is held while it is sent, and another arrives */
         return (tra_exchange_need){.least = tra_max64(fetch, in + out), .fetch = fetch, .transient = fetch};
-    int64_t piece = p->sites > 1 ? tra_min64(tra_type_room(&from->type), out) : 0;
+    int64_t piece = p->sites > 1 ? tra_min64(tra_op_room(from), out) : 0;
     fetch = tra_max64(fetch, in + tra_max64(piece, out));
     /* a piece is sent and another arrives, for a block that is being assembled */
     return (tra_exchange_need){
@@ -429,7 +429,7 @@ static int64_t gathered_room(const tra_op *op, const tra_op *from, int64_t in) {
     int64_t pieces = from->type.cat->frontier.v[op->what.keydim], all = tra_mul_most(pieces, in);
     if (!op->what.most_rows || tra_op_is_view(from)) return all;
     int64_t page = tra_block_footprint(tra_columns_room(op->type.columns, 0)) + TRA_PAGE;
-    return tra_min64(all, tra_add_most(tra_type_room(&op->type), tra_mul_most(pieces, page)));
+    return tra_min64(all, tra_add_most(tra_op_room(op), tra_mul_most(pieces, page)));
 }
 
 int tra_op_workers(const tra_plan *p, const tra_op *op, int threads) {
@@ -469,14 +469,14 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     case TRA_PLAN_SHUF:
     case TRA_PLAN_BCAST: n = tra_exchange_memory(p, op).least; break;
     case TRA_PLAN_OUTPUT: /* results that are computed on reading are written from their own block */
-        out = tra_max64(tra_type_room(&from->type),
+        out = tra_max64(tra_op_room(from),
                         from->type.layout ? 0 : tra_block_footprint(tra_store_chunk_bytes(&op->type)));
         n = from->orders.direct ? 0
                                 : tra_op_stored_room(p, from) + out + fixed + threads * tra_op_derive_scratch(p, from);
         if (op->type.bounded && !op->type.columns) /* chunks are read back, and perhaps stored in another way */
             n = tra_max64(n, rewrite_room(p, op, threads));
         else if (tra_op_counts_first(op) && !op->what.mapping) /* at the end each tuple is read back from scratch */
-            n = tra_max64(n, within(op->orders.panel, tra_type_room(&from->type)) +
+            n = tra_max64(n, within(op->orders.panel, tra_op_room(from)) +
                                  footprint(tra_stored_room(&from->type, op)));
         break;
     case TRA_PLAN_INPUT:

@@ -114,6 +114,9 @@ int tra_op_sums(const tra_plan *p, const tra_op *op, int threads, int64_t budget
 
 /* Bytes of the pool (tra_block_footprint) that are needed for ... the largest array of a relation; */
 int64_t tra_type_room(const tra_type *t);
+static inline int64_t tra_op_room(const tra_op *op) { return op->holds ? op->holds->room : tra_type_room(&op->type); }
+/* What results of this type that are placed so take. */
+tra_op_holds tra_op_holds_of(const tra_type *t, const tra_placement *place);
 /* the chunk that is unpacked in the block of an array when op's result is read; 0: none is unpacked; */
 int64_t tra_op_unpacks(const tra_plan *p, const tra_op *op);
 /* the stored block that one tuple of op's result is read from; */

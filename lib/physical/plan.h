@@ -191,6 +191,14 @@ typedef struct tra_op_orders {
     tra_op_scan scan;
 } tra_op_orders;
 
+/* What a result takes of memory, as far as its type and placement tell (needs.h). */
+typedef struct tra_op_holds {
+    int64_t most;   /* tuples on a site, at most */
+    int64_t arrays; /* bytes of blocks on the fullest site, as memory is planned (tra_size_planned) */
+    tra_size takes; /* the expected bytes and their bound */
+    int64_t room;   /* of its largest array (tra_type_room) */
+} tra_op_holds;
+
 typedef struct tra_op {
     int id;
     int loop; /* in a plan with loops, the innermost one in whose turns it runs; -1: none */
@@ -200,6 +208,7 @@ typedef struct tra_op {
     tra_type type;           /* of the result */
     tra_op_what what;
     tra_placement place;  /* where the result is */
+    const tra_op_holds *holds; /* while memory is planned (memory.h); before, if it is known; else NULL */
     const char *strategy; /* JOIN, JOINAGG: the name of how its inputs are placed, for explain */
     tra_op_predicted predicted;
     tra_op_orders orders;

@@ -126,6 +126,17 @@ static void hold(tra_plan *p, tra_op *o) {
         tra_type_set_layout(p->arena, &o->type, p->ops[o->in[0]].type.layout);
 }
 
+/* What the relation of node n takes where it is placed so: found once for all plans of the search. */
+static const tra_op_holds *holds_of(search *s, const tra_node *n, int place) {
+    holding *x = s->held[n->id];
+    while (x && x->place != place) x = x->next;
+    if (x) return &x->holds;
+    x = tra_new(s->work, holding);
+    *x = (holding){tra_op_holds_of(&n->type, &s->places.v[place]), place, s->held[n->id]};
+    s->held[n->id] = x;
+    return &x->holds;
+}
+
 static void add_op(finish *f, int id) {
     search *s = f->s;
     const part *x = &f->v[id];
@@ -149,6 +160,8 @@ static void add_op(finish *f, int id) {
     if (x->name) o->what.name = x->name;
     o->what.partial = x->partial && x->op != TRA_PLAN_SHUF;
     hold(f->plan, o);
+    if (!x->partial && n->id >= 0 && o->type.layout == n->type.layout && o->type.entries == n->type.entries)
+        o->holds = holds_of(s, n, x->place);
     switch (x->op) {
     case TRA_PLAN_INPUT:
     case TRA_PLAN_READALL:
@@ -230,6 +243,7 @@ static void cut_what_is_kept(finish *f) {
         const tra_op *from = &p->ops[cut->in[0]];
         cut->type.cat = kept;
         cut->type.entries = o->type.entries;
+        cut->holds = NULL;
         tra_traffic t = tra_traffic_repart(&from->place, &from->type, &cut->place, &cut->type, &cut->what.origin);
         set_traffic(p, cut, t, &f->s->o->rates);
     }

@@ -206,6 +206,13 @@ typedef struct search_bytes {
     int64_t all;     /* peak while all plans are found; 0 until then */
 } search_bytes;
 
+/* What the relation of an expression takes at a place; and the same at others. */
+typedef struct holding {
+    tra_op_holds holds;
+    int place;
+    struct holding *next;
+} holding;
+
 /* What the search may do, and whether that kept it from anything. */
 typedef struct limits {
     budget kept;
@@ -233,6 +240,7 @@ typedef struct search {
     const tra_way **fixed_way; /* by expression */
     const tra_placement **fixed_place; /* by group */
     tra_type *summands;                /* by expression: any variant's, for their catalogs */
+    holding **held; /* by expression */
     int *alike; /* by expression: the first of the same operator over inputs of the same types, which costs the same */
 
     costs costs;
