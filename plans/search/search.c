@@ -14,6 +14,7 @@
 #include "search_int.h"
 
 enum { VISITS = 20000000, VISITS_PER_GROUP = 200000, PLANNED = 20000, PLANNED_ALONE = 6000 };
+enum { VISITS_LONG = 60000000, VISITS_PER_GROUP_LONG = 25000 }; /* of long programs: more sets gave no better plans */
 enum { VISITS_ALONE = 2000000, VISITS_PER_GROUP_ALONE = 10000, FINISHED = 8 };
 
 /* How much the search tries: as many entries as keep the visits of supplies below a limit. It depends on the sizes of
@@ -22,7 +23,8 @@ static budget budget_of(const search *s) {
     enum { SHARED = 200 }; /* sets of large programs are shorter than these: what one group alone needs is one member */
     static const int cells[] = {320, 200, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2};
     bool alone = s->o->sites == 1;
-    double most = alone ? VISITS_ALONE + VISITS_PER_GROUP_ALONE * s->ngroups : VISITS + VISITS_PER_GROUP * s->ngroups;
+    double n = s->ngroups, most = alone ? VISITS_ALONE + VISITS_PER_GROUP_ALONE * n : VISITS + VISITS_PER_GROUP * n;
+    if (!alone) most = fmin(most, VISITS_LONG + VISITS_PER_GROUP_LONG * n);
     int k = 0;
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
         double visits = 0;

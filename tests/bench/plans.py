@@ -6,6 +6,7 @@ Programs are made here, over inputs that are only declared. usage: TRA=build/tra
 import os, subprocess, sys, tempfile, time
 
 A = "input A : f64 [400,400] by [100,100]\n"
+MASK = "input S : f64 [400,400] by [100,100] as csr nnz 4000\n"
 TABLE = "k,g,v\n" + "".join(f"{i},{i % 7},{i}.5\n" for i in range(50))
 
 
@@ -15,6 +16,10 @@ def out(names):
 
 def lines(n, f):
     return "".join(f(i) + "\n" for i in range(n))
+
+
+def rows_of(n):
+    return lines(n, lambda i: f"input t{i} : table [k: i64, v: f64] rows 100000 by 20000")
 
 
 def tree(n):
@@ -113,6 +118,28 @@ PROGRAMS = {
     "macros": lambda n: A + "def m0(x) = x + 1\n" + lines(n, lambda i: f"def m{i + 1}(x) = m{i}(x) * 0.5") +
               f"B[i,j] = m{n}(A[i,j])\noutput B\n",
     "llama": llama,
+    "unions": lambda n: rows_of(n) + "B = union(" + ", ".join(f"t{i}" for i in range(n)) + ")\n" + out("B"),
+    "growing unions": lambda n: rows_of(1) + "B0 = t0\n" + lines(n, lambda i: f"B{i + 1} = union(B{i}, t0)") + out([f"B{n}"]),
+    "diamonds of rows": lambda n: rows_of(1) + "B0 = project(t0, k, v)\n" +
+                        lines(n, lambda i: f"C{i} = select(B{i}, v > {i})\nD{i} = select(B{i}, v <= {i})\n"
+                                           f"B{i + 1} = union(C{i}, D{i})") + out([f"B{n}"]),
+    "masked": lambda n: A + MASK + lines(n, lambda i: f"B{i}[i,j] = S[i,j] * exp(sum[k](A[i,k] * A[j,k]) + {i})") +
+              out(f"B{i}" for i in range(n)),
+    "masked sums": lambda n: A + MASK + lines(n, lambda i: f"B{i}[i] = sum[j](S[i,j] * (sum[k](A[i,k] * A[k,j])) * {i + 1})") +
+                   out(f"B{i}" for i in range(n)),
+    "masked chain": lambda n: A + MASK + "B0[i,j] = S[i,j]\n" +
+                    lines(n, lambda i: f"B{i + 1}[i,j] = S[i,j] * (sum[k](B{i}[i,k] * A[k,j]))") + out([f"B{n}"]),
+    "functions": lambda n: A + "B0[i,j] = A[i,j]\n" +
+                 lines(n, lambda i: f"B{i + 1}[i,j] = if(B{i}[i,j] > {i}, exp(B{i}[i,j]), -B{i}[i,j])") + out([f"B{n}"]),
+    "softmax": lambda n: A + "B0[i,j] = A[i,j]\n" +
+               lines(n, lambda i: f"E{i}[i] = max B{i}[i,j]\nP{i}[i,j] = exp(B{i}[i,j] - E{i}[i])\n"
+                                  f"D{i}[i] = sum P{i}[i,j]\nB{i + 1}[i,j] = P{i}[i,j] / D{i}[i]") + out([f"B{n}"]),
+    "m:n joins": lambda n: rows_of(1) + "J0 = project(t0, k0 = k, v)\n" +
+                 lines(n, lambda i: f"input u{i + 1} : table [a{i + 1}: i64, k{i + 1}: i64] rows 50000 by 10000\n"
+                                    f"J{i + 1} = join(J{i}, u{i + 1}, k{i} == a{i + 1})") +
+                 f"O = group(J{n}, [k{n}], s = sum(v))\noutput O\n",
+    "windows": lambda n: rows_of(1) + lines(n, lambda i: f"B{i} = window(t0, [k], [v], r = sum(v + {i}))") +
+               out(f"B{i}" for i in range(n)),
 }
 # kind: (size, words of tra) of each line of the table
 KINDS = [(k, n, ["explain"]) for k, sizes in [
@@ -123,6 +150,10 @@ KINDS = [(k, n, ["explain"]) for k, sizes in [
 KINDS += [("products", 300, ["explain", "--sites", "16"]), ("over one", 5000, ["explain", "--sites", "16"]),
           ("chain", 5000, ["explain", "--sites", "16"]), ("joins", 50, ["explain", "--sites", "16"]),
           ("sparse products", 100, ["explain", "--sites", "16"]), ("over one", 20000, ["check"])]
+KINDS += [(k, n, ["explain", "--sites", "64"]) for k, n in [
+    ("unions", 200), ("growing unions", 200), ("diamonds of rows", 15), ("masked", 200), ("masked sums", 200),
+    ("masked chain", 200), ("functions", 200), ("softmax", 100), ("joins", 100), ("m:n joins", 50), ("windows", 100),
+    ("star", 100)]]
 KINDS += [("llama", 32, ["explain", "--sites", str(p)]) for p in (8, 64, 512, 4096)]
 
 
