@@ -53,29 +53,23 @@ static tra_column result_of(const tra_group_aggregate *g) {
     return c;
 }
 
-/* Counts, or values, by which the rest is found: see struct total. */
+static const tra_column whole_state = {.name = "n", .type = TRA_COL_I64}, real_state = {.type = TRA_COL_F64};
+
+/* Values by which the rest is found, besides their number: see struct total. */
 static int states_of(const tra_group_aggregate *g, tra_column *to) {
-    static const char *const names[TRA_GROUP_STATES] = {"0", "1", "2", "3", "4", "5"};
-    const tra_column n = {.type = TRA_COL_I64}, real = {.type = TRA_COL_F64};
+    static const char *const names[TRA_GROUP_STATES] = {"0", "1", "2", "3", "4"};
     int count = 1;
     switch (table[g->c.f].way) {
-    case TRA_WAY_COUNT: to[0] = n; break;
+    case TRA_WAY_COUNT: return 0;
     case TRA_WAY_SUM:
-        to[0] = n;
-        to[1] = g->whole ? n : real;
-        to[2] = n;
-        count = g->whole ? 3 : 2;
+        to[0] = to[1] = g->whole ? whole_state : real_state;
+        count = g->wide ? 2 : 1;
         break;
     case TRA_WAY_MOMENTS:
-        to[0] = n;
-        to[1] = to[2] = real;
-        count = 3;
-        break;
     case TRA_WAY_POWERS:
     case TRA_WAY_PAIR:
-        to[0] = n;
-        for (int i = 1; i < TRA_GROUP_STATES; i++) to[i] = real;
-        count = table[g->c.f].way == TRA_WAY_PAIR ? 6 : 5;
+        for (int i = 0; i < TRA_GROUP_STATES; i++) to[i] = real_state;
+        count = g->way == TRA_WAY_PAIR ? 5 : g->way == TRA_WAY_POWERS ? 4 : 2;
         break;
     case TRA_WAY_EXTREME:
     case TRA_WAY_END:
@@ -103,10 +97,20 @@ static bool same_totals(const tra_group_aggregate *x, const tra_group_aggregate 
            (!tra_aggregate_has_two(x->c.f) || x->c.second == y->c.second);
 }
 
+static int counted(const tra_column *c, int column) { return tra_column_has_states(c) ? column : -1; }
+
+/* Do both count the same rows? */
+static bool same_counts(const tra_group_aggregate *x, const tra_group_aggregate *y) {
+    bool two = tra_aggregate_has_two(x->c.f), other = tra_aggregate_has_two(y->c.f);
+    int a = counted(&x->of, x->c.column), b = two ? counted(&x->by, x->c.second) : -1;
+    int c = counted(&y->of, y->c.column), d = other ? counted(&y->by, y->c.second) : -1;
+    return tra_group_counts(x) && tra_group_counts(y) && a == c && b == d;
+}
+
 tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, const tra_group_column *v,
                          tra_group_pass pass, tra_group **out, tra_err *e) {
     tra_group *g = tra_new(a, tra_group);
-    tra_column *states = tra_news(a, tra_column, nkeys + TRA_GROUP_STATES * n + 1);
+    tra_column *states = tra_news(a, tra_column, nkeys + (TRA_GROUP_STATES + 1) * n + 1);
     tra_column *result = tra_news(a, tra_column, nkeys + n + 1);
     *g = (tra_group){.in = in, .nkeys = nkeys, .n = n, .pass = pass, .most = INT64_MAX};
     g->v = tra_news(a, tra_group_aggregate, n + 1);
@@ -126,6 +130,7 @@ tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, c
         if (v[i].column >= 0) x->of = in->v[v[i].column];
         if (tra_aggregate_has_two(v[i].f)) x->by = in->v[v[i].second];
         x->whole = !tra_coltype_is_float(tra_group_compared(x)->type);
+        x->wide = x->whole && x->of.type == TRA_COL_I64; /* of less than 2^32 rows of others a sum fits i64 */
         const tra_column *bad = v[i].column >= 0 && !takes(v[i].f, x->of.type)                ? &x->of
                                 : tra_aggregate_has_two(v[i].f) && !takes(v[i].f, x->by.type) ? &x->by
                                                                                               : NULL;
@@ -134,6 +139,12 @@ tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, c
                             tra_coltype_name(bad->type));
         result[nkeys + i] = result_of(x);
         for (x->same = 0; !same_totals(&g->v[x->same], x);) x->same++;
+        int first = 0;
+        while (first < i && !same_counts(&g->v[first], x)) first++;
+        x->counts = first == i && tra_group_counts(x);
+        x->count = x->counts ? at : first < i ? g->v[first].count : -1;
+        if (x->counts) states[at++] = whole_state;
+        x->state = at;
         x->nstates = states_of(x, states + at);
         if (x->same == i)
             at += x->nstates;
@@ -160,6 +171,7 @@ int tra_group_keys(const tra_group *g) { return g->nkeys; }
 const tra_schema *tra_group_in(const tra_group *g) { return g->in; }
 const tra_schema *tra_group_states(const tra_group *g) { return g->states; }
 int tra_group_nstates(const tra_group *g, int i) { return g->v[i].nstates; }
+int tra_group_count_state(const tra_group *g, int i) { return g->v[i].count; }
 int tra_group_state(const tra_group *g, int i) { return g->v[i].state; }
 
 int tra_group_columns(const tra_group *g, const tra_group_column **v) {

@@ -99,7 +99,10 @@ const tra_schema *tra_group_in(const tra_group *g);
 int tra_group_keys(const tra_group *g);
 int tra_group_columns(const tra_group *g, const tra_group_column **v);
 const tra_schema *tra_group_states(const tra_group *g);
-int tra_group_state(const tra_group *g, int i); /* the first column of the states of aggregate i; how many it has */
+/* The column of states with the number of values of aggregate i, which others may have too, -1: it has none; the first
+ * one of its other states; how many these are. */
+int tra_group_count_state(const tra_group *g, int i);
+int tra_group_state(const tra_group *g, int i);
 int tra_group_nstates(const tra_group *g, int i);
 const tra_group *tra_group_as(tra_arena *a, const tra_group *g, tra_group_pass pass);
 /* data: a tra_group; FINAL and MERGE are over what PARTIAL makes, or MERGE. */

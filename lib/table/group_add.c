@@ -163,19 +163,19 @@ static bool add_rows(adding *a, bool again) {
 /* The states of each row are added to those of its group. False: a sum of whole numbers takes more than 64 bits. */
 static bool add_parts(adding *a) {
     const tra_vector *v = &a->d->in->v[a->x->state];
-    const int64_t *count = v[0].values;
+    const int64_t *count = a->d->in->v[a->x->count].values;
     bool over = false;
     part *p = a->to;
     moments_part *m = a->to;
     for (int64_t from = 0; from < a->d->n; from += TRA_GROUP_STRIP) {
         const tra_group_strip r = strip_of(a, from);
         const int64_t *n = count + from;
-        const double *real = a->way == PARTS_REAL || a->way == PARTS_MOMENTS ? (double *)v[1].values + from : NULL;
-        const double *square = a->way == PARTS_MOMENTS ? (double *)v[2].values + from : NULL;
-        const int64_t *low = a->way == PARTS_WHOLE ? (int64_t *)v[1].values + from : NULL;
-        const int64_t *high = low ? (int64_t *)v[2].values + from : NULL;
+        const double *real = a->way == PARTS_REAL || a->way == PARTS_MOMENTS ? (double *)v[0].values + from : NULL;
+        const double *square = a->way == PARTS_MOMENTS ? (double *)v[1].values + from : NULL;
+        const int64_t *low = a->way == PARTS_WHOLE ? (int64_t *)v[0].values + from : NULL;
+        const int64_t *high = low && a->x->wide ? (int64_t *)v[1].values + from : NULL;
         if (low)
-            EACH_ROW(p[k].n += n[i]; over |= high[i] != low[i] >> 63;
+            EACH_ROW(p[k].n += n[i]; over |= high && high[i] != low[i] >> 63;
                      over |= __builtin_add_overflow(p[k].sum.whole, low[i], &p[k].sum.whole))
         else if (square)
             EACH_ROW(tra_group_total t = {.n = m[k].n, .mean = m[k].mean, .square = m[k].square};
@@ -314,32 +314,33 @@ static tra_group_total total_of(const adding *a, uint32_t k) {
     return t;
 }
 
+static void put_wholes(const adding *a, const int64_t *sum, size_t step, tra_vector *v) {
+    EACH_GROUP(a, int64_t, v[0].values, sum[k * step]);
+    if (a->x->wide) EACH_GROUP(a, int64_t, v[1].values, sum[k * step] >> 63);
+}
+
 /* States, column by column. False: each is made of a total. */
 static bool put_states(const adding *a, tra_batch *out) {
     tra_vector *v = &out->v[a->x->state];
-    const int64_t *whole = a->to;
     const double *real = a->to;
     const part *p = a->to;
     const moments *m = a->to;
     switch (a->way) {
-    case WHOLES:
-        EACH_GROUP(a, int64_t, v[1].values, whole[k]);
-        EACH_GROUP(a, int64_t, v[2].values, whole[k] >> 63);
-        break;
-    case REALS: EACH_GROUP(a, double, v[1].values, real[k]); break;
+    case WHOLES: put_wholes(a, a->to, 1, v); break;
+    case REALS: EACH_GROUP(a, double, v[0].values, real[k]); break;
     case MOMENTS:
-        EACH_GROUP(a, double, v[1].values, m[k].mean);
-        EACH_GROUP(a, double, v[2].values, m[k].square);
+        EACH_GROUP(a, double, v[0].values, m[k].mean);
+        EACH_GROUP(a, double, v[1].values, m[k].square);
         break;
-    case PARTS_WHOLE:
-        EACH_GROUP(a, int64_t, v[0].values, p[k].n);
-        EACH_GROUP(a, int64_t, v[1].values, p[k].sum.whole);
-        EACH_GROUP(a, int64_t, v[2].values, p[k].sum.whole >> 63);
-        return true;
+    case PARTS_WHOLE: put_wholes(a, &p->sum.whole, sizeof *p / sizeof(int64_t), v); break;
     case ROWS: break;
     default: return false;
     }
-    EACH_GROUP(a, int64_t, v[0].values, a->count[k]);
+    if (!a->x->counts) return true;
+    if (a->way == PARTS_WHOLE)
+        EACH_GROUP(a, int64_t, out->v[a->x->count].values, p[k].n);
+    else
+        EACH_GROUP(a, int64_t, out->v[a->x->count].values, a->count[k]);
     return true;
 }
 

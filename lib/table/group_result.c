@@ -62,18 +62,18 @@ static void put_state(const tra_group *g, const tra_group_aggregate *x, const tr
             put_copy(v + k, &g->states->v[x->state + k], to, &in->v[tra_group_place(g, x, k)], t->row);
         return;
     }
-    ((int64_t *)v[0].values)[to] = t->n;
-    if (tra_group_has_way(x, TRA_WAY_MOMENTS)) {
-        ((double *)v[1].values)[to] = t->mean;
-        ((double *)v[2].values)[to] = t->square;
-    } else if (x->nstates > 3) {
+    ((int64_t *)out->v[x->count].values)[to] = t->n;
+    if (tra_group_has_way(x, TRA_WAY_COUNT)) return;
+    if (tra_group_has_way(x, TRA_WAY_SUM) && x->whole) {
+        if (!x->wide && (int64_t)t->sum != t->sum)
+            tra_kernel_fail("sum: a total of 2^32 values does not fit i64; convert the values: x * 1.0");
+        ((int64_t *)v[0].values)[to] = (int64_t)(uint64_t)t->sum;
+        if (x->wide) ((int64_t *)v[1].values)[to] = (int64_t)(t->sum >> 64);
+    } else if (tra_group_has_way(x, TRA_WAY_SUM)) {
+        ((double *)v[0].values)[to] = t->real;
+    } else {
         const double m[5] = {t->mean, t->square, t->more[0], t->more[1], t->more[2]};
-        for (int k = 1; k < x->nstates; k++) ((double *)v[k].values)[to] = m[k - 1];
-    } else if (x->nstates == 3) {
-        ((int64_t *)v[1].values)[to] = (int64_t)(uint64_t)t->sum;
-        ((int64_t *)v[2].values)[to] = (int64_t)(t->sum >> 64);
-    } else if (x->nstates == 2) {
-        ((double *)v[1].values)[to] = t->real;
+        for (int k = 0; k < x->nstates; k++) ((double *)v[k].values)[to] = m[k];
     }
 }
 

@@ -137,24 +137,27 @@ static inline void tra_group_add_state(const tra_group_aggregate *g, const tra_b
         if (tra_group_present(v, i) && (t->row < 0 || tra_group_replaces(g, v, t->row, i))) t->row = i;
         return;
     }
-    int64_t n = ((const int64_t *)v[0].values)[i];
+    int64_t n = ((const int64_t *)in->v[g->count].values)[i];
     if (tra_group_has_way(g, TRA_WAY_MOMENTS)) {
-        tra_group_combine(t, n, ((const double *)v[1].values)[i], ((const double *)v[2].values)[i]);
+        tra_group_combine(t, n, ((const double *)v[0].values)[i], ((const double *)v[1].values)[i]);
         return;
     }
     if (tra_group_has_way(g, TRA_WAY_POWERS) || tra_group_has_way(g, TRA_WAY_PAIR)) {
         tra_group_total one = {.n = n};
         double *to[5] = {&one.mean, &one.square, &one.more[0], &one.more[1], &one.more[2]};
-        for (int k = 1; k < g->nstates; k++) *to[k - 1] = ((const double *)v[k].values)[i];
-        g->nstates == 6 ? tra_group_combine_pair(t, &one) : tra_group_combine_powers(t, &one);
+        for (int k = 0; k < g->nstates; k++) *to[k] = ((const double *)v[k].values)[i];
+        tra_group_has_way(g, TRA_WAY_PAIR) ? tra_group_combine_pair(t, &one) : tra_group_combine_powers(t, &one);
         return;
     }
     t->n += n;
-    if (g->nstates == 3)
-        t->sum += (__int128)(((unsigned __int128)(uint64_t)((const int64_t *)v[2].values)[i] << 64) |
-                             (uint64_t)((const int64_t *)v[1].values)[i]);
-    else if (g->nstates == 2)
-        t->real += ((const double *)v[1].values)[i];
+    if (tra_group_has_way(g, TRA_WAY_COUNT)) return;
+    if (g->wide)
+        t->sum += (__int128)(((unsigned __int128)(uint64_t)((const int64_t *)v[1].values)[i] << 64) |
+                             (uint64_t)((const int64_t *)v[0].values)[i]);
+    else if (g->whole)
+        t->sum += ((const int64_t *)v[0].values)[i];
+    else
+        t->real += ((const double *)v[0].values)[i];
 }
 
 /* The rows of a group, in the order of the table; spare has room for them three times. */

@@ -14,11 +14,15 @@ static int64_t times_of(const tra_vector *times, int64_t i) {
     return is_null(times, i) ? 1 : ((const int64_t *)times->values)[i];
 }
 
-static void scale_numbers(const tra_vector *from, const tra_vector *times, const tra_vector *to, int64_t n) {
+static const char too_many[] = "a join makes more pairs of rows of one group than an i64 counts";
+static const char too_large[] = "sum: a total of a group of a join does not fit; convert the values: x * 1.0";
+
+static void scale_numbers(const tra_vector *from, const tra_vector *times, const tra_vector *to, int64_t n,
+                          const char *why) {
     for (int64_t i = 0; i < n; i++) {
         int64_t values = is_null(from, i) ? 0 : ((const int64_t *)from->values)[i];
         if (__builtin_mul_overflow(values, times_of(times, i), &((int64_t *)to->values)[i]))
-            tra_kernel_fail("a join makes more pairs of rows of one group than an i64 counts");
+            tra_kernel_fail("%s", why);
     }
 }
 
@@ -41,7 +45,7 @@ static void scale_wholes(const tra_vector *from, const tra_vector *times, const 
         __int128 sum = (__int128)(high << 64 | (uint64_t)((const int64_t *)from[0].values)[i]);
         if (is_null(from, i)) sum = 0;
         if (__builtin_mul_overflow(sum, (__int128)times_of(times, i), &sum))
-            tra_kernel_fail("sum: a total of a group of a join does not fit; convert the values: x * 1.0");
+            tra_kernel_fail("%s", too_large);
         ((int64_t *)to[0].values)[i] = (int64_t)(uint64_t)sum;
         ((int64_t *)to[1].values)[i] = (int64_t)(sum >> 64);
     }
@@ -49,21 +53,22 @@ static void scale_wholes(const tra_vector *from, const tra_vector *times, const 
 
 static void put_states(const tra_pair_states *x, const tra_pair_state *s, const tra_batch *in, const tra_batch *out) {
     const tra_vector *from = in->v + s->from, *to = out->v + s->to, *times = in->v + s->times;
+    if (s->count >= 0)
+        scale_numbers(in->v + s->count, times, out->v + s->counts, in->rows, too_many);
     switch (s->way) {
-    case TRA_WAY_COUNT: scale_numbers(from, times, to, in->rows); break;
     case TRA_WAY_SUM:
-        scale_numbers(from, times, to, in->rows);
-        if (s->n == 3)
-            scale_wholes(from + 1, times, to + 1, in->rows);
+        if (s->n == 2)
+            scale_wholes(from, times, to, in->rows);
+        else if (x->out->v[s->to].type == TRA_COL_I64)
+            scale_numbers(from, times, to, in->rows, too_large);
         else
-            scale_reals(from + 1, times, to + 1, in->rows);
+            scale_reals(from, times, to, in->rows);
         break;
     case TRA_WAY_MOMENTS:
     case TRA_WAY_POWERS:
     case TRA_WAY_PAIR: /* means stay */
-        scale_numbers(from, times, to, in->rows);
-        for (int i = 1; i < s->n; i++) {
-            if (i == 1 || (i == 3 && s->way == TRA_WAY_PAIR))
+        for (int i = 0; i < s->n; i++) {
+            if (i == 0 || (i == 2 && s->way == TRA_WAY_PAIR))
                 copy_reals(from + i, to + i, in->rows);
             else
                 scale_reals(from + i, times, to + i, in->rows);
@@ -75,6 +80,7 @@ static void put_states(const tra_pair_states *x, const tra_pair_state *s, const 
         tra_append_rows(&own, &to_one, 0, &one);
         break;
     }
+    case TRA_WAY_COUNT:
     case TRA_WAY_END:
     case TRA_WAY_BY:
     case TRA_WAY_DIFFERENT:

@@ -201,13 +201,15 @@ static void put_states(product *x, int64_t column, int64_t to) {
         const tra_joined_sum *s = &x->s->v[k];
         const total *t = x->t + column * x->s->n + k;
         const tra_vector *v = &x->out.v[s->state];
-        ((int64_t *)v[0].values)[to] = t->n;
+        ((int64_t *)x->out.v[s->count].values)[to] = t->n;
         if (!s->summed) continue;
         if (s->whole) {
-            ((int64_t *)v[1].values)[to] = (int64_t)(uint64_t)t->sum;
-            ((int64_t *)v[2].values)[to] = (int64_t)(t->sum >> 64);
+            if (!s->wide && (int64_t)t->sum != t->sum)
+                tra_kernel_fail("sum: a total of 2^32 values does not fit i64; convert the values: x * 1.0");
+            ((int64_t *)v[0].values)[to] = (int64_t)(uint64_t)t->sum;
+            if (s->wide) ((int64_t *)v[1].values)[to] = (int64_t)(t->sum >> 64);
         } else {
-            ((double *)v[1].values)[to] = t->real;
+            ((double *)v[0].values)[to] = t->real;
         }
     }
 }

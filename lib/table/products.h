@@ -20,8 +20,10 @@ typedef struct tra_joined_sum {
     int left, right;
     bool whole;  /* the columns are i64, and sums are exact */
     bool summed; /* the products are summed; else the pairs that count are only counted */
-    int state;   /* the first of its columns in the result, which are the states that tra_group has for count, sum, mean
-                  */
+    /* its columns in the result, the states that tra_group has for count, sum, mean: the number of pairs; the first one
+     * of the sum; wide: this has two */
+    int count, state;
+    bool wide;
 } tra_joined_sum;
 
 typedef struct tra_joined_sums {

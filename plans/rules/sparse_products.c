@@ -78,7 +78,9 @@ static const char *add_sum(multiplying *f, int i) {
     const tra_group_column *c = &q->aggregate[i];
     tra_joined_sum *s = &f->sum[i];
     factors v = {0};
-    *s = (tra_joined_sum){.left = -1, .right = -1, .whole = true, .state = tra_group_state(q->g, i)};
+    *s = (tra_joined_sum){.left = -1, .right = -1, .whole = true};
+    s->count = tra_group_count_state(q->g, i), s->state = tra_group_state(q->g, i);
+    s->wide = tra_group_nstates(q->g, i) == 2;
     if (c->column < 0) return NULL;
     const tra_colexpr *x = q->x[c->column];
     if (!take_factors(q, x, &v)) return "what is summed is no product of one factor from each table";

@@ -123,7 +123,7 @@ static const tra_node *make_groups(query *q, side *x, int own, bool both) {
     if (!columns || tra_group_new(q->a, columns->type.columns, x->nkeys, n, v, TRA_GROUP_PARTIAL, &g, NULL) != TRA_OK)
         return NULL;
     x->first = g;
-    x->counted = both ? tra_group_state(g, n - 1) : -1;
+    x->counted = both ? tra_group_count_state(g, n - 1) : -1;
     const tra_schema *s = tra_group_out(g);
     const tra_schema *out;
     tra_column *c = tra_schema_beside(q->a, NULL, s->n, &out);
@@ -248,10 +248,14 @@ static const tra_node *columns_of_pairs(query *q, const tra_lookup *l, const tra
         if (i >= q->nkeys && both)
             names[i] = now->v[i - q->nkeys].name, x[i] = tra_colexpr_column(q->a, now, i - q->nkeys);
     }
-    for (int i = 0; i < q->naggregates && !both; i++)
+    for (int i = 0; i < q->naggregates && !both; i++) {
+        const tra_group *own = q->of[LEFT].first;
+        int count = tra_group_count_state(q->g, i);
+        if (count >= 0) x[count] = tra_colexpr_column(q->a, now, place_of(q, l, LEFT, tra_group_count_state(own, i)));
         for (int k = 0; k < tra_group_nstates(q->g, i); k++)
             x[tra_group_state(q->g, i) + k] =
-                tra_colexpr_column(q->a, now, place_of(q, l, LEFT, tra_group_state(q->of[LEFT].first, i) + k));
+                tra_colexpr_column(q->a, now, place_of(q, l, LEFT, tra_group_state(own, i) + k));
+    }
     for (int i = 0; i < (both ? q->nkeys : n); i++) {
         tra_column c = tra_colexpr_result(x[i], names[i]);
         if (c.type != states->v[i].type || (c.fails && !both) || c.nullable != states->v[i].nullable) return NULL;
@@ -272,7 +276,10 @@ static const tra_node *states_of_pairs(query *q, const tra_lookup *l, const tra_
     for (int i = 0; i < q->naggregates; i++) {
         int d = q->of[LEFT].number[i] >= 0 ? LEFT : RIGHT;
         const side *own = &q->of[d];
+        int count = tra_group_count_state(own->first, own->number[i]);
         v[i] = (tra_pair_state){.way = tra_aggregate_way_of(q->aggregate[i].f),
+                                .count = count < 0 ? -1 : q->nkeys + place_of(q, l, d, count),
+                                .counts = tra_group_count_state(q->g, i),
                                 .from = q->nkeys + place_of(q, l, d, tra_group_state(own->first, own->number[i])),
                                 .to = tra_group_state(q->g, i),
                                 .n = tra_group_nstates(q->g, i),
