@@ -194,7 +194,9 @@ static void run(const void *data, tra_rows_io *io) {
     const tra_dims *ext = &io->a->array.ext;
     tra_dims to = *ext;
     taking w; /* not initialised as a whole: it is large */
-    w.t = data, w.position = io->b->array.data, w.out = io->out, w.in = tra_read_cell(io->a);
+    tra_cell in = *io->a;
+    if (in.layout != &tra_rows) in.layout = NULL; /* it is dense, though its block may tell its extents */
+    w.t = data, w.position = io->b->array.data, w.out = io->out, w.in = tra_read_cell(&in);
     w.outer = w.inner = 1, w.n = io->b->array.ext.v[0], w.old = ext->v[w.t->dim];
     for (int d = 0; d < ext->n; d++)
         if (d != w.t->dim) *(d < w.t->dim ? &w.outer : &w.inner) *= ext->v[d];

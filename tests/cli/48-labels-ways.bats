@@ -76,6 +76,13 @@ M = matrix(P, [v], rows = ${c%%:*})"; do
     table
     gives "$(printf 'n,value\n3,1\n1,-7\n2,-7')" 'D = limit(t, 1)' 'A = matrix(D, [v], rows = id)' \
         'B = matrix(t, [v], rows = id)' 'C = align(A, 0, B, 0, fill = -7)' 'Q[n] = sum C[n,i]' 'S = entries(Q)'
+    py 'import scipy.sparse as sp
+sp.save_npz("X.npz", sp.csr_matrix(([3.0], ([1], [1])), (3, 2)))'
+    tra import -q X.npz -o X.h5:X
+    printf 'id\n1\n7\n2\n' | tra import -q --table - -o q.h5
+    gives "$(printf 'id,i1,value\n1,0,0\n1,1,3\n7,0,-7\n7,1,-7\n2,0,0\n2,1,0')" 'input X from "X.h5:X"' \
+        'input q from "q.h5"' 'A = label(X, 0, t, id)' 'B = matrix(q, [id], rows = id)' \
+        'C = align(A, 0, B, 0, fill = -7)' 'D[n,c] as dense = C[n,c]' 'S = entries(D)'
     printf '%s\n' 'input t from "t.h5"' 'D = limit(t, 1)' 'A = matrix(D, [v], rows = id)' 'B = matrix(t, [v], rows = id)' \
         'C = align(A, 0, B, 0)' 'output C' >p.tra
     status 2 tra check p.tra
