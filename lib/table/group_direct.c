@@ -1,9 +1,12 @@
 /* group_direct.c - groups that are found by their keys, without sorting rows. The keys of a row become one word. Words
- * of few bits are places of a list; others are looked up in a hash table. Only the groups are sorted, where words do
- * not compare as keys do. Rows then go, in their order, to the totals of their groups (group_add.c). */
+ * of few bits are places of a list; others are looked up in a hash table. Keys too wide for a word are taken in turn,
+ * each time with the numbers of the groups that those before have found. Only the groups are sorted, where words do not
+ * compare as keys do. Rows then go, in their order, to the totals of their groups (group_add.c). */
 #include "group_direct.h"
 
 #include "order.h"
+
+#include <limits.h>
 
 enum { STRIP = 1024, MOST_KEYS = 64, AHEAD = 16 };
 
@@ -17,13 +20,19 @@ typedef struct finding {
     const tra_batch *in;
     int64_t n, groups;
     int32_t *of, *first, *count, *order, *slot;
-    uint64_t *key; /* of each group */
+    uint64_t *key;     /* of each group */
+    int from, nkeys;   /* the keys of which words are made, */
+    int32_t *numbered; /* and in bits from `shift` on these numbers; NULL: none */
+    int32_t *beside;   /* NULL, or in the low bits these */
+    int shift;
     tra_key_bits keys[MOST_KEYS];
 } finding;
 
 static int words_of(const finding *f, int64_t from, uint64_t *word) {
     int n = (int)tra_min64(STRIP, f->n - from);
-    tra_key_words(f->in, f->g->nkeys, f->g->key, f->keys, from, n, word);
+    tra_key_words(f->in, f->nkeys, f->g->key + f->from, f->keys + f->from, from, n, word);
+    for (int i = 0; f->beside && i < n; i++) word[i] = (uint32_t)f->beside[from + i];
+    for (int i = 0; f->numbered && i < n; i++) word[i] += (uint64_t)(uint32_t)f->numbered[from + i] << f->shift;
     return n;
 }
 
@@ -54,6 +63,7 @@ static bool find_by_hash(finding *f) {
     uint64_t mask = (UINT64_C(1) << bits) - 1, seed = tra_hash_seed() | 1, word[STRIP];
     uint32_t at[STRIP];
     memset(f->slot, 0xff, sizeof *f->slot << bits);
+    f->groups = 0;
     for (int64_t from = 0, n; from < f->n; from += n) {
         n = words_of(f, from, word);
         for (int64_t i = 0; i < n; i++) at[i] = (uint32_t)(((word[i] ^ word[i] >> 32) * seed) >> (64 - bits));
@@ -70,6 +80,36 @@ static bool find_by_hash(finding *f) {
             f->of[from + i] = k;
             f->count[k]++;
         }
+    }
+    return true;
+}
+
+/* The same of key `at` alone, and of its groups with those that the keys before it have found. */
+static bool find_beside(finding *f, int at) {
+    int32_t *of = f->of;
+    f->from = at, f->nkeys = 1, f->keys[at].shift = 0, f->numbered = NULL;
+    f->of = f->order;
+    bool found = find_by_hash(f);
+    f->of = of;
+    f->nkeys = 0, f->numbered = of, f->beside = f->order, f->shift = 32;
+    found = found && find_by_hash(f);
+    f->beside = NULL;
+    return found;
+}
+
+/* The same of keys that together are too wide for a word. */
+static bool find_in_turn(finding *f) {
+    int all = f->g->nkeys;
+    for (int at = 0; at < all; at += f->nkeys ? f->nkeys : 1) {
+        int room = at ? 32 : 64, bits = 0, n = 0;
+        for (int wide; at + n < all; bits += wide, n++) {
+            wide = f->keys[at + n].bits + f->keys[at + n].missing;
+            if (bits + wide > room) break;
+            f->keys[at + n].shift = bits;
+        }
+        if (n == 0 && (at == 0 || f->keys[at].bits + f->keys[at].missing > 64)) return false;
+        f->from = at, f->nkeys = n, f->numbered = at ? f->of : NULL, f->shift = bits;
+        if (!(n ? find_by_hash(f) : find_beside(f, at))) return false;
     }
     return true;
 }
@@ -95,9 +135,8 @@ bool tra_group_find_direct(const tra_group *g, const tra_batch *in, int64_t *wor
     if (n < FEW || g->nkeys == 0 || g->nkeys > MOST_KEYS) return false;
     for (int i = 0; i < g->n; i++)
         if (!tra_aggregate_has_states(g->v[i].c.f)) return false;
-    finding f = {.g = g, .in = in, .n = n, .of = (int32_t *)words, .slot = (int32_t *)rest};
-    int bits = tra_key_bits_of(in, g->nkeys, g->key, n, 64, f.keys);
-    if (bits < 0) return false;
+    finding f = {.g = g, .in = in, .n = n, .of = (int32_t *)words, .slot = (int32_t *)rest, .nkeys = g->nkeys};
+    int bits = tra_key_bits_of(in, g->nkeys, g->key, n, INT_MAX, f.keys);
     f.first = (int32_t *)(words + half);
     f.count = (int32_t *)(words + 2 * half);
     f.order = (int32_t *)(words + 3 * half);
@@ -106,7 +145,7 @@ bool tra_group_find_direct(const tra_group *g, const tra_batch *in, int64_t *wor
          sorted = place && !tra_order_looks_up(in->schema, g->nkeys, g->key);
     if (place)
         find_by_place(&f, bits);
-    else if (!find_by_hash(&f))
+    else if (!(bits <= 64 ? find_by_hash(&f) : find_in_turn(&f)))
         return false;
     if (!sorted && 2 * f.groups > n) return false;
     int64_t *first = sorted ? rest + half : rest; /* after the slots that are read still */

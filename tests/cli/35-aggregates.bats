@@ -151,3 +151,38 @@ for how in ([], ["--sites", "3"]):
     status 2 tra check e.tra
     has 'mode is an aggregate, which stands in group'
 }
+
+@test "keys that are too wide for a word together, with NULLs, and aggregates that count the same rows" {
+    cat >wide.tra <<'END2'
+input t from "wide.h5"
+G = group(t, [a, b, c, d], n = count(), s = sum(d), m = mean(d), o = sum(o), l = count(o), k = max(c))
+output G to "wide.csv"
+END2
+    py '
+import csv, subprocess, collections
+tra = sys.argv[1]
+r = np.random.default_rng(5)
+n = 9000
+a = r.integers(-3, 4, n) * 0.1; b = r.integers(-2, 3, n) / 3.0; c = r.integers(-3, 3, n) * (2**60); d = r.integers(0, 3, n)
+o, none = r.integers(-9, 9, n), r.random((2, n)) < .2
+rows = [[None if none[0, i] else float(a[i]), float(b[i]), int(c[i]), int(d[i]), None if none[1, i] else int(o[i])] for i in range(n)]
+with open("wide.csv", "w") as f:
+    f.write("a,b,c,d,o\n" + "".join(",".join("" if v is None else repr(v) for v in x) + "\n" for x in rows))
+subprocess.run([tra, "import", "-q", "--table", "wide.csv", "-o", "wide.h5", "--block", "2500"], check=True)
+want = collections.defaultdict(list)
+for x in rows: want[tuple(x[:4])].append(x)
+for ranks in (1, 3):
+    run = ["mpirun", "-q", "--oversubscribe", "--allow-run-as-root", "-n", "3"] if ranks > 1 else []
+    subprocess.run(run + [tra, "run", "-q", "wide.tra"], check=True)
+    have = {}
+    for x in list(csv.reader(open("wide.csv")))[1:]:
+        have[tuple(None if v == "" else float(v) if i < 2 else int(v) for i, v in enumerate(x[:4]))] = x[4:]
+    assert len(have) == len(want) > 500
+    for key, group in want.items():
+        n, s, m, o, l, k = have[key]
+        values = [x[4] for x in group if x[4] is not None]
+        assert [int(n), int(s), int(l)] == [len(group), key[3] * len(group), len(values)], key
+        assert o == (str(sum(values)) if values else "") and abs(float(m) - key[3]) < 1e-12, key
+        assert int(k) == key[2], key
+' "$TRA"
+}
