@@ -1,13 +1,15 @@
 /* passes.c - what operations of a kernel take, as passes over memory: kernel.h. */
 #include "kernel_int.h"
 
+#include <math.h>
+
 /* What an operation of a step moves and computes; moved: the share of a pass that the step reads and writes. The
  * constants were measured with one thread on AVX2, for an element of the result or a term of its sum: an addition in a
  * strip takes 0.13 ns, exp 1 ns, a power 6 ns, a term of a tile 0.09 ns (its operands are packed), a pass 0.85 ns.
  * Whole numbers and tiles count as elements of 8 bytes. */
 static tra_passes step_passes(const tra_kernel *k, tra_dtype t, const tra_dims *const *ext, double moved) {
-    static const double CHEAP = 0.15, WHOLE = 0.12, FUNCTION = 2, POWER = 8, TILE = 0.11, EACH = 1.0 / 3, NEAR = 0.05,
-                        WIDER = 0.5, EXTREME = 0.5, PLACE = 1.2;
+    static const double CHEAP = 0.15, WHOLE = 0.12, QUOTIENT = 0.6, REST = 8, FUNCTION = 2, POWER = 8, TILE = 0.11,
+                        EACH = 1.0 / 3, NEAR = 0.05, WIDER = 0.5, EXTREME = 0.5, PLACE = 1.2;
     static const double STRIP = 36, ENDS = 60, STEPS = 0.6; /* a strip, its fold, strides */
     bool folds = k->cls == TRA_K_ALIGNED && k->nlabels > k->nout, real = tra_dtype_is_float(t);
     double n = k->cls == TRA_K_SCALAR || k->cls == TRA_K_ALIGNED ? tra_code_flops(k->code) + folds : 0;
@@ -28,16 +30,26 @@ static tra_passes step_passes(const tra_kernel *k, tra_dtype t, const tra_dims *
         if (x.way == TRA_IMPL_TILES && real) return (tra_passes){2 * EACH / x.terms / n, (1 + extreme) * TILE / n};
         if (real) own.computed += lane * (x.way == TRA_IMPL_PLACES ? PLACE : extreme ? EXTREME : 0);
         if (x.way != TRA_IMPL_PLANES) own.computed += (STRIP + real * x.along * ENDS) / x.length;
+        if (x.way == TRA_IMPL_PLACES && x.along) own.computed += STRIP * log2(x.length) / x.length; /* ends in halves */
         own.moved += x.strided * STEPS;
     }
     for (int i = 0; i < k->code->n; i++) {
         tra_scalar_op s = k->code->v[i].op;
         if (s == TRA_S_CONST || s == TRA_S_ARG) continue;
-        bool cheap = s == TRA_S_DIV || s == TRA_S_SQRT;
-        tra_scalar_class class = tra_scalar_class_of(s);
-        own.computed += class == TRA_SC_POWER ? POWER * lane : class == TRA_SC_REAL && !cheap ? FUNCTION * lane : op;
+        own.computed += s == TRA_S_DIV || s == TRA_S_SQRT      ? QUOTIENT * lane
+                        : s == TRA_S_MOD || s == TRA_S_IDIV    ? REST
+                        : tra_scalar_class_of(s) == TRA_SC_POWER ? POWER * lane
+                        : tra_scalar_class_of(s) == TRA_SC_REAL  ? FUNCTION * lane
+                                                                 : op;
     }
     return (tra_passes){own.moved / n, own.computed / n};
+}
+
+/* Each row's first places of m elements: a few are kept in a heap, many are ordered by splitting. */
+static tra_passes top_passes(const tra_dims *in, const tra_dims *out, double moved) {
+    static const double HEAP = 3, LEVEL = 9; /* of an element */
+    double m = in->n ? (double)in->v[in->n - 1] : 1, k = out->n ? (double)out->v[out->n - 1] : 1;
+    return (tra_passes){moved, (k < m / 16 ? HEAP : LEVEL * log2(fmax(2, k))) / 2};
 }
 
 tra_passes tra_kernel_passes(const tra_kernel *k, bool held, tra_dtype t, const tra_dims *a, const tra_dims *b,
@@ -51,7 +63,7 @@ tra_passes tra_kernel_passes(const tra_kernel *k, bool held, tra_dtype t, const 
     tra_dims at = *a, next;
     int n = tra_steps(k, &steps, &self);
     for (int i = 0; i < n; i++)
-        if (steps[i]->cls == TRA_K_ROWS) return (tra_passes){.moved = ROWS * all.moved};
+        if (steps[i]->cls == TRA_K_ROWS) return (tra_passes){.moved = ROWS * (1 + 5 * written) / 6};
     /* the largest arrays of two operands need not fit together: only those that meet do */
     if (!held && b && tra_kernel_shape2(k, a, b, a, b, &next, NULL, NULL) != TRA_OK) return all;
     for (int i = 0; i < n && !held; i++, at = next) {
@@ -61,7 +73,9 @@ tra_passes tra_kernel_passes(const tra_kernel *k, bool held, tra_dtype t, const 
         else
             tra_step_shape1(steps[i], &at, &next);
         double f = tra_step_flops(steps[i], &at, other, &next);
-        tra_passes x = step_passes(steps[i], t, (const tra_dims *[]){&at, other}, all.moved);
+        tra_passes x = steps[i]->cls == TRA_K_TOP
+                           ? top_passes(&at, &next, all.moved)
+                           : step_passes(steps[i], t, (const tra_dims *[]){&at, other}, all.moved);
         flops += f, sum.moved += f * x.moved, sum.computed += f * x.computed;
     }
     return flops > 0 ? (tra_passes){sum.moved / flops, sum.computed / flops} : all;

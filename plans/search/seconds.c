@@ -169,6 +169,8 @@ static double state_seconds(const tra_plan *p, const tra_op *op, const tra_rates
     return bytes * (pairs_of(p, op) + (double)op->type.cat->n) / p->sites / rates->memory;
 }
 
+static const double HASHES = 2.7e8; /* additions to a table in a second, where nothing was measured */
+
 /* Seconds for the entries that a product makes, besides its flops: each is found among the places of its row, put in
  * order and written, and so is each row of each pair of blocks; in the time of ENTRY and ROW additions to a table.
  * TABLE: places that no cache holds are kept in a table, which is put in order. Where one operand is dense, the result
@@ -176,7 +178,6 @@ static double state_seconds(const tra_plan *p, const tra_op *op, const tra_rates
  * time of each. */
 static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
     enum { ENTRY = 6, ROW = 45, TABLE = 10, CACHE = 1 << 15, PLACES = 1 << 10, ADDED = 300 };
-    static const double HASHES = 2.7e8; /* where nothing was measured */
     if (!op->what.join || op->type.columns || !tra_is_held(&op->type)) return 0;
     double made = (double)tra_type_entries(&op->type).expected;
     const tra_type *in[2] = {&p->ops[op->in[0]].type, &p->ops[op->in[1]].type};
@@ -190,6 +191,32 @@ static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rat
     rows *= pairs_of(p, op);
     bool table = box->n > 0 && box->v[box->n - 1] > CACHE && made < PLACES * rows;
     return (made * (ENTRY + table * TABLE) + ROW * rows) / p->sites / (rates->hashes > 0 ? rates->hashes : HASHES);
+}
+
+/* Seconds for the rows of operands that are held as rows, besides those for their entries: each row is looked up, also
+ * where it has few. Products of two such operands count theirs above, and element-wise maps look at entries alone. */
+static double rows_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
+    enum { ROW = 24 }; /* additions to a table that take as long */
+    const tra_kernel *k = op->what.join ? op->what.join : op->op == TRA_PLAN_MAP ? op->what.map : NULL;
+    double rows = 0;
+    if (!k || op->type.columns || tra_kernel_pace(k) > 0) return 0;
+    bool both = op->in[1] >= 0 && tra_is_held(&p->ops[op->in[0]].type) && tra_is_held(&p->ops[op->in[1]].type);
+    if (both ? tra_kernel_meets_entries(k) : !op->what.join && tra_kernel_props(k) & TRA_P_ELEMENTWISE) return 0;
+    for (int i = 0; i < 2 && op->in[i] >= 0; i++) {
+        const tra_type *t = &p->ops[op->in[i]].type;
+        double each = 1, entries = (double)tra_type_entries(t).expected / (double)tra_max64(1, t->cat->n);
+        if (!tra_is_held(t) || t->columns || t->cat->bound.n < 2) continue;
+        for (int d = 0; d + 1 < t->cat->bound.n; d++) each *= (double)t->cat->bound.v[d];
+        rows += fmin(each, entries) * (op->what.join ? pairs_of(p, op) : (double)t->cat->n);
+    }
+    return ROW * rows / p->sites / (rates->hashes > 0 ? rates->hashes : HASHES);
+}
+
+/* Seconds for bytes of inputs that workers copy from the page cache and check, and of outputs that they check. */
+static double copied_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
+    static const double READ = 1.4, WRITTEN = 0.6; /* passes */
+    const tra_cost *c = &op->predicted.cost;
+    return (READ * (double)c->disk_read.expected + WRITTEN * (double)c->disk_write.expected) / p->sites / rates->memory;
 }
 
 /* Seconds for blocks beyond the first, however small: those of a stage are planned, queued, and found by a worker;
@@ -289,18 +316,29 @@ static double kernel_seconds(const tra_plan *p, const tra_op *o, const tra_rates
     return tra_work_seconds(k, l, r, &o->type, work, rates);
 }
 
+/* The extents of the terms that an aggregation adds up; false: they are not dense, or those of a join do not fit. */
+static bool terms_of(const tra_plan *p, const tra_op *o, tra_dims *ext) {
+    const tra_type *l = &p->ops[o->in[0]].type, *r = o->op == TRA_PLAN_JOINAGG ? &p->ops[o->in[1]].type : NULL;
+    const tra_dims *a = &l->cat->bound, *b = r ? &r->cat->bound : NULL;
+    if (tra_is_held(l) || (r && tra_is_held(r))) return false;
+    if (b) return tra_kernel_shape2(o->what.join, a, b, a, b, ext, NULL, NULL) == TRA_OK;
+    return *ext = *a, true;
+}
+
 /* Seconds for the map of each sum that an aggregation of dense arrays is composed with. */
 static double rest_seconds(const tra_plan *p, const tra_op *o, const tra_rates *rates) {
-    const tra_kernel *rest = o->op == TRA_PLAN_AGG && !o->type.columns ? tra_kernel_rest(o->what.agg) : NULL;
-    const tra_type *in = &p->ops[tra_max64(0, o->in[0])].type;
-    if (!rest || tra_is_held(in)) return 0;
-    double work = tra_kernel_flops(rest, TRA_USE_MAP, &in->cat->bound, NULL) * (double)o->type.cat->n / p->sites;
-    return tra_work_seconds(rest, in, NULL, &o->type, work, rates);
+    bool adds = (o->op == TRA_PLAN_AGG || o->op == TRA_PLAN_JOINAGG) && !o->type.columns;
+    const tra_kernel *rest = adds ? tra_kernel_rest(o->what.agg) : NULL;
+    tra_catalog sums = *o->type.cat;
+    tra_type state = {.cat = &sums, .dtype = o->what.term};
+    if (!rest || !terms_of(p, o, &sums.bound)) return 0;
+    double work = tra_kernel_flops(rest, TRA_USE_MAP, &sums.bound, NULL) * (double)o->type.cat->n / p->sites;
+    return tra_work_seconds(rest, &state, NULL, &o->type, work, rates);
 }
 
 /* Seconds to begin and end a stage of a loop, with next to nothing to do; on several sites these agree on it. */
 static double turn_seconds(const tra_plan *p, const tra_op *op) {
-    static const double ALONE = 1e-6, TOGETHER = 6e-6;
+    static const double ALONE = 1.6e-6, TOGETHER = 7e-6;
     if (p->nloops == 0 || op->loop < 0 || op->orders.fused || !tra_op_is_stage(op)) return 0;
     return p->sites > 1 ? TOGETHER : ALONE;
 }
@@ -308,7 +346,7 @@ static double turn_seconds(const tra_plan *p, const tra_op *op) {
 /* Seconds until so many bytes have been touched for the first time. Other processes freed some a moment ago, and those
  * come faster than memory that a hypervisor took back. */
 static double fresh_seconds(int64_t bytes, const tra_rates *rates) {
-    static const double FREED = 1 << 29, FASTER = 5;
+    static const double FREED = 2147483648.0, FASTER = 5;
     double first = fmin((double)bytes, FREED);
     return rates->touch > 0 ? (first / FASTER + ((double)bytes - first)) / rates->touch : 0;
 }
@@ -330,6 +368,7 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         s[DISK] += spill_seconds(o, &spilled, rates) + again_seconds(p, i, rates);
         s[WORK] += kernel_seconds(p, o, rates) + rest_seconds(p, o, rates) + tree_seconds(p, o, rates) +
                    growth_seconds(p, o, rates) + state_seconds(p, o, rates) + entries_seconds(p, o, rates) +
+                   rows_seconds(p, o, rates) + copied_seconds(p, o, rates) +
                    table_seconds(p, o, rates) + blocks_seconds(p, o) + export_seconds(o, rates) + turn_seconds(p, o);
         /* memory is touched for the first time when more is held than ever before */
         double fresh = fresh_seconds(o->predicted.touched, rates) - fresh_seconds(touched, rates);

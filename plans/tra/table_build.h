@@ -15,7 +15,7 @@ enum { TRA_TABLE_BLOCK_ROWS = 1 << 18 }; /* rows of a block of usual size, as im
 
 /* What is assumed of kernels on rows: operations for each row that is sorted, and that is looked up; and the share of
  * rows that remain where only the first of equal rows does, or those that have a partner, and nothing is known. */
-enum { TRA_SORT_FLOPS = 100, TRA_LOOKUP_FLOPS = 20 };
+enum { TRA_SORT_FLOPS = 50, TRA_LOOKUP_FLOPS = 20 };
 #define TRA_SHARE_ASSUMED 0.5
 
 /* ---- expressions (table_expr.c) ----------------------------------------------------------------------------- */
