@@ -178,7 +178,7 @@ term s[c]|n|max[n](R[n, c] * X[n, d]) + s[c]|0|Z[c,d] = max[n](s[c] + R[n,c] * X
 term - s[c]|n|min[n](R[n, c] * X[n, d]) - s[c]|0|Z[c,d] = min[n](R[n,c] * X[n,d] - s[c])
 ||||Z[c,d] = max R[n,c] * X[n,d] / 2
 ||||Z[c,d] = sum R[n,c] * X[n,d] / s[c]
-||||Z[c] = max[n](R[n,c] - s[c])
+||||Z[c] = max[n]((R[n,c] ^ 1.5 + 1) ^ 0.7 ^ 1.3 - s[c])
 END
 }
 

@@ -163,7 +163,7 @@ A = group(P, [g = k div 2], c = count())'
     product 'A = group(join(trip, station, start == code), [end, kind], s = sum(w * lat), n = count(), m = mean(minutes))'
     product 'A = group(join(trip, station, start == code), [kind, end], s = sum(lat * minutes))'
     same_table Q-11 'A = group(join(trip, station, start == code), [], s = sum(lat * w), c = count(w * lon))'
-    product 'A = group(join(trip, station, start == code, nulls = match), [member], s = sum(w * lon * 2))'
+    product 'A = group(join(trip, station, start == code, nulls = match), [member, end], s = sum(w * lon * 2))'
     product 'P = project(trip, start, to = end, w = if(w > 4, w, null), m = minutes % 7)
 Q = project(trip, start, back = end, v = if(minutes > 50, minutes, null))
 A = group(join(P, Q, start == start), [to, back], s = sum(w * v), t = sum(m * v), k = count(m * v), n = count())'
