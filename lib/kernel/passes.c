@@ -36,8 +36,8 @@ static tra_passes step_passes(const tra_kernel *k, tra_dtype t, const tra_dims *
     for (int i = 0; i < k->code->n; i++) {
         tra_scalar_op s = k->code->v[i].op;
         if (s == TRA_S_CONST || s == TRA_S_ARG) continue;
-        own.computed += s == TRA_S_DIV || s == TRA_S_SQRT      ? QUOTIENT * lane
-                        : s == TRA_S_MOD || s == TRA_S_IDIV    ? REST
+        own.computed += s == TRA_S_DIV || s == TRA_S_SQRT        ? QUOTIENT * lane
+                        : s == TRA_S_MOD || s == TRA_S_IDIV      ? REST
                         : tra_scalar_class_of(s) == TRA_SC_POWER ? POWER * lane
                         : tra_scalar_class_of(s) == TRA_SC_REAL  ? FUNCTION * lane
                                                                  : op;

@@ -114,8 +114,8 @@ double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *
     }
     const tra_type *in[2] = {l, r};
     for (int i = 0; i < 2 && !held; i++) /* what is compared is larger than what tells how it was */
-        if (in[i] && tra_dtype_size(in[i]->dtype) + tra_dtype_is_float(in[i]->dtype) >
-                         tra_dtype_size(t) + tra_dtype_is_float(t))
+        if (in[i] &&
+            tra_dtype_size(in[i]->dtype) + tra_dtype_is_float(in[i]->dtype) > tra_dtype_size(t) + tra_dtype_is_float(t))
             t = in[i]->dtype;
     double each = (double)tra_dtype_size(t) / rates->memory;
     if (held && r && k && !tra_kernel_rows(k) && rates->gathers > 0) each = fmax(each, GATHERS / rates->gathers);
@@ -368,8 +368,8 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         s[DISK] += spill_seconds(o, &spilled, rates) + again_seconds(p, i, rates);
         s[WORK] += kernel_seconds(p, o, rates) + rest_seconds(p, o, rates) + tree_seconds(p, o, rates) +
                    growth_seconds(p, o, rates) + state_seconds(p, o, rates) + entries_seconds(p, o, rates) +
-                   rows_seconds(p, o, rates) + copied_seconds(p, o, rates) +
-                   table_seconds(p, o, rates) + blocks_seconds(p, o) + export_seconds(o, rates) + turn_seconds(p, o);
+                   rows_seconds(p, o, rates) + copied_seconds(p, o, rates) + table_seconds(p, o, rates) +
+                   blocks_seconds(p, o) + export_seconds(o, rates) + turn_seconds(p, o);
         /* memory is touched for the first time when more is held than ever before */
         double fresh = fresh_seconds(o->predicted.touched, rates) - fresh_seconds(touched, rates);
         s[WORK] += fresh / tra_op_times(p, o); /* also in a loop: once */
