@@ -331,8 +331,14 @@ static tra_status describe(const char *spec, tra_json *out, pictures *all, tra_e
     tra_plot *v;
     int n = 0;
     bool text = !picture && tra_common_opts.format != TRA_FORMAT_JSON;
-    TRA_TRY(tra_rel_open(spec, NULL, &rel, e));
-    tra_status s = tra_rel_is_table(rel) ? tra_info_table(rel, spec, out, e) : describe_tensor(rel, spec, out, e);
+    TRA_TRY(tra_rel_open_bare(spec, NULL, &rel, e));
+    tra_status s = tra_rel_read_strings(rel, e);
+    if (s == TRA_RESOURCE && !want_plot) {
+        tra_warn("the least and greatest strings are not shown: %s", e->msg);
+        s = TRA_OK;
+    }
+    if (s != TRA_OK) return tra_rel_close(rel), s;
+    s = tra_rel_is_table(rel) ? tra_info_table(rel, spec, out, e) : describe_tensor(rel, spec, out, e);
     if (s == TRA_OK && want_plot)
         s = tra_plots_of(rel, spec, *want_plot ? want_plot : NULL, text, memory, all->arena, &n, &v, e);
     if (s == TRA_OK && n > 0) {

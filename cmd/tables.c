@@ -107,6 +107,7 @@ static const char *fact_text(const tra_column *c, int64_t v, tra_arena *a) {
     tra_vector one = {.values = &v};
     if (tra_coltype_size(c->type) == 4) one.values = c->type == TRA_COL_F32 ? (void *)&f : (void *)&word;
     if (tra_coltype_size(c->type) == 1) one.values = &byte;
+    if (c->dict && !c->dict->begin) return "..."; /* not read: they do not fit below the ceiling */
     if (c->dict && (v < 0 || v >= c->dict->n)) return "?";
     size_t n = tra_column_text(c, &one, 0, buf, &text);
     return tra_arena_strndup(a, text, n);

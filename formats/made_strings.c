@@ -30,6 +30,7 @@ typedef struct making {
     const tra_made_strings *m;
     tra_arena *arena;
     int64_t memory, batch; /* bytes; rows that are read at a time */
+    int64_t most;          /* bytes of a string that a call makes */
     int64_t rows;          /* of the table */
     int64_t made;          /* rows of the result */
     int nworkers;          /* of groups one, which takes all rows in their order */
@@ -199,6 +200,11 @@ static tra_status make_row(const making *g, worker *w, int64_t i, int at, tra_er
     for (int k = 0; k < g->m->nmade; k++) {
         int state = tra_made_string(w->x, k, at, &w->s[k], &w->n[k]);
         bool failed = state == TRA_STATE_ERROR;
+        if (failed && tra_made_is_long(w->x))
+            return tra_fail(e, TRA_RESOURCE,
+                            "row %" PRId64 ": %s makes a string of more than %" PRId64
+                            " bytes; raise --memory, of which each thread may take an eighth of its share for one",
+                            i, g->m->text[k], g->most);
         if (failed && (g->m->separator || tra_made_took_long(w->x)))
             return tra_fail(e, TRA_INPUT, "row %" PRId64 ": %s %s", i, g->m->text[k], tra_made_why(w->x));
         if (state != TRA_STATE_VALUE) w->s[k] = NULL, w->n[k] = failed ? -1 : 0;
@@ -363,12 +369,18 @@ static void begin_worker(making *g, worker *w) {
     const tra_schema *s = tra_rel_type(m->from)->columns;
     w->in = (tra_batch){.schema = s, .v = tra_news(g->arena, tra_vector, s->n + 1)};
     w->strip = tra_news(g->arena, tra_vector, s->n + 1);
-    w->x = tra_made_new(g->arena, m->nmade, m->x);
+    w->x = tra_made_new(g->arena, m->nmade, m->x, g->most);
     w->nulls = tra_news(g->arena, bool, m->nmade + 1);
     w->failed = tra_news(g->arena, bool, m->nmade + 1);
     w->codes = tra_arena_array(g->arena, (size_t)(m->nmade * g->batch), 4);
     w->s = tra_news(g->arena, const char *, m->nmade + 1);
     w->n = tra_news(g->arena, int64_t, m->nmade + 1);
+}
+
+static int64_t longest_of(const tra_schema *s) {
+    int64_t n = 0;
+    for (int c = 0; c < s->n; c++) n = s->v[c].dict ? tra_max64(n, s->v[c].dict->longest) : n;
+    return n;
 }
 
 tra_status tra_made_strings_write(const tra_made_strings *m, const char *to, int64_t memory, int threads,
@@ -382,7 +394,9 @@ tra_status tra_made_strings_write(const tra_made_strings *m, const char *to, int
     g.memory = tra_buffer_bytes(memory) - held;
     g.arena = tra_arena_new();
     g.rows = tra_rel_rows(m->from);
-    g.nworkers = m->separator ? 1 : (int)tra_max64(1, tra_min64(threads, g.memory / (LEAST + 16 * LEAST_ROWS * row)));
+    int64_t each = LEAST + 16 * LEAST_ROWS * row + 32 * longest_of(s);
+    g.nworkers = m->separator ? 1 : (int)tra_max64(1, tra_min64(threads, g.memory / each));
+    g.most = g.memory / 8 / g.nworkers;
     g.batch = tra_max64(LEAST_ROWS, tra_min64(MOST_ROWS, g.memory / 8 / g.nworkers / row));
     g.reads = tra_news(g.arena, bool, s->n + 1), g.keeps = tra_news(g.arena, bool, s->n + 1);
     for (int k = 0; k < n; k++) mark_columns_of(g.reads, m->x[k]);

@@ -22,6 +22,7 @@ enum { ALIGN = 16 };
 typedef struct block {
     struct block *next;
     size_t used, cap;
+    void *kept; /* what was given to the arena */
     alignas(ALIGN) unsigned char data[];
 } block;
 
@@ -42,6 +43,7 @@ void tra_arena_free(tra_arena *a) {
     if (!a) return;
     for (block *b = a->top, *next; b; b = next) {
         next = b->next;
+        free(b->kept);
         free(b);
     }
     free(a);
@@ -69,6 +71,13 @@ void *tra_arena_alloc(tra_arena *a, size_t n) {
     void *p = b->data + b->used;
     b->used += n;
     return p;
+}
+
+void tra_arena_keep(tra_arena *a, void *p, size_t n) {
+    block *b = tra_calloc(1, sizeof *b), **to = a->top ? &a->top->next : &a->top; /* behind what still has room */
+    *b = (block){.next = *to, .kept = p};
+    *to = b;
+    a->bytes += n + sizeof *b;
 }
 
 size_t tra_arena_bytes(const tra_arena *a) { return a->bytes; }

@@ -108,6 +108,7 @@ tra_status tra_anndata_names(const char *path, const char *frame, tra_arena *a, 
     if (s == TRA_OK) {
         *out = index_of(&r, "", frame, -1);
         H5Fclose(r.file);
+        if (r.lack) *e = *r.lack, s = r.lack->status;
     }
     tra_h5_leave();
     return s;

@@ -124,6 +124,8 @@ static const tra_dim_labels *labels_of(tra_rel *r, hid_t scale, const char *name
     if (class == H5T_STRING) {
         const tra_dictionary *d = tra_h5_strings(r, scale);
         if (d) l = tra_dim_labels_of_strings(a, name, d);
+    } else if (!tra_h5_fits(r, 16 * n)) {
+        return NULL;
     } else if (own && readable) {
         l = whole_labels(r, scale, name, n);
     } else if (readable && (class == H5T_FLOAT || (class == H5T_INTEGER && !u64))) {
@@ -250,6 +252,7 @@ tra_status tra_rel_labels(tra_rel *r, const tra_dim_labels *const **out, tra_err
     if (!names && !any && s == TRA_OK) tra_labels_of_others(r, &shape, labels);
     tra_h5_leave();
     for (int d = 0; d < shape.n; d++) any = any || labels[d];
+    if (r->lack) return *e = *r->lack, r->lack->status;
     if (s == TRA_OK && any) *out = r->labels = labels;
     return s;
 }

@@ -1,5 +1,6 @@
 /* sealed_table.c - tables under .tra/NAME (store.h), each with a seal of its elements. */
 #include "relation_file.h"
+#include "texts.h"
 
 #include <stdlib.h>
 
@@ -55,7 +56,8 @@ static int64_t *read_sealed(tra_rel *r, const char *table, int ndims, const int6
     hid_t dset = H5Dopen2(r->file, path, H5P_DEFAULT);
     if (dset < 0) return NULL;
     hid_t type = H5Dget_type(dset);
-    bool ok = H5Tget_class(type) == H5T_INTEGER && has_extents(dset, ndims, dims, n);
+    bool ok =
+        H5Tget_class(type) == H5T_INTEGER && has_extents(dset, ndims, dims, n) && tra_h5_fits(r, tra_mul_most(*n, 8));
     bool u64 = H5Tget_sign(type) == H5T_SGN_NONE && H5Tget_size(type) == 8;
     hid_t memory = u64 ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64;
     int64_t *v = ok ? malloc((size_t)*n * sizeof *v + 8) : NULL;

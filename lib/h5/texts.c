@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 /* The type of strings in an attribute or dataset: of variable length, or all of one size. */
 typedef struct texts {
@@ -57,23 +58,87 @@ bool tra_h5_get_texts(hid_t obj, const char *name, tra_arena *a, const char ***o
 
 /* ---- dictionaries ---------------------------------------------------------------------------------------------- */
 
+/* Strings that are collected: each, or where those of rows become codes each once. */
 typedef struct growing {
-    int64_t cap, *begin, room;
+    tra_rel *r;
+    int64_t n, cap, *begin, room;
     char *bytes;
+    bool codes;
+    const uint8_t *null; /* rows that have no string, or NULL */
+    int32_t *code, *slot;
+    int64_t rows, codes_cap, slots;
 } growing;
+
+bool tra_h5_fits(tra_rel *r, int64_t bytes) {
+    tra_err e = {0};
+    const char *what = tra_arena_printf(r->arena, "%s:%s: its strings and labels", r->path, r->name);
+    if (tra_ceiling_check(bytes, what, &e) == TRA_OK) return true;
+    tra_err *lack = tra_new(r->arena, tra_err);
+    *lack = e;
+    r->lack = lack;
+    return false;
+}
+
+/* Makes room for `more` elements beyond n in small steps, each of which the ceiling must have. */
+static bool make_room(tra_rel *r, void *v, int64_t n, int64_t more, int64_t *cap, size_t size) {
+    void **to = v;
+    if (n + more <= *cap) return true;
+    int64_t step = n + more + *cap / 8 + 1024 - *cap;
+    if (!tra_h5_fits(r, tra_mul_most(step, (int64_t)size))) return false;
+    *to = tra_realloc(*to, (size_t)(*cap += step), size);
+    return true;
+}
+
+/* Where the string, or room for it, is among the slots. */
+static int32_t *slot_of(const growing *g, const char *s, size_t len) {
+    uint64_t mask = (uint64_t)g->slots - 1, at = XXH64(s, len, 0) & mask;
+    for (;; at = (at + 1) & mask) {
+        int32_t c = g->slot[at];
+        if (c < 0) break;
+        const char *other = g->bytes + g->begin[c];
+        if (g->begin[c + 1] - g->begin[c] == (int64_t)len && memcmp(other, s, len) == 0) break;
+    }
+    return &g->slot[at];
+}
+
+static bool more_slots(growing *g) {
+    int64_t slots = 2 * g->slots + 16 * (g->slots == 0), none = 0;
+    int32_t *old = g->slot;
+    g->slot = NULL;
+    if (!make_room(g->r, &g->slot, 0, slots, &none, sizeof *g->slot)) return g->slot = old, false;
+    free(old);
+    g->slots = slots;
+    memset(g->slot, 0xff, (size_t)slots * sizeof *g->slot);
+    for (int64_t i = 0; i < g->n; i++)
+        *slot_of(g, g->bytes + g->begin[i], (size_t)(g->begin[i + 1] - g->begin[i])) = (int32_t)i;
+    return true;
+}
+
+static bool add_text(growing *g, const char *s, size_t len) {
+    int64_t at = g->n > 0 ? g->begin[g->n] : 0, n = (int64_t)len;
+    if (!make_room(g->r, &g->begin, g->n, 2, &g->cap, sizeof *g->begin) ||
+        !make_room(g->r, &g->bytes, at, n + 8, &g->room, 1))
+        return false;
+    if (len > 0) memcpy(g->bytes + at, s, len);
+    g->begin[g->n] = at;
+    g->begin[++g->n] = at + n;
+    return true;
+}
 
 static bool take_text(void *to, int64_t i, const char *s, size_t len) {
     growing *g = to;
-    TRA_ROOM(g->begin, i + 1, g->cap);
-    int64_t at = g->begin[i], end = at + (int64_t)len;
-    if (end > g->room) {
-        g->room = tra_max64(end, 2 * g->room + 1024);
-        char *more = realloc(g->bytes, (size_t)g->room);
-        if (!more) return false;
-        g->bytes = more;
+    if (!g->codes) return add_text(g, s, len);
+    if (!make_room(g->r, &g->code, i, 1, &g->codes_cap, sizeof *g->code)) return false;
+    g->rows = i + 1;
+    g->code[i] = -1;
+    if (g->null && g->null[i]) return true;
+    if (2 * (g->n + 1) > g->slots && !more_slots(g)) return false;
+    int32_t *slot = slot_of(g, s, len);
+    if (*slot < 0) {
+        *slot = (int32_t)g->n;
+        if (!add_text(g, s, len)) return false;
     }
-    if (len > 0) memcpy(g->bytes + at, s, len); /* without bytes there may be no room yet */
-    g->begin[i + 1] = end;
+    g->code[i] = *slot;
     return true;
 }
 
@@ -112,22 +177,57 @@ bool tra_h5_each_string(hid_t dset, int64_t *n, tra_string_taker *take, void *to
     return ok;
 }
 
-const tra_dictionary *tra_h5_strings(tra_rel *r, hid_t dset) {
-    growing g = {.begin = tra_calloc(1, sizeof *g.begin)};
-    int64_t n = 0;
-    tra_dictionary *d = NULL;
-    if (tra_h5_each_string(dset, &n, take_text, &g)) {
-        d = tra_new(r->arena, tra_dictionary);
-        int64_t *begin = tra_news(r->arena, int64_t, n + 1);
-        char *bytes = tra_arena_alloc(r->arena, (size_t)g.begin[n] + 8);
-        memcpy(begin, g.begin, (size_t)(n + 1) * sizeof *begin);
-        if (g.begin[n]) memcpy(bytes, g.bytes, (size_t)g.begin[n]);
-        *d = (tra_dictionary){.n = n, .begin = begin, .bytes = bytes, .sorted = true};
-        for (int64_t i = 1; i < n && d->sorted; i++)
-            d->sorted = tra_bytes_cmp(bytes + begin[i - 1], begin[i] - begin[i - 1], bytes + begin[i],
-                                      begin[i + 1] - begin[i]) < 0;
+/* What was collected is the arena's; ok: it is whole. */
+static const tra_dictionary *collected(growing *g, bool ok) {
+    free(g->slot);
+    ok = ok && make_room(g->r, &g->begin, g->n, 1, &g->cap, sizeof *g->begin) &&
+         make_room(g->r, &g->bytes, 0, 8, &g->room, 1) &&
+         make_room(g->r, &g->code, 0, g->codes, &g->codes_cap, sizeof *g->code);
+    if (!ok) {
+        free(g->begin), free(g->bytes), free(g->code);
+        return NULL;
     }
-    free(g.begin);
-    free(g.bytes);
+    if (g->n == 0) g->begin[0] = 0;
+    tra_arena_keep(g->r->arena, g->begin, (size_t)g->cap * sizeof *g->begin);
+    tra_arena_keep(g->r->arena, g->bytes, (size_t)g->room);
+    if (g->codes) tra_arena_keep(g->r->arena, g->code, (size_t)g->codes_cap * sizeof *g->code);
+    tra_dictionary *d = tra_new(g->r->arena, tra_dictionary);
+    *d = (tra_dictionary){.n = g->n, .begin = g->begin, .bytes = g->bytes, .sorted = !g->codes};
+    for (int64_t i = 1; i < d->n && d->sorted; i++)
+        d->sorted = tra_bytes_cmp(d->bytes + d->begin[i - 1], d->begin[i] - d->begin[i - 1], d->bytes + d->begin[i],
+                                  d->begin[i + 1] - d->begin[i]) < 0;
     return d;
+}
+
+const tra_dictionary *tra_h5_strings(tra_rel *r, hid_t dset) {
+    growing g = {.r = r};
+    int64_t n;
+    return collected(&g, tra_h5_each_string(dset, &n, take_text, &g));
+}
+
+const tra_dictionary *tra_h5_codes(tra_rel *r, hid_t dset, const uint8_t *null, int32_t **code) {
+    growing g = {.r = r, .codes = true, .null = null};
+    int64_t n;
+    const tra_dictionary *d = collected(&g, tra_h5_each_string(dset, &n, take_text, &g));
+    *code = d ? g.code : NULL;
+    return d;
+}
+
+/* Each string has a slot: of a dictionary only their places are held. */
+const char *tra_dictionary_twice(tra_arena *a, const tra_dictionary *d) {
+    if (d->sorted) return NULL;
+    growing g = {.n = 0, .begin = (int64_t *)d->begin, .bytes = (char *)d->bytes, .slots = 16};
+    while (g.slots < 2 * d->n) g.slots *= 2;
+    g.slot = tra_malloc((size_t)g.slots * sizeof *g.slot);
+    memset(g.slot, 0xff, (size_t)g.slots * sizeof *g.slot);
+    const char *twice = NULL;
+    for (int64_t i = 0; i < d->n && !twice; i++) {
+        int64_t len;
+        const char *s = tra_dictionary_at(d, i, &len);
+        int32_t *slot = slot_of(&g, s, (size_t)len);
+        if (*slot >= 0) twice = tra_arena_strndup(a, s, (size_t)len);
+        *slot = (int32_t)i;
+    }
+    free(g.slot);
+    return twice;
 }

@@ -151,7 +151,7 @@ tra_status tra_colexpr_unify(tra_arena *a, tra_colop op, int n, const tra_colexp
         for (int i = 0; i < n; i++) {
             if (!kids[i]->untyped) typed[m++] = kids[i];
         }
-        tra_colexpr_unite(a, m, typed, ordered);
+        TRA_TRY(tra_colexpr_unite(a, m, typed, ordered, e));
         m = 0;
         for (int i = 0; i < n; i++) {
             if (!kids[i]->untyped) kids[i] = typed[m++];

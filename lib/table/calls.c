@@ -51,7 +51,13 @@ tra_status tra_call_prepare(tra_arena *a, int op, int n, const tra_call_value *v
     return TRA_OK;
 }
 
+void tra_call_give(tra_call *c, tra_bytes t) {
+    c->over = c->over || (c->most && (int64_t)c->text->n + t.n > c->most);
+    if (!c->over) tra_str_addn(c->text, t.s, (size_t)t.n);
+}
+
 void tra_call_run(tra_call *c) {
+    c->over = false;
     size_t from = c->text ? c->text->n : 0;
     c->out = (tra_call_value){.type = tra_call_type(c->op, c->v)};
     rows[c->op].run(c);

@@ -79,6 +79,8 @@ typedef struct tra_call {
     const void *prepared;
     tra_call_value out;
     tra_str *text;
+    int64_t most; /* bytes that text may have then; 0: any */
+    bool over;    /* it would have had more, and is not whole */
 } tra_call;
 
 /* Looks at the operands that are constants of the program, and prepares what is made of them once: a regular

@@ -149,10 +149,19 @@ typedef struct tabulation {
     const tra_colexpr *const *kids;
     tra_str text;    /* strings of results */
     int64_t n, *end; /* of each result: where its string ends */
+    int64_t granted; /* bytes that text may have: the ceiling has room for them */
     void *values;    /* of others */
     uint8_t *state;
     bool nulls, errors;
 } tabulation;
+
+/* Text may have twice as many bytes. They are sorted in the end, and stand twice more while that is done. */
+static bool grant_more(tabulation *t) {
+    tra_err e = {0};
+    if (t->granted >= BYTES_MOST) return false;
+    t->granted *= 2;
+    return tra_ceiling_check(3 * t->granted - (int64_t)t->text.n, "strings", &e) == TRA_OK;
+}
 
 /* Adds the result of operands whose states are the worst of these. TRA_NO: the strings become too many bytes. */
 static tra_status add_result(tabulation *t, const tra_call_value *v, tra_err *e) {
@@ -161,13 +170,19 @@ static tra_status add_result(tabulation *t, const tra_call_value *v, tra_err *e)
     t->call.v = v;
     t->call.text = &t->text;
     size_t from = t->text.n;
-    if (state == TRA_STATE_VALUE) tra_call_run(&t->call), state = t->call.out.state;
+    bool runs = state == TRA_STATE_VALUE;
+    for (bool again = runs; again; again = t->call.over && grant_more(t)) {
+        t->text.n = from;
+        t->call.most = t->granted;
+        tra_call_run(&t->call);
+        state = t->call.out.state;
+    }
+    if (runs && t->call.over) return TRA_NO;
     if (state != TRA_STATE_VALUE) t->text.n = from;
     if (state == TRA_STATE_ERROR && tra_call_takes(t->call.op, 1) == 'p')
         return tra_fail(e, TRA_PROGRAM, "%s: the regular expression takes too many steps on '%.*s%s'",
                         tra_colop_text((tra_colop)t->call.op), (int)tra_min64(v[0].n, 60), v[0].s,
                         v[0].n > 60 ? ".." : "");
-    if ((int64_t)t->text.n > BYTES_MOST) return TRA_NO;
     if (t->end)
         t->end[t->n] = (int64_t)t->text.n;
     else if (state == TRA_STATE_VALUE)
@@ -277,7 +292,7 @@ static const tra_colexpr *finish(tabulation *t, tra_coltype type, int naxes, con
 
 /* Makes a table of n results. */
 static tabulation begin(tra_arena *a, const tra_call *c, const tra_colexpr *const *kids, tra_coltype type, int64_t n) {
-    tabulation t = {.arena = a, .call = *c, .kids = kids};
+    tabulation t = {.arena = a, .call = *c, .kids = kids, .granted = 1 << 20};
     bool strings = tra_coltype_is_coded(type);
     t.state = tra_news(a, uint8_t, n + 1);
     t.end = strings ? tra_news(a, int64_t, n + 1) : NULL;

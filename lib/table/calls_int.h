@@ -14,6 +14,8 @@ typedef struct tra_bytes {
     int64_t n;
 } tra_bytes;
 static inline tra_bytes tra_call_bytes(const tra_call *c, int i) { return (tra_bytes){c->v[i].s, c->v[i].n}; }
+/* Appends to the string that the call makes. */
+void tra_call_give(tra_call *c, tra_bytes t);
 /* calls_strings.c: bytes of the code point that begins there (n > 0); what is no UTF-8 counts byte by byte. */
 int64_t tra_point(tra_bytes t);
 int64_t tra_points(tra_bytes t);  /* how many code points */

@@ -8,7 +8,7 @@
 /* An expression that is compiled, in the arena. Steps of one match are limited, so that none takes long. */
 enum { STEPS_MOST = 1000000, HEAP_MOST = 16 * 1024 /* KiB */ };
 typedef struct regex {
-    const pcre2_code *code;
+    const pcre2_code *code, *valid; /* valid: of UTF-8 alone, which is checked once for all matches in a string */
 } regex;
 
 static void *take(size_t n, void *arena) { return tra_arena_alloc(arena, n); }
@@ -25,7 +25,11 @@ tra_status tra_regex_prepare(tra_arena *a, const char *name, tra_bytes pattern, 
     x->code = pcre2_compile((PCRE2_SPTR)pattern.s, (PCRE2_SIZE)pattern.n,
                             PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C, &error, &at, how);
     *out = x;
-    if (x->code) return TRA_OK;
+    if (x->code) {
+        x->valid = pcre2_compile((PCRE2_SPTR)pattern.s, (PCRE2_SIZE)pattern.n, PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C,
+                                 &error, &at, how);
+        return TRA_OK;
+    }
     pcre2_get_error_message(error, text, sizeof text);
     int shown = (int)tra_min64((int64_t)at, 60);
     return tra_fail(e, TRA_PROGRAM, "%s: the regular expression is wrong at character %" PRId64 ", after '%.*s': %s",
@@ -36,12 +40,31 @@ tra_status tra_regex_prepare(tra_arena *a, const char *name, tra_bytes pattern, 
 /* What is kept for matches of one call, on one thread. */
 typedef struct matching {
     const pcre2_code *code;
+    uint32_t options;
     pcre2_match_data *data;
     pcre2_match_context *how;
 } matching;
 
+static bool is_utf8(tra_bytes t) {
+    const unsigned char *s = (const unsigned char *)t.s;
+    for (int64_t i = 0, n; i < t.n; i += n) {
+        unsigned char c = s[i], d;
+        n = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+        if (n == 1) continue;
+        if (c < 0xc2 || c > 0xf4 || t.n - i < n) return false;
+        for (int64_t k = 1; k < n; k++)
+            if ((s[i + k] & 0xc0) != 0x80) return false;
+        d = s[i + 1];
+        if ((c == 0xe0 && d < 0xa0) || (c == 0xed && d > 0x9f) || (c == 0xf0 && d < 0x90) || (c == 0xf4 && d > 0x8f))
+            return false;
+    }
+    return true;
+}
+
 static matching begin(const tra_call *c) {
-    matching m = {.code = ((const regex *)c->prepared)->code};
+    const regex *x = c->prepared;
+    bool valid = x->valid && is_utf8(tra_call_bytes(c, 0));
+    matching m = {.code = valid ? x->valid : x->code, .options = valid ? PCRE2_NO_UTF_CHECK : 0};
     m.data = pcre2_match_data_create_from_pattern(m.code, NULL);
     m.how = pcre2_match_context_create(NULL);
     pcre2_set_match_limit(m.how, STEPS_MOST);
@@ -58,7 +81,8 @@ static void end(matching *m) {
 /* Finds the expression from byte `from` on: false if it is not there; so too, with an error of the row, if that takes
  * too long. */
 static bool search(matching *m, tra_call *c, tra_bytes t, int64_t from, uint32_t options) {
-    int found = pcre2_match(m->code, (PCRE2_SPTR)t.s, (PCRE2_SIZE)t.n, (PCRE2_SIZE)from, options, m->data, m->how);
+    int found = pcre2_match(m->code, (PCRE2_SPTR)t.s, (PCRE2_SIZE)t.n, (PCRE2_SIZE)from, options | m->options, m->data,
+                            m->how);
     if (found < 0 && found != PCRE2_ERROR_NOMATCH) c->out.state = TRA_STATE_ERROR;
     return found >= 0;
 }
@@ -87,7 +111,7 @@ void tra_call_extract(tra_call *c) {
     matching m = begin(c);
     tra_bytes t = tra_call_bytes(c, 0), part = {0};
     if (search(&m, c, t, 0, 0) && group_of(&m, t, c->n > 2 ? c->v[2].i : 0, &part))
-        tra_str_addn(c->text, part.s, (size_t)part.n);
+        tra_call_give(c, part);
     else if (c->out.state == TRA_STATE_VALUE)
         c->out.state = TRA_STATE_NULL;
     end(&m);
@@ -103,11 +127,11 @@ static void add_replacement(tra_call *c, const matching *m, tra_bytes t, tra_byt
         tra_bytes part;
         int group = named_group(to, i);
         if (group >= 0) {
-            if (group_of(m, t, group, &part)) tra_str_addn(c->text, part.s, (size_t)part.n);
+            if (group_of(m, t, group, &part)) tra_call_give(c, part);
             i++;
         } else {
             if (to.s[i] == '\\' && i + 1 < to.n && to.s[i + 1] == '\\') i++;
-            tra_str_addn(c->text, to.s + i, 1);
+            tra_call_give(c, (tra_bytes){to.s + i, 1});
         }
     }
 }
@@ -128,14 +152,14 @@ void tra_call_regex_replace(tra_call *c) {
             continue;
         }
         if (!group_of(&m, t, 0, &all)) break;
-        tra_str_addn(c->text, t.s + copied, (size_t)(all.s - t.s - copied));
+        tra_call_give(c, (tra_bytes){t.s + copied, all.s - t.s - copied});
         add_replacement(c, &m, t, to);
         copied = from = all.s - t.s + all.n;
         options = all.n == 0 ? PCRE2_NOTEMPTY_ATSTART | PCRE2_ANCHORED : 0;
         if (c->text->n - start > TRA_MADE_MOST) c->out.state = TRA_STATE_ERROR;
-        if (c->out.state != TRA_STATE_VALUE) break;
+        if (c->out.state != TRA_STATE_VALUE || c->over) break;
     }
-    tra_str_addn(c->text, t.s + copied, (size_t)(t.n - copied));
+    tra_call_give(c, (tra_bytes){t.s + copied, t.n - copied});
     end(&m);
 }
 

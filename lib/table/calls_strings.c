@@ -43,8 +43,6 @@ static int64_t find(tra_bytes t, tra_bytes what) {
     return at ? at - t.s : -1;
 }
 
-static void give(tra_call *c, tra_bytes t) { tra_str_addn(c->text, t.s, (size_t)t.n); }
-
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
 /* % any code points, _ one. Goes back to the last % alone, which is enough. */
@@ -95,7 +93,7 @@ void tra_call_length(tra_call *c) { c->out.i = tra_points(tra_call_bytes(c, 0));
 static void change_case(tra_call *c, char from, char to) {
     tra_bytes t = tra_call_bytes(c, 0);
     size_t begin = c->text->n;
-    give(c, t);
+    tra_call_give(c, t);
     for (size_t i = begin; i < c->text->n; i++)
         if (c->text->s[i] >= from && c->text->s[i] <= to) c->text->s[i] = (char)(c->text->s[i] ^ 0x20);
 }
@@ -103,7 +101,7 @@ void tra_call_lower(tra_call *c) { change_case(c, 'A', 'Z'); }
 void tra_call_upper(tra_call *c) { change_case(c, 'a', 'z'); }
 
 void tra_call_substr(tra_call *c) {
-    give(c, part_of(tra_call_bytes(c, 0), c->v[1].i, c->n > 2 ? c->v[2].i : INT64_MAX / 4));
+    tra_call_give(c, part_of(tra_call_bytes(c, 0), c->v[1].i, c->n > 2 ? c->v[2].i : INT64_MAX / 4));
 }
 
 /* Any value as text. */
@@ -111,7 +109,7 @@ static void print(tra_call *c, const tra_call_value *v) {
     char text[TRA_DATETEXT];
     switch (v->type) {
     case TRA_COL_STRING:
-    case TRA_COL_TEXT: tra_str_addn(c->text, v->s, (size_t)v->n); break;
+    case TRA_COL_TEXT: tra_call_give(c, (tra_bytes){v->s, v->n}); break;
     case TRA_COL_BOOL: tra_str_add(c->text, v->i ? "true" : "false"); break;
     case TRA_COL_DATE: tra_str_add(c->text, tra_date_text((int32_t)v->i, text)); break;
     case TRA_COL_TIMESTAMP: tra_str_add(c->text, tra_timestamp_text(v->i, text)); break;
@@ -145,18 +143,18 @@ void tra_call_split_part(tra_call *c) {
     rest = t;
     do part = first_part(rest, by, &more, &rest);
     while (--k > 0);
-    give(c, part);
+    tra_call_give(c, part);
 }
 
 void tra_call_replace(tra_call *c) {
     tra_bytes t = tra_call_bytes(c, 0), what = tra_call_bytes(c, 1), by = tra_call_bytes(c, 2);
     size_t begin = c->text->n;
     for (int64_t at; what.n > 0 && (at = find(t, what)) >= 0; t = after(t, at + what.n)) {
-        give(c, (tra_bytes){t.s, at});
-        give(c, by);
+        tra_call_give(c, (tra_bytes){t.s, at});
+        tra_call_give(c, by);
         if (c->text->n - begin > TRA_MADE_MOST) return (void)(c->out.state = TRA_STATE_ERROR);
     }
-    give(c, t);
+    tra_call_give(c, t);
 }
 
 static bool is_among(tra_bytes point, tra_bytes set) {
@@ -176,16 +174,16 @@ static void strip(tra_call *c, bool left, bool right) {
         if (!is_among(last, set)) break;
         t.n -= last.n;
     }
-    give(c, t);
+    tra_call_give(c, t);
 }
 void tra_call_trim(tra_call *c) { strip(c, true, true); }
 void tra_call_ltrim(tra_call *c) { strip(c, true, false); }
 void tra_call_rtrim(tra_call *c) { strip(c, false, true); }
 
 static void add_padding(tra_call *c, int64_t points, tra_bytes fill) {
-    for (tra_bytes rest = fill; points > 0 && fill.n > 0; points--) {
+    for (tra_bytes rest = fill; points > 0 && fill.n > 0 && !c->over; points--) {
         if (rest.n == 0) rest = fill;
-        give(c, (tra_bytes){rest.s, tra_point(rest)});
+        tra_call_give(c, (tra_bytes){rest.s, tra_point(rest)});
         rest = after(rest, tra_point(rest));
     }
 }
@@ -195,7 +193,7 @@ static void pad(tra_call *c, bool left) {
     int64_t width = tra_max64(0, c->v[1].i), n = tra_points(t);
     if (width > TRA_MADE_MOST / 4) return (void)(c->out.state = TRA_STATE_ERROR);
     if (left) add_padding(c, width - n, fill);
-    give(c, part_of(t, 1, width));
+    tra_call_give(c, part_of(t, 1, width));
     if (!left) add_padding(c, width - n, fill);
 }
 void tra_call_lpad(tra_call *c) { pad(c, true); }
@@ -204,8 +202,8 @@ void tra_call_rpad(tra_call *c) { pad(c, false); }
 void tra_call_reverse(tra_call *c) {
     tra_bytes t = tra_call_bytes(c, 0);
     size_t begin = c->text->n;
-    give(c, t);
-    for (int64_t n; t.n > 0; t = after(t, n)) {
+    tra_call_give(c, t);
+    for (int64_t n; t.n > 0 && !c->over; t = after(t, n)) {
         n = tra_point(t);
         memcpy(c->text->s + begin + (size_t)(t.n - n), t.s, (size_t)n);
     }
@@ -214,7 +212,7 @@ void tra_call_reverse(tra_call *c) {
 void tra_call_repeat(tra_call *c) {
     tra_bytes t = tra_call_bytes(c, 0);
     if (tra_mul_most(t.n, tra_max64(0, c->v[1].i)) > TRA_MADE_MOST) return (void)(c->out.state = TRA_STATE_ERROR);
-    for (int64_t i = 0; i < c->v[1].i && t.n > 0; i++) give(c, t);
+    for (int64_t i = 0; i < c->v[1].i && t.n > 0 && !c->over; i++) tra_call_give(c, t);
 }
 
 /* ---- casts ------------------------------------------------------------------------------------------------------- */

@@ -40,7 +40,9 @@ struct tra_made {
     part *v;
     const tra_colexpr **root;
     tra_colrun run;
-    bool steps; /* a regular expression took too many */
+    int64_t most; /* bytes of a string */
+    bool steps;   /* a regular expression took too many */
+    bool over;    /* a string would have had more bytes than `most` */
 };
 static_assert((int)TRA_MADE_ROWS <= (int)TRA_COLSTRIP, "a strip of rows is one of the code");
 
@@ -61,11 +63,12 @@ static part part_of(tra_made *m, tra_arena *a, const tra_colexpr *x) {
     return p;
 }
 
-tra_made *tra_made_new(tra_arena *a, int n, const tra_colexpr *const *x) {
+tra_made *tra_made_new(tra_arena *a, int n, const tra_colexpr *const *x, int64_t most) {
     tra_made *m = tra_new(a, tra_made);
     int roots = 0;
     for (int k = 0; k < n; k++) roots += count_roots(x[k]);
-    *m = (tra_made){.n = n, .v = tra_news(a, part, n + 1), .root = tra_news(a, const tra_colexpr *, roots + 1)};
+    *m = (tra_made){.n = n, .most = most, .v = tra_news(a, part, n + 1)};
+    m->root = tra_news(a, const tra_colexpr *, roots + 1);
     for (int k = 0; k < n; k++) m->v[k] = part_of(m, a, x[k]);
     tra_colcode *code = tra_colcode_new(a, m->nroots, m->root);
     char *scratch = tra_arena_alloc(a, (size_t)tra_colcode_scratch(code) + 64);
@@ -93,7 +96,10 @@ static tra_call_value value_of(tra_made *m, part *p, int i) {
     if (state != TRA_STATE_VALUE) return (tra_call_value){.type = p->x->type, .state = state};
     p->text.n = 0;
     tra_call c = {.op = p->x->op, .n = p->x->nkids, .v = p->v, .prepared = p->x->prepared, .text = &p->text};
+    c.most = m->most;
     tra_call_run(&c);
+    m->over = m->over || c.over;
+    if (c.over) c.out.state = TRA_STATE_ERROR;
     if (c.out.state == TRA_STATE_ERROR) m->steps = tra_call_takes(c.op, 1) == 'p';
     return c.out;
 }
@@ -105,6 +111,7 @@ int tra_made_string(tra_made *m, int k, int i, const char **s, int64_t *len) {
     return v.state;
 }
 
+bool tra_made_is_long(const tra_made *m) { return m->over; }
 bool tra_made_took_long(const tra_made *m) { return m->steps; }
 const char *tra_made_why(const tra_made *m) { return m->steps ? "takes too many steps" : "could not be computed"; }
 

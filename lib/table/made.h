@@ -16,10 +16,10 @@ extern int64_t tra_combinations_most;
 /* Is it such a call, and is all known that it reads? */
 bool tra_colexpr_can_be_made(const tra_colexpr *x);
 
-/* Computes n expressions that are strings, each such a call or one that has a dictionary, of rows of one table. One
- * thread. */
+/* Computes n expressions that are strings, each such a call or one that has a dictionary, of rows of one table. A call
+ * makes no string of more than `most` bytes. One thread. */
 typedef struct tra_made tra_made;
-tra_made *tra_made_new(tra_arena *a, int n, const tra_colexpr *const *x);
+tra_made *tra_made_new(tra_arena *a, int n, const tra_colexpr *const *x, int64_t most);
 /* Takes up to TRA_MADE_ROWS rows; first: what row() gives for the first of them. */
 enum { TRA_MADE_ROWS = 1024 };
 void tra_made_strip(tra_made *m, const tra_vector *columns, int64_t first, int n);
@@ -28,6 +28,7 @@ int tra_made_string(tra_made *m, int k, int i, const char **s, int64_t *len);
 /* After TRA_STATE_ERROR: why, in words that follow the text of the expression. */
 const char *tra_made_why(const tra_made *m);
 bool tra_made_took_long(const tra_made *m); /* is it that a regular expression takes too many steps? */
+bool tra_made_is_long(const tra_made *m);   /* has a string more than `most` bytes? */
 void tra_made_free(tra_made *m);
 
 /* A table with columns of strings that are made of the rows of another. */

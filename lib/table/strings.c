@@ -105,21 +105,25 @@ tra_status tra_colexpr_of_strings(tra_arena *a, tra_colop op, int n, const tra_c
     }
 }
 
-void tra_colexpr_unite(tra_arena *a, int n, const tra_colexpr **kids, bool ordered) {
+tra_status tra_colexpr_unite(tra_arena *a, int n, const tra_colexpr **kids, bool ordered, tra_err *e) {
     const tra_dictionary **d = tra_news(a, const tra_dictionary *, n);
     int32_t **map = tra_news(a, int32_t *, n);
     bool same = true;
+    int64_t bytes = 0;
     for (int i = 0; i < n; i++) {
         same &= kids[i]->type == kids[0]->type && tra_dictionary_eq(kids[i]->dict, kids[0]->dict);
         d[i] = kids[i]->dict;
+        if (d[i] && d[i]->begin) bytes += d[i]->begin[d[i]->n] + 60 * d[i]->n; /* also what sorting takes */
     }
     for (int i = 0; i < n; i++) {
         if (!d[i]) { /* of a table that is only declared */
             for (int k = 0; k < n; k++) kids[k] = tra_colexpr_recode(a, kids[k], NULL, NULL);
-            return;
+            return TRA_OK;
         }
     }
-    if (same && (!ordered || d[0]->sorted)) return;
+    if (same && (!ordered || d[0]->sorted)) return TRA_OK;
+    TRA_TRY(tra_ceiling_check(bytes, "the strings of columns that meet", e));
     const tra_dictionary *u = tra_dictionary_union(a, n, d, map);
     for (int i = 0; i < n; i++) kids[i] = tra_colexpr_recode(a, kids[i], u, map[i]);
+    return TRA_OK;
 }

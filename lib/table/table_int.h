@@ -42,7 +42,7 @@ tra_colexpr *tra_colexpr_node(tra_arena *a, tra_colop op, tra_coltype type, int 
 const tra_colexpr *tra_colexpr_fold(tra_arena *a, const tra_colexpr *x);
 /* Recodes coded operands to one sorted dictionary, unless they share one already whose order suffices: any order, or,
  * if `ordered`, a sorted one. */
-void tra_colexpr_unite(tra_arena *a, int n, const tra_colexpr **kids, bool ordered);
+TRA_MUSTUSE tra_status tra_colexpr_unite(tra_arena *a, int n, const tra_colexpr **kids, bool ordered, tra_err *e);
 /* Code -> value of this type; table and tstate in the arena. */
 const tra_colexpr *tra_colexpr_lookup(tra_arena *a, const tra_colexpr *x, tra_coltype type, const void *table,
                                       const uint8_t *tstate);

@@ -27,6 +27,7 @@ static uint64_t table_identity(tra_rel *r) {
 /* ---- columns --------------------------------------------------------------------------------------------------- */
 
 static tra_status bad_column(tra_rel *r, const char *name, const char *why, tra_err *e) {
+    if (r->lack) return *e = *r->lack, r->lack->status;
     return TRA_REL_BAD(r, e, "column \"%.100s\": %s", name, why);
 }
 
@@ -104,15 +105,12 @@ static void find_units(hid_t obj, tra_coltype *t, tra_arena *a) {
 /* Strings of rows, not as categories. null: which are NULL, or NULL. */
 static tra_status strings_column(tra_rel *r, hid_t obj, int i, const uint8_t *null, tra_column *c, tra_err *e) {
     tra_table_form *f = &r->table->form;
-    const tra_dictionary *rows = tra_h5_strings(r, obj);
-    tra_dictionary *d;
-    if (!rows) return bad_column(r, c->name, "its strings cannot be read", e);
-    if (f->rows < 0) f->rows = rows->n;
-    if (rows->n != f->rows) return bad_column(r, c->name, "it has another number of rows", e);
+    if (f->rows < 0) f->rows = extent_of(obj);
+    if (extent_of(obj) != f->rows) return bad_column(r, c->name, "it has another number of rows", e);
     if (!r->table->codes) r->table->codes = tra_news(r->arena, int32_t *, r->table->schema.n);
-    r->table->codes[i] = tra_table_encode(r, rows, null, &d);
-    r->table->held += 4 * rows->n + 16 * rows->n + rows->begin[rows->n];
-    c->dict = d;
+    c->dict = tra_h5_codes(r, obj, null, &r->table->codes[i]);
+    if (!c->dict) return bad_column(r, c->name, "its strings cannot be read", e);
+    r->table->held += 4 * f->rows;
     c->type = TRA_COL_TEXT;
     c->nullable = null != NULL;
     return TRA_OK;
@@ -120,7 +118,7 @@ static tra_status strings_column(tra_rel *r, hid_t obj, int i, const uint8_t *nu
 
 /* Groups and joins go by codes, so that each category must have one. */
 static tra_status distinct(tra_rel *r, const tra_column *c, tra_err *e) {
-    const char *twice = tra_table_twice(r, c->dict);
+    const char *twice = tra_dictionary_twice(r->arena, c->dict);
     if (!twice) return TRA_OK;
     return bad_column(r, c->name,
                       tra_arena_printf(r->arena,

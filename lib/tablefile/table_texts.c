@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 tra_status tra_table_read_order(tra_rel *r, const char ***names, int *n, tra_err *e) {
     if (H5Aexists(r->dset, "column-order") <= 0)
@@ -14,49 +13,6 @@ tra_status tra_table_read_order(tra_rel *r, const char ***names, int *n, tra_err
 }
 
 /* ---- dictionaries ---------------------------------------------------------------------------------------------- */
-
-int32_t *tra_table_encode(tra_rel *r, const tra_dictionary *rows, const uint8_t *null, tra_dictionary **out) {
-    uint64_t slots = 16;
-    while (slots < 2 * (uint64_t)rows->n) slots *= 2;
-    int32_t *slot = tra_malloc(slots * sizeof *slot),
-            *code = tra_arena_array(r->arena, (size_t)rows->n + 1, sizeof *code);
-    int64_t *begin = tra_news(r->arena, int64_t, rows->n + 1), n = 0;
-    char *bytes = tra_arena_alloc(r->arena, (size_t)rows->begin[rows->n] + 8);
-    memset(slot, 0xff, slots * sizeof *slot);
-    for (int64_t i = 0; i < rows->n; i++) {
-        int64_t len;
-        const char *s = tra_dictionary_at(rows, i, &len);
-        uint64_t at = XXH64(s, (size_t)len, 0) & (slots - 1);
-        code[i] = -1;
-        if (null && null[i]) continue;
-        while (slot[at] >= 0 &&
-               (begin[slot[at] + 1] - begin[slot[at]] != len || memcmp(bytes + begin[slot[at]], s, (size_t)len) != 0))
-            at = (at + 1) & (slots - 1);
-        if (slot[at] < 0) {
-            slot[at] = (int32_t)n;
-            memcpy(bytes + begin[n], s, (size_t)len);
-            begin[n + 1] = begin[n] + len;
-            n++;
-        }
-        code[i] = slot[at];
-    }
-    free(slot);
-    *out = tra_new(r->arena, tra_dictionary);
-    **out = (tra_dictionary){.n = n, .begin = begin, .bytes = bytes};
-    return code;
-}
-
-const char *tra_table_twice(tra_rel *r, const tra_dictionary *d) {
-    tra_dictionary *once;
-    if (d->sorted) return NULL;
-    const int32_t *code = tra_table_encode(r, d, NULL, &once);
-    for (int64_t i = 0; i < d->n; i++) {
-        int64_t len;
-        const char *s = tra_dictionary_at(d, i, &len);
-        if (code[i] < i) return tra_arena_strndup(r->arena, s, (size_t)len);
-    }
-    return NULL;
-}
 
 const tra_dictionary *tra_table_categories(tra_rel *r, hid_t dset) {
     hid_t type = H5Dget_type(dset), space = H5Dget_space(dset);
@@ -131,6 +87,7 @@ static tra_status own_dictionaries(tra_rel *r, tra_err *e) {
         r->table->held += begin[d->n] + 16 * d->n;
     }
     free(ends);
+    if (r->lack) return *e = *r->lack, r->lack->status;
     return ok && at == n ? TRA_OK
                          : TRA_REL_BAD(r, e, "its dictionaries (.tra/%s/strings) are missing or damaged", r->name);
 }

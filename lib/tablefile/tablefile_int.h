@@ -118,11 +118,6 @@ int64_t tra_table_header(const tra_table_form *f, int64_t v[4]);
 TRA_MUSTUSE tra_status tra_table_read_order(tra_rel *r, const char ***names, int *n, tra_err *e);
 /* Categories: strings, or numbers as text. */
 const tra_dictionary *tra_table_categories(tra_rel *r, hid_t dset);
-/* The strings of rows as a dictionary, in which each stands once, in the order in which they first appear, and codes of
- * the rows, in the relation's arena: -1 of those for which `null` is set. */
-int32_t *tra_table_encode(tra_rel *r, const tra_dictionary *rows, const uint8_t *null, tra_dictionary **out);
-/* A string that a dictionary has twice, in the relation's arena; NULL: there is none. */
-const char *tra_table_twice(tra_rel *r, const tra_dictionary *d);
 
 /* Where the chunks of an array are, found once; n elements of a chunk, from `first` on, as they are in the file. room:
  * tra_table_scratch bytes, or NULL. */

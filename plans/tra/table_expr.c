@@ -225,6 +225,7 @@ static const tra_colexpr *apply(const tra_table_scope *sc, tra_ast *x, tra_colop
         if (kids[i]->type == TRA_COL_DATE) advice = "write date \"2017-04-15\" for a day";
         if (kids[i]->type == TRA_COL_TIMESTAMP) advice = "write timestamp \"2017-04-15 08:15:00\" for a time";
     }
+    if (e.status == TRA_RESOURCE) return tra_build_unreadable(sc->b, x->span, NULL, &e);
     return tra_diag_error(sc->b->d, x->span, advice, "%s", e.msg);
 }
 

@@ -225,12 +225,12 @@ static bool make_strings(tra_table_builder *w, int *made, const char ***name) {
         w->own_columns = own;
         w->call = call;
         if (!find_calls(&x)) return *made = 0, true;
-        keep = NULL;
     }
+    keep = read_columns(w); /* not those that only the strings are made of */
     const tra_schema *s = file->type.columns;
     int *kept = tra_news(b->arena, int, s->n + 1), n = 0, left = 0;
     for (int c = 0; c < s->n; c++) {
-        if (keep && !keep[c]) continue;
+        if (!keep[c]) continue;
         left += own == 0 || c < own;
         kept[n++] = c;
     }

@@ -202,6 +202,31 @@ for i in range(60): f.write("%d,%s\n" % (i % 7, chr(97 + i % 20) * ((1 << 20) - 
     cmp s.csv t.csv
 }
 
+@test "strings that do not fit below the ceiling are refused before they take memory" {
+    "$PYTHON" - <<'END2'
+import random
+random.seed(1)
+with open("s.csv", "w") as f:
+    f.write("k,s\n")
+    for i in range(24): f.write("%d,%02d%s\n" % (i % 7, i, "".join(random.choices("abcdefgh", k=1000)) * 1000))
+END2
+    tra import -q --table s.csv -o s.h5 --memory 64M
+    head='input s from "s.h5"'
+    # made of one column, made of rows, and where two columns meet
+    for x in 'upper(s)' 'concat(s, s)' 'if(k > 2, s, "x")'; do
+        printf '%s\n' "$head" "o = project(s, k, r = $x)" 'output o' >p.tra
+        status 4 tra run p.tra --memory 56M
+        grep -Eq 'at least .* are needed \(--memory |a string of more than [0-9]* bytes; raise --memory' <<<"$output"
+        got=$(peak "$TRA" run -q p.tra --memory 56M 2>/dev/null || true)
+        ((got <= 56 << 20)) || [ -n "${SAN:-}" ] || { echo "$x: $got bytes"; return 1; }
+    done
+    # of a string of a megabyte every place is replaced in one pass
+    printf '%s\n' "$head" 'o = project(s, k, n = length(regex_replace(s, "[a-d]", "")))' 'output o' >p.tra
+    timeout 60 "$TRA" run -q p.tra --memory 256M
+    status 0 tra info s.h5 --memory 32M # it shows what it can
+    grep -q 'are not shown: .*do not fit below --memory 32 MiB' <<<"$output"
+}
+
 @test "two large tables whose rows have several partners are joined under any ceiling: slices of pairs meet parts" {
     for how in inner left; do
         cat >p.tra <<END2
