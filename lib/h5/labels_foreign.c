@@ -15,7 +15,7 @@ static const tra_dim_labels *strings_at(tra_rel *r, const char *path, const char
     if (dset >= 0 && H5Iget_type(dset) == H5I_DATASET && n <= TRA_SCALE_LABELS &&
         !tra_h5_missing_filter(dset, r->arena)) {
         const tra_dictionary *d = tra_h5_strings(r, dset);
-        if (d && (n < 0 || d->n == n)) l = tra_dim_labels_of_strings(r->arena, name, d);
+        if (d && (n < 0 || d->n == n) && tra_h5_sorts(r, d)) l = tra_dim_labels_of_strings(r->arena, name, d);
     }
     if (dset >= 0) H5Oclose(dset);
     if (!l) return NULL;

@@ -123,7 +123,7 @@ static const tra_dim_labels *labels_of(tra_rel *r, hid_t scale, const char *name
     H5Tclose(type);
     if (class == H5T_STRING) {
         const tra_dictionary *d = tra_h5_strings(r, scale);
-        if (d) l = tra_dim_labels_of_strings(a, name, d);
+        if (d && tra_h5_sorts(r, d)) l = tra_dim_labels_of_strings(a, name, d);
     } else if (!tra_h5_fits(r, 16 * n)) {
         return NULL;
     } else if (own && readable) {

@@ -79,6 +79,11 @@ bool tra_h5_fits(tra_rel *r, int64_t bytes) {
     return false;
 }
 
+bool tra_h5_sorts(tra_rel *r, const tra_dictionary *d) {
+    enum { EACH = 60 }; /* bytes that sorting takes for a string */
+    return d->sorted || tra_h5_fits(r, d->begin[d->n] + EACH * d->n);
+}
+
 /* Makes room for `more` elements beyond n in small steps, each of which the ceiling must have. */
 static bool make_room(tra_rel *r, void *v, int64_t n, int64_t more, int64_t *cap, size_t size) {
     void **to = v;

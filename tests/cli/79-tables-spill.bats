@@ -223,6 +223,20 @@ END2
     # of a string of a megabyte every place is replaced in one pass
     printf '%s\n' "$head" 'o = project(s, k, n = length(regex_replace(s, "[a-d]", "")))' 'output o' >p.tra
     timeout 60 "$TRA" run -q p.tra --memory 256M
+    # labels of another program, which are not sorted
+    "$PYTHON" - <<'END2'
+import h5py
+with h5py.File("l.h5", "w") as f:
+    x = f.create_dataset("x", data=[[float(i), 1.0] for i in range(24)])
+    row = f.create_dataset("row", data=["%02d" % (99 - i) + "abcdefgh" * 125000 for i in range(24)], dtype=h5py.string_dtype())
+    row.make_scale("row")
+    x.dims[0].attach_scale(row)
+END2
+    status 4 tra info l.h5:x --memory 56M
+    grep -q 'its strings and labels do not fit below --memory 56 MiB' <<<"$output"
+    got=$(peak "$TRA" info l.h5:x --memory 56M 2>/dev/null || true)
+    ((got <= 56 << 20)) || [ -n "${SAN:-}" ] || { echo "labels: $got bytes"; return 1; }
+    tra info l.h5:x --memory 96M >/dev/null
     status 0 tra info s.h5 --memory 32M # it shows what it can
     grep -q 'are not shown: .*do not fit below --memory 32 MiB' <<<"$output"
 }
