@@ -126,15 +126,15 @@ static void hold(tra_plan *p, tra_op *o) {
         tra_type_set_layout(p->arena, &o->type, p->ops[o->in[0]].type.layout);
 }
 
-/* What the relation of node n takes where it is placed so: found once for all plans of the search. */
-static const tra_op_holds *holds_of(search *s, const tra_node *n, int place) {
-    holding *x = s->held[n->id];
-    while (x && x->place != place) x = x->next;
-    if (x) return &x->holds;
-    x = tra_new(s->work, holding);
-    *x = (holding){tra_op_holds_of(&n->type, &s->places.v[place]), place, s->held[n->id]};
-    s->held[n->id] = x;
-    return &x->holds;
+static void set_exchange(finish *f, tra_op *o, const part *x, int from) {
+    search *s = f->s;
+    bool fresh = true;
+    agreed *y = o->holds ? tra_agreed_of(s, x->node, from, x->place, &fresh) : NULL;
+    if (fresh)
+        set_traffic(f->plan, o, tra_exact_traffic(s, x->node, x->partial, from, x->place), &s->o->rates);
+    else
+        o->predicted.cost = y->moving;
+    if (y) y->moving = o->predicted.cost;
 }
 
 static void add_op(finish *f, int id) {
@@ -160,8 +160,8 @@ static void add_op(finish *f, int id) {
     if (x->name) o->what.name = x->name;
     o->what.partial = x->partial && x->op != TRA_PLAN_SHUF;
     hold(f->plan, o);
-    if (!x->partial && n->id >= 0 && o->type.layout == n->type.layout && o->type.entries == n->type.entries)
-        o->holds = holds_of(s, n, x->place);
+    if (!x->partial && o->type.layout == n->type.layout && o->type.entries == n->type.entries)
+        o->holds = tra_holds_of(s, n, x->place);
     switch (x->op) {
     case TRA_PLAN_INPUT:
     case TRA_PLAN_READALL:
@@ -221,7 +221,7 @@ static void add_op(finish *f, int id) {
         break;
     }
     case TRA_PLAN_BCAST:
-    case TRA_PLAN_SHUF: set_traffic(f->plan, o, tra_exact_traffic(s, n, x->partial, p, x->place), &s->o->rates); break;
+    case TRA_PLAN_SHUF: set_exchange(f, o, x, p); break;
     case TRA_PLAN_LOOP_OPS:
     case TRA_PLAN_COUNT: break;
     }

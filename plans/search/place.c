@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
+#include "../../lib/physical/needs.h"
 #include "search_int.h"
 
 static uint64_t place_hash(const tra_placement *p) {
@@ -270,4 +271,21 @@ void tra_add_work(const search *s, spent *c, tra_work w, const tra_kernel *k, co
     const tra_type *r = n->op == TRA_OP_JOIN ? &n->in[1]->type : NULL;
     c->flops += w.total;
     c->seconds += tra_work_seconds(k, &n->in[0]->type, r, &n->type, w.busiest, &s->o->rates);
+}
+
+agreed *tra_agreed_of(search *s, const tra_node *n, int from, int place, bool *fresh) {
+    agreed *x = s->agreed[n->id];
+    while (x && (x->place != place || x->from != from)) x = x->next;
+    *fresh = !x;
+    if (x) return x;
+    x = tra_new(s->work, agreed);
+    *x = (agreed){.from = from, .place = place, .next = s->agreed[n->id]};
+    return s->agreed[n->id] = x;
+}
+
+const tra_op_holds *tra_holds_of(search *s, const tra_node *n, int place) {
+    bool fresh;
+    agreed *x = tra_agreed_of(s, n, -1, place, &fresh);
+    if (fresh) x->holds = tra_op_holds_of(&n->type, &s->places.v[place]);
+    return &x->holds;
 }

@@ -404,7 +404,7 @@ tra_status tra_prepare(search *s, tra_err *e) {
     s->labels = tra_news(s->work, tra_labels *, s->m->n);
     s->ways = tra_news(s->work, ways, s->m->n);
     s->summands = tra_news(s->work, tra_type, s->m->n);
-    s->held = tra_news(s->work, holding *, s->m->n);
+    s->agreed = tra_news(s->work, agreed *, s->m->n);
     for (int g = 0; g < s->m->ngroups; g++) s->at[g] = -1;
     for (int g = 0; g < s->ngroups; g++) s->at[order[g]] = g, s->group[g].canonical = order[g];
     for (int g = 0; g < s->ngroups; g++) TRA_TRY(tra_search_add_variants(s, g, skip, e));

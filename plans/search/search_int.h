@@ -206,12 +206,16 @@ typedef struct search_bytes {
     int64_t all;     /* peak while all plans are found; 0 until then */
 } search_bytes;
 
-/* What the relation of an expression takes at a place; and the same at others. */
-typedef struct holding {
-    tra_op_holds holds;
-    int place;
-    struct holding *next;
-} holding;
+/* What plans that are compared agree in: of an expression, what its relation takes at a place, or what it costs to bring
+ * it there from another one. */
+typedef struct agreed {
+    int from, place; /* from -1: at the place */
+    union {
+        tra_op_holds holds;
+        tra_cost moving;
+    };
+    struct agreed *next; /* of the same expression */
+} agreed;
 
 /* What the search may do, and whether that kept it from anything. */
 typedef struct limits {
@@ -240,7 +244,7 @@ typedef struct search {
     const tra_way **fixed_way; /* by expression */
     const tra_placement **fixed_place; /* by group */
     tra_type *summands;                /* by expression: any variant's, for their catalogs */
-    holding **held; /* by expression */
+    agreed **agreed; /* by expression */
     int *alike; /* by expression: the first of the same operator over inputs of the same types, which costs the same */
 
     costs costs;
@@ -271,7 +275,10 @@ tra_work tra_join_work(search *s, const variant *f, int p); /* of f->join, as f 
 tra_work tra_step_work(search *s, tra_plan_op op, const tra_node *n, int p);
 /* Placement of a unary operator's result, or -1 when it cannot run on an input placed as p. */
 int tra_map_place(search *s, const tra_node *n, int p);
-/* Forgets what these found, but for the places. */
+/* What plans agree in about a node's relation: found, or new, and then *fresh is true. As long as the search. */
+agreed *tra_agreed_of(search *s, const tra_node *n, int from, int place, bool *fresh);
+const tra_op_holds *tra_holds_of(search *s, const tra_node *n, int place);
+/* Forgets what the others found, but for the places. */
 void tra_costs_forget(search *s);
 void tra_add_traffic(const search *s, spent *c, tra_traffic t, const tra_type *type);
 /* k: the kernel of node n that does it; NULL: sums. */
