@@ -126,6 +126,8 @@ tra_status tra_machine_read(const char *path, tra_machine *m, tra_err *e) {
     const char *lacks = parse(text, m);
     free(text);
     if (!lacks) return TRA_OK;
+    if (strcmp(lacks, "tra_machine") == 0) /* whose file it is, is not known: nobody is told to write over it */
+        return tra_fail(e, TRA_INPUT, "%s is no file of tra calibrate, which writes one by -o FILE", path);
     return tra_fail(e, TRA_INPUT,
                     "%s lacks \"%s\", or has a value there that it cannot have: tra calibrate -o %s on "
                     "that machine writes it",

@@ -178,7 +178,8 @@ stand_in() {
     has '"threads"'
     echo '{}' >m.json
     status 3 tra explain --request --machine m.json p.tra
-    has '"tra_machine"'
+    has 'm.json is no file of tra calibrate'
+    lacks "calibrate -o m.json"
     status 3 tra explain --request --machine none.json p.tra
     has "none.json"
 }
