@@ -240,6 +240,12 @@ static tra_filled then(const tra_kernel *k, tra_dims at, tra_filled r) {
     return r;
 }
 
+bool tra_kernel_leads(const tra_kernel *k, int side, int rank) {
+    if (k->cls == TRA_K_SCALAR) return true;
+    bool labels = (k->cls == TRA_K_EINSUM || k->cls == TRA_K_ALIGNED) && rank <= k->rank[side] && rank <= k->nout;
+    return labels && memcmp(k->in[side], k->out, (size_t)rank) == 0;
+}
+
 tra_filled tra_kernel_filled1(const tra_kernel *k, const tra_dims *ext, const tra_filled *in) {
     tra_dims at;
     tra_step_shape1(tra_kernel_first(k), ext, &at);

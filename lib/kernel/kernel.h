@@ -149,6 +149,8 @@ int tra_kernel_packers(const tra_kernel *k, bool entries);
  * factor of sparse type and quotients with such a dividend are; so is any other function of nothing but operands of
  * sparse type that is 0 where all of them are, by parts; moves and folds of them are, minindex and maxindex are not. */
 bool tra_kernel_sparse(const tra_kernel *k, tra_kernel_use use, bool a, bool b);
+/* Are the first `rank` labels of a join's operand (0, 1) those of the result? */
+bool tra_kernel_leads(const tra_kernel *k, int side, int rank);
 
 /* ---- entries ------------------------------------------------------------------------------------------------- */
 

@@ -128,7 +128,7 @@ double tra_kernel_rows_share(const tra_kernel *join, const tra_type *a, const tr
 }
 
 double tra_kernel_order_share(const tra_kernel *map, const tra_type *in, const tra_type *out) {
-    enum { SORT = 16 }; /* passes of one thread */
+    enum { SORT = 6 }; /* passes of one thread */
     bool orders = map && in->layout == &tra_rows && out->layout == &tra_rows && in->cat->bound.n > 1 &&
                   (map->props & TRA_P_MOVES) && !(map->props & TRA_P_ELEMENTWISE);
     return orders ? SORT * fmax(1, THREADS / (double)tra_max64(1, in->cat->n)) : 1;

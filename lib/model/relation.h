@@ -238,6 +238,12 @@ tra_size tra_size_times(tra_size s, int64_t n);
 
 /* How many elements are entries, that is, are stored; all others are 0. Counts of entries are kept as a tra_size is:
  * exact, or an estimate with a bound. */
+/* The relation in whose entries others lie, by the labels of its dimensions, which come first in theirs. */
+typedef struct tra_within {
+    const void *of; /* what tells it from others; NULL: none is known */
+    int rank;
+    double share; /* of its elements, that are expected to be entries */
+} tra_within;
 struct tra_entries {
     tra_size all;            /* of all arrays together */
     int64_t most;            /* the most that one array has */
@@ -248,6 +254,7 @@ struct tra_entries {
      * square of how many entries they have. 0: not known. */
     int64_t fullest;
     double squares;
+    tra_within within; /* where entries are expected, as far as that is known */
 };
 /* The entries of t, in the arena. _exactly: tuple i has of[i] entries, in rows[i] rows (rows may be NULL). _about: all
  * arrays are expected to have `expected` entries, and have at most `all`; each array has at most `most`. Their bytes

@@ -35,6 +35,11 @@ TRA_MUSTUSE tra_status tra_type_filter(tra_arena *a, const tra_node *n, tra_cata
 /* Sets whether n->type is sparse, what is known of its entries, and its layout; all other members are set before
  * (type_entries.c). */
 void tra_type_entries_of(tra_arena *a, tra_node *n);
+/* Notes where the entries of a result lie, and expects no more than are there (type_within.c). Of a join whose operands
+ * lie in one relation, and that is 0 where the one is, the share of the other becomes that of the places of the first.
+ */
+void tra_within_set(tra_arena *a, tra_node *n);
+void tra_within_shares(const tra_node *n, tra_filled *in);
 
 /* Refuses operators that cannot have tables, or rows that only the run counts, as their inputs (type_rows.c). */
 TRA_MUSTUSE tra_status tra_type_rows(const tra_node *n, tra_err *e);

@@ -298,6 +298,7 @@ static void join_entries(tra_arena *a, tra_node *n) {
         set_estimate(a, n, any, any);
         return;
     }
+    tra_within_shares(n, all);
     tra_filled each = tra_kernel_filled2(n->kernel, &ext[0], &ext[1], one);
     tra_filled together = tra_kernel_filled2(n->kernel, &ext[0], &ext[1], all);
     product_pairs m;
@@ -478,5 +479,6 @@ void tra_type_entries_of(tra_arena *a, tra_node *n) {
             regrouped_entries(a, n, n->in[0]->type.cat->n);
         break;
     }
+    tra_within_set(a, n);
     n->type.layout = adds_densely(n) ? NULL : tra_type_best_layout(&n->type);
 }

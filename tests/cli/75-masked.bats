@@ -174,3 +174,19 @@ END
     } >p.tra
     status 0 timeout 30 "$TRA" explain p.tra
 }
+
+@test "what several steps compute under a mask is expected to have its entries, not those of independent places" {
+    inputs
+    cat head.tra - >p.tra <<'END'
+C[i,j] = A[i,j] * (var[k](U[i,k] + V[j,k]))
+D[i,j] = A[i,j] * sqrt(A[i,j]) + A[i,j]
+E[i,j] = A[i,j] * B[i,j]
+output C
+output D
+output E
+END
+    tra explain --tra p.tra >types
+    has() { grep -A3 " $1 = " types | tr '\n' ' ' | grep -oE 'about [0-9]+ entries' | head -n 1 | tr -dc 0-9; }
+    for x in C D; do [ "$(has $x)" -gt 150 ] && [ "$(has $x)" -lt 240 ]; done
+    [ "$(has E)" -lt 10 ]
+}
