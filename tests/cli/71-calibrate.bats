@@ -115,7 +115,7 @@ assert d["flops_f32_per_second"] > d["flops_f64_per_second"]' "$output"
     new() { # GB/S OPTION...: of each site
         "$TRA" explain p.tra --format json "${@:2}" >p.json
         py 'p = json.load(open("p.json"))["plans"][0]; new = p["peak_memory_bytes"] - p["base_memory_bytes"]
-def cost(new): return (min(new, 2**29) / 5 + max(0, new - 2**29)) / 1e9 # others freed half a GiB a moment ago
+def cost(new): return (min(new, 2**31) / 5 + max(0, new - 2**31)) / 1e9 # others freed 2 GiB a moment ago
 took = p["seconds"] * float(sys.argv[1])
 assert .99 * cost(new / 2) < took < 1.01 * cost(new) + .002, (took, new) # 2 ms: what does not touch memory' "$1"
     }
