@@ -45,16 +45,20 @@ static void count_room(search *s, group *x) {
     x->room_bytes = now;
 }
 
-/* The entries of a group that also bring its relation to the placement; -1: wherever they make it. */
+/* The entries of a group that also bring its relation to the placement; -1: wherever they make it. Nothing is brought
+ * to a placement that names an owner for each tuple: the entries are those that make it there, perhaps none. */
 static const cell *cell_at(search *s, int g, int place) {
     group *x = &s->group[g];
+    bool brings = place < 0 || !s->places.v[place].owner;
     for (int i = 0; i < x->ncells; i++) {
         if (x->cells[i].place == place) return &x->cells[i];
     }
     candidates c = {0};
     for (int i = 0; i < x->nentries; i++) {
         const set *e = &x->entries[i];
-        int old = e->v[e->n - 1].supply, supply = place < 0 ? old : tra_supply_add_demand(s, old, place);
+        int old = e->v[e->n - 1].supply;
+        if (!brings && s->supplies.v[old].m->out != place) continue;
+        int supply = place < 0 ? old : tra_supply_add_demand(s, old, place);
         const score *a = &s->supplies.score[old], *b = &s->supplies.score[supply];
         score t = e->s;
         t.scalar += b->scalar - a->scalar;
@@ -87,6 +91,7 @@ static candidates combine(search *s, const cell *l, const cell *r, int nroots, c
                           tra_arena *a) {
     candidates c = {0};
     int room = 1, left = 0;
+    if (l->n == 0 || r->n == 0) return c;
     for (int i = 0; i < l->n; i++) left = l->v[i].n > left ? l->v[i].n : left;
     for (int j = 0; j < r->n; j++) room = left + r->v[j].n > room ? left + r->v[j].n : room;
     set scratch = {.v = tra_calloc((size_t)room, sizeof *scratch.v)};

@@ -63,7 +63,7 @@ static int *chain(const chains *c, uint64_t key) {
  * supplies are the same wherever other groups use them. */
 static bool replaces(search *s, const candidate *x, const candidate *y) {
     if (x->place == y->place) return true;
-    if (y->place == ANY) return false;
+    if (y->place == ANY || s->places.v[y->place].owner) return false; /* nothing is brought to such a placement */
     int supply = tra_supply_add_demand(s, x->supply, y->place);
     const score *a = &s->supplies.score[x->supply], *b = &s->supplies.score[supply];
     score t = x->s;

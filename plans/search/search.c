@@ -14,7 +14,7 @@
 #include "search_int.h"
 
 enum { VISITS = 20000000, VISITS_PER_GROUP = 200000, PLANNED = 20000, PLANNED_ALONE = 6000 };
-enum { VISITS_LONG = 60000000, VISITS_PER_GROUP_LONG = 25000 }; /* of long programs: more sets gave no better plans */
+enum { VISITS_LONG = 90000000, VISITS_PER_GROUP_LONG = 25000 }; /* of long programs: more sets gave no better plans */
 enum { VISITS_ALONE = 2000000, VISITS_PER_GROUP_ALONE = 10000, FINISHED = 8 };
 
 /* How much the search tries: as many entries as keep the visits of supplies below a limit. It depends on the sizes of
