@@ -248,9 +248,9 @@ static void find_reads(findings *f) {
     if (files == 0 || all.disk_read < files + files / 2) return;
     add(f, tra_arena_printf(f->a,
                             "%s were read, %.1f times what the inputs have%s%s: they do not stay in memory under this "
-                            "ceiling, and are read again. About %s more memory would spare that.",
+                            "ceiling, and are read again.",
                             size_text(f, all.disk_read), (double)all.disk_read / (double)files, *which ? ": " : "",
-                            which, size_text(f, files)));
+                            which));
 }
 
 /* Seconds in which threads of all sites, the main ones too, did this. */
