@@ -193,30 +193,31 @@ static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rat
     return (made * (ENTRY + table * TABLE) + ROW * rows) / p->sites / (rates->hashes > 0 ? rates->hashes : HASHES);
 }
 
-/* Seconds for the rows of operands that are held as rows, besides those for their entries: each row is looked up, also
- * where it has few. Products of two such operands count theirs above, and element-wise maps look at entries alone. */
+/* Seconds for the rows of two operands that are held as rows and meet element by element, besides those for their
+ * entries: each row is looked up, also where it has few. Products count theirs above. */
 static double rows_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
     enum { ROW = 24 }; /* additions to a table that take as long */
-    const tra_kernel *k = op->what.join ? op->what.join : op->op == TRA_PLAN_MAP ? op->what.map : NULL;
+    const tra_kernel *k = op->what.join;
     double rows = 0;
-    if (!k || op->type.columns || tra_kernel_pace(k) > 0) return 0;
-    bool both = op->in[1] >= 0 && tra_is_held(&p->ops[op->in[0]].type) && tra_is_held(&p->ops[op->in[1]].type);
-    if (both ? tra_kernel_meets_entries(k) : !op->what.join && tra_kernel_props(k) & TRA_P_ELEMENTWISE) return 0;
-    for (int i = 0; i < 2 && op->in[i] >= 0; i++) {
+    if (!k || op->type.columns || tra_kernel_pace(k) > 0 || tra_kernel_meets_entries(k)) return 0;
+    for (int i = 0; i < 2; i++) {
         const tra_type *t = &p->ops[op->in[i]].type;
         double each = 1, entries = (double)tra_type_entries(t).expected / (double)tra_max64(1, t->cat->n);
-        if (!tra_is_held(t) || t->columns || t->cat->bound.n < 2) continue;
+        if (!tra_is_held(t) || t->columns) return 0;
         for (int d = 0; d + 1 < t->cat->bound.n; d++) each *= (double)t->cat->bound.v[d];
-        rows += fmin(each, entries) * (op->what.join ? pairs_of(p, op) : (double)t->cat->n);
+        rows += t->cat->bound.n < 2 ? 0 : fmin(each, entries) * pairs_of(p, op);
     }
     return ROW * rows / p->sites / (rates->hashes > 0 ? rates->hashes : HASHES);
 }
 
-/* Seconds for bytes of inputs that workers copy from the page cache and check, and of outputs that they check. */
+/* Seconds for bytes of inputs that workers copy from the page cache and check, of outputs that they check, and of
+ * messages, which are copied where they are sent and where they arrive. */
 static double copied_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
-    static const double READ = 1.4, WRITTEN = 0.6; /* passes */
+    static const double READ = 1.4, WRITTEN = 0.6, MOVED = 2; /* passes */
     const tra_cost *c = &op->predicted.cost;
-    return (READ * (double)c->disk_read.expected + WRITTEN * (double)c->disk_write.expected) / p->sites / rates->memory;
+    return (READ * (double)c->disk_read.expected + WRITTEN * (double)c->disk_write.expected +
+            MOVED * (double)c->network_bytes.expected) /
+           p->sites / rates->memory;
 }
 
 /* Seconds for blocks beyond the first, however small: those of a stage are planned, queued, and found by a worker;

@@ -29,7 +29,7 @@ print(sum(sys.argv[1] in o["label"] for o in json.load(open("p.json"))["plans"][
 passes() { labels "$1" "transform sums of "; }
 
 @test "Q-10: X' diag(w) X of joined rows, with X'v and X'X of the same pass, on one and two foreign keys" {
-    trips 12000 1024 3
+    trips 30000 8192 3
     local J='J = join(trip, station, start == code)' V='V = matrix(J, [minutes])
 p[n] = sum exp(V[n,c] / 50)'
     alike "$J
