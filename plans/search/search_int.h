@@ -206,8 +206,8 @@ typedef struct search_bytes {
     int64_t all;     /* peak while all plans are found; 0 until then */
 } search_bytes;
 
-/* What plans that are compared agree in: of an expression, what its relation takes at a place, or what it costs to bring
- * it there from another one. */
+/* What plans that are compared agree in: of an expression, what its relation takes at a place, or what it costs to
+ * bring it there from another one. */
 typedef struct agreed {
     int from, place; /* from -1: at the place */
     union {
