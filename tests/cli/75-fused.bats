@@ -57,7 +57,7 @@ load fused
     printf 'input A from "A.h5"\ninput x from "x.h5"\nY[j] = sum 2 * A[i,j] * A[i,k] * x[k]\noutput Y\n' >sums.tra
     printf 'input A from "A.h5"\ninput D from "D.h5"\nY[i,r] = sum A[i,k] * D[k,r]\noutput Y\n' >apart.tra
     for p in sums apart; do
-        fused() { tra cost --threads $1 $p.tra | awk '$2 == "fused" { print $1; exit }'; } # which rank it has: by threads
+        fused() { tra cost --threads $1 $p.tra | awk '$2 == "fused" { print $1; exit }'; } # its rank
         tra run -q --plan "$(fused 1)" $p.tra --threads 1 --codegen require
         bits=$(tra digest Y.h5)
         tra export -q Y.h5 --to npy -o $p.npy
