@@ -131,7 +131,7 @@ static void take_all_files(const tra_cmd *cmd) {
     const char *const *scratch = value_of(cmd, "scratch");
     const int64_t *memory = value_of(cmd, "memory");
     tra_stand_ins.scratch = tra_scratch_dir(scratch ? *scratch : getenv("TRA_SCRATCH"));
-    if (memory) tra_ceiling = tra_stand_ins.memory = *memory;
+    if (memory) tra_ceiling = *memory;
     tra_stand_ins_begin();
 }
 

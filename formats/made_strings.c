@@ -203,7 +203,7 @@ static tra_status make_row(const making *g, worker *w, int64_t i, int at, tra_er
         if (failed && tra_made_is_long(w->x))
             return tra_fail(e, TRA_RESOURCE,
                             "row %" PRId64 ": %s makes a string of more than %" PRId64
-                            " bytes; raise --memory, of which each thread may take an eighth of its share for one",
+                            " bytes, an eighth of what its thread has: raise --memory, or use fewer threads",
                             i, g->m->text[k], g->most);
         if (failed && (g->m->separator || tra_made_took_long(w->x)))
             return tra_fail(e, TRA_INPUT, "row %" PRId64 ": %s %s", i, g->m->text[k], tra_made_why(w->x));
@@ -352,13 +352,14 @@ static tra_status write_all(making *g, const char *to, const char *history, tra_
 static tra_status run(making *g, const char *to, const char *history, tra_err *e) {
     TRA_TRY(tra_scratch_open(to, &g->fd, &g->where, e));
     for (int k = 0; k < g->m->nmade; k++)
-        g->texts[k] = tra_text_column_new(&(tra_text_column_options){.fd = g->fd,
-                                                         .where = g->where,
-                                                         .output = to,
-                                                         .end = &g->end,
-                                                         .rows = tra_max64(1, g->rows),
-                                                         .workers = g->nworkers,
-                                                         .memory = g->memory / 4 / g->nworkers / g->m->nmade});
+        g->texts[k] =
+            tra_text_column_new(&(tra_text_column_options){.fd = g->fd,
+                                                           .where = g->where,
+                                                           .output = to,
+                                                           .end = &g->end,
+                                                           .rows = tra_max64(1, g->rows),
+                                                           .workers = g->nworkers,
+                                                           .memory = g->memory / 4 / g->nworkers / g->m->nmade});
     TRA_TRY(each_batch(g, g->reads, collect_rows, e));
     TRA_TRY(end_collecting(g, e));
     return write_all(g, to, history, e);

@@ -269,12 +269,12 @@ static tra_status make(const wanted *w, made *m, tra_err *e) {
                         .format = w->at.format,
                         .reading = &w->reading,
                         .progress = tra_stand_ins.progress,
-                        .memory = tra_stand_ins.memory,
+                        .memory = tra_ceiling,
                         .history = w->identity};
     bool referred;
     tra_reading several = w->reading;
     tra_pattern files = w->files;
-    if (files.tables) TRA_TRY(tra_pattern_export(&w->at, &files, to, tra_stand_ins.memory, w->arena, &several, e));
+    if (files.tables) TRA_TRY(tra_pattern_export(&w->at, &files, to, tra_ceiling, w->arena, &several, e));
     if (files.n) {
         int first = first_with_text(&files);
         several.more = (tra_strlist){.n = files.n - first - 1, .v = files.path + first + 1};

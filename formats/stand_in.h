@@ -8,7 +8,6 @@
 /* What commands set before they open relations. */
 typedef struct tra_stand_in_options {
     const char *scratch;        /* the directory of conversions */
-    int64_t memory;             /* ceiling of a conversion; 0: TRA_IMPORT_MEMORY */
     bool keep;                  /* conversions stay for later commands */
     bool whole;                 /* no column is left out because the program does not use it */
     const tra_reading *reading; /* options for all files of the formats that have them, or NULL */

@@ -166,12 +166,12 @@ tra_status tra_csv_spill_columns(tra_csv_import *m, tra_column *columns, tra_err
         x->slot[c] = m->spilled[c] ? x->n : -1;
         if (!m->spilled[c]) continue;
         x->texts[x->n] = tra_text_column_new(&(tra_text_column_options){.fd = x->fd,
-                                                            .where = x->where,
-                                                            .output = m->to,
-                                                            .end = &x->end,
-                                                            .rows = m->rows[m->npieces],
-                                                            .workers = m->nworkers,
-                                                            .memory = m->memory / 8 / m->nworkers / n});
+                                                                        .where = x->where,
+                                                                        .output = m->to,
+                                                                        .end = &x->end,
+                                                                        .rows = m->rows[m->npieces],
+                                                                        .workers = m->nworkers,
+                                                                        .memory = m->memory / 8 / m->nworkers / n});
         x->column[x->n++] = c;
     }
     TRA_TRY(collect_all(x, e));

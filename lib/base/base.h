@@ -106,8 +106,8 @@ void *tra_arena_alloc(tra_arena *a, size_t n);              /* zeroed, aligned t
 void *tra_arena_array(tra_arena *a, size_t n, size_t size); /* the same, n * size checked */
 char *tra_arena_strndup(tra_arena *a, const char *s, size_t n);
 char *tra_arena_printf(tra_arena *a, const char *fmt, ...) TRA_PRINTF(2, 3);
-void tra_arena_keep(tra_arena *a, void *p, size_t n);       /* n bytes from malloc are the arena's from now on */
-size_t tra_arena_bytes(const tra_arena *a); /* bytes that it has from the system */
+void tra_arena_keep(tra_arena *a, void *p, size_t n); /* n bytes from malloc are the arena's from now on */
+size_t tra_arena_bytes(const tra_arena *a);           /* bytes that it has from the system */
 /* Says that n bytes outside of the arena are held now by what is being made in it. And the most bytes that arena and
  * outside ever had together. */
 void tra_arena_beside(tra_arena *a, size_t n);
@@ -239,9 +239,9 @@ char *tra_ceiling_text(int64_t bytes, const char *what, char buf[TRA_CEILINGTEXT
 TRA_MUSTUSE tra_status tra_buffer_check(int64_t ceiling, int64_t need, tra_err *e);
 /* Bytes that the process holds now beyond what it has when it begins: a part of `need` for what comes in addition. */
 int64_t tra_buffer_held(void);
-/* The ceiling of this process, which its command sets; 0: it has none. What is read before a plan is made, or more than
- * was known when it was, asks before it takes so many bytes more: TRA_RESOURCE, if they do not fit. what: "the strings
- * of t.h5", which the message begins with. */
+/* The ceiling of this process, which its command sets; 0: it has none. No plan counts what is read before it is made:
+ * such readers ask here before they take so many bytes more. TRA_RESOURCE: these do not fit. what: "the strings of
+ * t.h5", with which the message begins. */
 extern int64_t tra_ceiling;
 TRA_MUSTUSE tra_status tra_ceiling_check(int64_t more, const char *what, tra_err *e);
 /* The least ceiling under which all that was checked so far would do. */

@@ -172,7 +172,7 @@ int64_t tra_ceiling;
 tra_status tra_ceiling_check(int64_t more, const char *what, tra_err *e) {
     char have[32], least[TRA_CEILINGTEXT];
     int64_t job = tra_ceiling ? tra_job_memory(NULL) : 0, most = job ? tra_min64(tra_ceiling, job) : tra_ceiling;
-    if (most < PROCESS || more <= most / 64) return TRA_OK; /* that none can hold only asks what a plan takes */
+    if (most < PROCESS || more <= most / 64) return TRA_OK; /* a small step; or the plan says the least */
     int64_t need = tra_resident_bytes() + more;
     if (need <= most) return TRA_OK;
     return tra_fail(e, TRA_RESOURCE, "%s do not fit below --memory %s: with what was read so far at least %s", what,

@@ -186,7 +186,7 @@ struct tra_rel {
     const int64_t *wanted_rows;       /* blocks for which this is 0 are skipped; NULL: none */
     const struct tra_dim_labels *const *labels; /* NULL: not asked for yet, or there are none */
     int64_t labels_bytes;                       /* bytes that the labels take */
-    const tra_err *lack; /* not NULL: why strings of it are not read: they do not fit below the ceiling */
+    const tra_err *lack;       /* not NULL: why strings of it are not read: they do not fit below the ceiling */
     struct tra_stored *stored; /* not NULL: stored by levels or a mapping (stored_int.h), and dset is a group */
 };
 

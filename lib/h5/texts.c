@@ -218,7 +218,7 @@ const tra_dictionary *tra_h5_codes(tra_rel *r, hid_t dset, const uint8_t *null, 
     return d;
 }
 
-/* Each string has a slot: of a dictionary only their places are held. */
+/* A hash table of the numbers of strings; the strings themselves are not copied. */
 const char *tra_dictionary_twice(tra_arena *a, const tra_dictionary *d) {
     if (d->sorted) return NULL;
     growing g = {.n = 0, .begin = (int64_t *)d->begin, .bytes = (char *)d->bytes, .slots = 16};

@@ -14,7 +14,7 @@ typedef bool tra_string_taker(void *to, int64_t i, const char *s, size_t len);
 bool tra_h5_each_string(hid_t dset, int64_t *n, tra_string_taker *take, void *to);
 /* Do so many bytes more fit below the ceiling? If not, r->lack is why. */
 bool tra_h5_fits(tra_rel *r, int64_t bytes);
-/* Does what is made of strings that are not sorted, which is another copy of them, fit so? */
+/* Strings that are not sorted are copied for that: does the copy fit so? */
 bool tra_h5_sorts(tra_rel *r, const tra_dictionary *d);
 /* All strings of a dataset of one dimension, in the relation's arena; NULL: it has none, is damaged, or they do not fit
  * below the ceiling (r->lack). */

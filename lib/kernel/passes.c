@@ -30,7 +30,8 @@ static tra_passes step_passes(const tra_kernel *k, tra_dtype t, const tra_dims *
         if (x.way == TRA_IMPL_TILES && real) return (tra_passes){2 * EACH / x.terms / n, (1 + extreme) * TILE / n};
         if (real) own.computed += lane * (x.way == TRA_IMPL_PLACES ? PLACE : extreme ? EXTREME : 0);
         if (x.way != TRA_IMPL_PLANES) own.computed += (STRIP + real * x.along * ENDS) / x.length;
-        if (x.way == TRA_IMPL_PLACES && x.along) own.computed += STRIP * log2(x.length) / x.length; /* ends in halves */
+        if (x.way == TRA_IMPL_PLACES && x.along)
+            own.computed += STRIP * log2(x.length) / x.length; /* the fold of its end, in halves */
         own.moved += x.strided * STEPS;
     }
     for (int i = 0; i < k->code->n; i++) {

@@ -42,7 +42,6 @@ tra_rows_view tra_rows_of(const tra_cell *c) {
                            .size = tra_dtype_size(c->array.dtype)};
 }
 
-
 tra_rows_view tra_rows_begin(tra_cell *c, int64_t nrows, int64_t n) {
     int64_t size = (int64_t)tra_dtype_size(c->array.dtype);
     tra_cell_begin(c, (int64_t[]){n, n, nrows, nrows + 1}, (int64_t[]){4, size, sizeof(int64_t), sizeof(int64_t)});

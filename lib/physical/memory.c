@@ -125,8 +125,7 @@ static int64_t result_here(const tra_plan *p, const tra_op *op, tra_size *takes)
 
 /* Bytes that a stage uses where there is room, beyond its least memory: for results that are being made or written, and
  * for inputs that are computed on reading. held: the results stay in memory; here: bytes of all results of a site. */
-static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t here, int threads,
-                         int64_t budget) {
+static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t here, int threads, int64_t budget) {
     if (op->op == TRA_PLAN_OUTPUT && op->orders.panel)
         return threads * op->orders.panel; /* it is read back in pieces */
     if (tra_op_is(op->op, TRA_STREAMS)) {
@@ -275,11 +274,11 @@ typedef struct walk {
     int threads;
     int64_t base, budget; /* bytes that a process holds besides blocks; bytes for blocks */
     tra_edges e;
-    held_bytes *held;     /* bytes of each operator's result */
-    held_bytes *during;   /* bytes while each stage runs, with what it uses itself */
-    held_bytes now;       /* results that are held at this point of the plan */
-    int64_t least, peak;  /* lowest ceiling under which the stages so far run; most bytes that one of them may use */
-    tra_size spool;       /* of outputs that wait in scratch until all of their tuples have a place */
+    held_bytes *held;    /* bytes of each operator's result */
+    held_bytes *during;  /* bytes while each stage runs, with what it uses itself */
+    held_bytes now;      /* results that are held at this point of the plan */
+    int64_t least, peak; /* lowest ceiling under which the stages so far run; most bytes that one of them may use */
+    tra_size spool;      /* of outputs that wait in scratch until all of their tuples have a place */
 } walk;
 
 /* The bytes that are held of the result of operator i when a site makes or reads `here` bytes of it. */

@@ -469,15 +469,14 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     case TRA_PLAN_SHUF:
     case TRA_PLAN_BCAST: n = tra_exchange_memory(p, op).least; break;
     case TRA_PLAN_OUTPUT: /* results that are computed on reading are written from their own block */
-        out = tra_max64(tra_op_room(from),
-                        from->type.layout ? 0 : tra_block_footprint(tra_store_chunk_bytes(&op->type)));
+        out =
+            tra_max64(tra_op_room(from), from->type.layout ? 0 : tra_block_footprint(tra_store_chunk_bytes(&op->type)));
         n = from->orders.direct ? 0
                                 : tra_op_stored_room(p, from) + out + fixed + threads * tra_op_derive_scratch(p, from);
         if (op->type.bounded && !op->type.columns) /* chunks are read back, and perhaps stored in another way */
             n = tra_max64(n, rewrite_room(p, op, threads));
         else if (tra_op_counts_first(op) && !op->what.mapping) /* at the end each tuple is read back from scratch */
-            n = tra_max64(n, within(op->orders.panel, tra_op_room(from)) +
-                                 footprint(tra_stored_room(&from->type, op)));
+            n = tra_max64(n, within(op->orders.panel, tra_op_room(from)) + footprint(tra_stored_room(&from->type, op)));
         break;
     case TRA_PLAN_INPUT:
     case TRA_PLAN_READALL:

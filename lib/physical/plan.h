@@ -207,9 +207,9 @@ typedef struct tra_op {
     int reads, next_read[2]; /* who reads its result, and who else reads its inputs: see tra_next_read */
     tra_type type;           /* of the result */
     tra_op_what what;
-    tra_placement place;  /* where the result is */
+    tra_placement place;       /* where the result is */
     const tra_op_holds *holds; /* while memory is planned (memory.h); before, if it is known; else NULL */
-    const char *strategy; /* JOIN, JOINAGG: the name of how its inputs are placed, for explain */
+    const char *strategy;      /* JOIN, JOINAGG: the name of how its inputs are placed, for explain */
     tra_op_predicted predicted;
     tra_op_orders orders;
 } tra_op;

@@ -174,7 +174,7 @@ int64_t tra_rows_product_scratch(const tra_kernel *step, const tra_type *a, cons
 void tra_rows_product(const tra_kernel *step, const tra_unary *after, const tra_cell *a, const tra_cell *b,
                       tra_cell *out, void *scratch);
 tra_impl tra_rows_product_way(const tra_kernel *step, const tra_unary *after, const tra_cell *a, const tra_cell *b,
-                             const tra_cell *out);
+                              const tra_cell *out);
 /* Can the product be made panel by panel, a range of the result's first dimension at a time? */
 bool tra_rows_product_by_panels(const tra_kernel *step, const tra_cell *a, const tra_cell *b, const tra_cell *out);
 

@@ -377,9 +377,9 @@ static tra_status calendar(tra_arena *a, tra_colop op, const tra_colexpr *k, con
     static const struct {
         tra_colop op;
         int64_t least, most;
-    } ranges[] = {{TRA_C_QUARTER, 1, 4}, {TRA_C_MONTH, 1, 12},  {TRA_C_WEEK, 1, 53},   {TRA_C_YEARDAY, 1, 366},
-                  {TRA_C_DAY, 1, 31},    {TRA_C_WEEKDAY, 0, 6}, {TRA_C_HOUR, 0, 23},   {TRA_C_MINUTE, 0, 59},
-                  {TRA_C_SECOND, 0, 59}};
+    } ranges[] = {{TRA_C_QUARTER, 1, 4},   {TRA_C_MONTH, 1, 12},  {TRA_C_WEEK, 1, 53},
+                  {TRA_C_YEARDAY, 1, 366}, {TRA_C_DAY, 1, 31},    {TRA_C_WEEKDAY, 0, 6},
+                  {TRA_C_HOUR, 0, 23},     {TRA_C_MINUTE, 0, 59}, {TRA_C_SECOND, 0, 59}};
     bool times = op == TRA_C_HOUR || op == TRA_C_MINUTE || op == TRA_C_SECOND;
     if (k->untyped) k = tra_colexpr_null_of(a, TRA_COL_TIMESTAMP, NULL);
     if (k->type != TRA_COL_TIMESTAMP && (times || k->type != TRA_COL_DATE))

@@ -155,7 +155,7 @@ typedef struct tabulation {
     bool nulls, errors;
 } tabulation;
 
-/* Text may have twice as many bytes. They are sorted in the end, and stand twice more while that is done. */
+/* Grants twice as many bytes of text, if three times those fit: sorting them in the end takes two more copies. */
 static bool grant_more(tabulation *t) {
     tra_err e = {0};
     if (t->granted >= BYTES_MOST) return false;

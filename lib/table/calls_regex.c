@@ -81,8 +81,8 @@ static void end(matching *m) {
 /* Finds the expression from byte `from` on: false if it is not there; so too, with an error of the row, if that takes
  * too long. */
 static bool search(matching *m, tra_call *c, tra_bytes t, int64_t from, uint32_t options) {
-    int found = pcre2_match(m->code, (PCRE2_SPTR)t.s, (PCRE2_SIZE)t.n, (PCRE2_SIZE)from, options | m->options, m->data,
-                            m->how);
+    int found =
+        pcre2_match(m->code, (PCRE2_SPTR)t.s, (PCRE2_SIZE)t.n, (PCRE2_SIZE)from, options | m->options, m->data, m->how);
     if (found < 0 && found != PCRE2_ERROR_NOMATCH) c->out.state = TRA_STATE_ERROR;
     return found >= 0;
 }

@@ -130,7 +130,7 @@ tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, c
         if (v[i].column >= 0) x->of = in->v[v[i].column];
         if (tra_aggregate_has_two(v[i].f)) x->by = in->v[v[i].second];
         x->whole = !tra_coltype_is_float(tra_group_compared(x)->type);
-        x->wide = x->whole && x->of.type == TRA_COL_I64; /* of less than 2^32 rows of others a sum fits i64 */
+        x->wide = x->whole && x->of.type == TRA_COL_I64; /* sums of under 2^32 narrower values fit i64 */
         const tra_column *bad = v[i].column >= 0 && !takes(v[i].f, x->of.type)                ? &x->of
                                 : tra_aggregate_has_two(v[i].f) && !takes(v[i].f, x->by.type) ? &x->by
                                                                                               : NULL;

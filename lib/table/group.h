@@ -99,11 +99,14 @@ const tra_schema *tra_group_in(const tra_group *g);
 int tra_group_keys(const tra_group *g);
 int tra_group_columns(const tra_group *g, const tra_group_column **v);
 const tra_schema *tra_group_states(const tra_group *g);
-/* The column of states with the number of values of aggregate i, which others may have too, -1: it has none; the first
- * one of its other states; how many these are. */
+/* Columns of states: the one that counts the values of aggregate i, perhaps for others too (-1: none does); the first
+ * of its other states; how many these are. */
 int tra_group_count_state(const tra_group *g, int i);
 int tra_group_state(const tra_group *g, int i);
 int tra_group_nstates(const tra_group *g, int i);
+/* Row `to` of the states v of a sum of whole numbers: one column, or wide: two, of the low and the high 64 bits. A sum
+ * that one column does not hold is noted as a failure (tra_kernel_fail). */
+void tra_group_put_sum(const tra_vector *v, int64_t to, __int128 sum, bool wide);
 const tra_group *tra_group_as(tra_arena *a, const tra_group *g, tra_group_pass pass);
 /* data: a tra_group; FINAL and MERGE are over what PARTIAL makes, or MERGE. */
 extern const tra_rows_ops tra_group_ops;

@@ -10,10 +10,10 @@ enum { TRA_GROUP_STATES = 5 }; /* of an aggregate, besides the number of its val
 typedef struct tra_group_aggregate {
     tra_group_column c;
     tra_column of, by; /* what is aggregated, of count() nothing; the second column of PAIR and BY */
-    int count; /* the number of its values, a state of all aggregates that count the same rows; -1: it has none */
-    bool counts;        /* it is the first of these */
+    int count;   /* the number of its values, a state of all aggregates that count the same rows; -1: it has none */
+    bool counts; /* it is the first of these */
     int state, nstates; /* the others */
-    int same; /* the first aggregate with the same totals, which has the states of both */
+    int same;           /* the first aggregate with the same totals, which has the states of both */
     tra_aggregate_way way;
     bool whole; /* of integers: sums are exact, */
     bool wide;  /* and may take 128 bits */

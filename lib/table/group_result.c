@@ -54,6 +54,13 @@ static void put_copy(tra_vector *v, const tra_column *c, int64_t to, const tra_v
     if (v->state) v->state[to] = from->state ? from->state[row] : TRA_STATE_VALUE;
 }
 
+void tra_group_put_sum(const tra_vector *v, int64_t to, __int128 sum, bool wide) {
+    if (!wide && (int64_t)sum != sum)
+        tra_kernel_fail("sum: a total of more than 2^32 values does not fit i64; convert the values: x * 1.0");
+    ((int64_t *)v[0].values)[to] = (int64_t)(uint64_t)sum;
+    if (wide) ((int64_t *)v[1].values)[to] = (int64_t)(sum >> 64);
+}
+
 static void put_state(const tra_group *g, const tra_group_aggregate *x, const tra_batch *in, const tra_group_total *t,
                       tra_batch *out, int64_t to) {
     tra_vector *v = &out->v[x->state];
@@ -65,10 +72,7 @@ static void put_state(const tra_group *g, const tra_group_aggregate *x, const tr
     ((int64_t *)out->v[x->count].values)[to] = t->n;
     if (tra_group_has_way(x, TRA_WAY_COUNT)) return;
     if (tra_group_has_way(x, TRA_WAY_SUM) && x->whole) {
-        if (!x->wide && (int64_t)t->sum != t->sum)
-            tra_kernel_fail("sum: a total of 2^32 values does not fit i64; convert the values: x * 1.0");
-        ((int64_t *)v[0].values)[to] = (int64_t)(uint64_t)t->sum;
-        if (x->wide) ((int64_t *)v[1].values)[to] = (int64_t)(t->sum >> 64);
+        tra_group_put_sum(v, to, t->sum, x->wide);
     } else if (tra_group_has_way(x, TRA_WAY_SUM)) {
         ((double *)v[0].values)[to] = t->real;
     } else {

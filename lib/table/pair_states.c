@@ -21,8 +21,7 @@ static void scale_numbers(const tra_vector *from, const tra_vector *times, const
                           const char *why) {
     for (int64_t i = 0; i < n; i++) {
         int64_t values = is_null(from, i) ? 0 : ((const int64_t *)from->values)[i];
-        if (__builtin_mul_overflow(values, times_of(times, i), &((int64_t *)to->values)[i]))
-            tra_kernel_fail("%s", why);
+        if (__builtin_mul_overflow(values, times_of(times, i), &((int64_t *)to->values)[i])) tra_kernel_fail("%s", why);
     }
 }
 
@@ -44,8 +43,7 @@ static void scale_wholes(const tra_vector *from, const tra_vector *times, const 
         unsigned __int128 high = (uint64_t)((const int64_t *)from[1].values)[i];
         __int128 sum = (__int128)(high << 64 | (uint64_t)((const int64_t *)from[0].values)[i]);
         if (is_null(from, i)) sum = 0;
-        if (__builtin_mul_overflow(sum, (__int128)times_of(times, i), &sum))
-            tra_kernel_fail("%s", too_large);
+        if (__builtin_mul_overflow(sum, (__int128)times_of(times, i), &sum)) tra_kernel_fail("%s", too_large);
         ((int64_t *)to[0].values)[i] = (int64_t)(uint64_t)sum;
         ((int64_t *)to[1].values)[i] = (int64_t)(sum >> 64);
     }
@@ -53,8 +51,7 @@ static void scale_wholes(const tra_vector *from, const tra_vector *times, const 
 
 static void put_states(const tra_pair_states *x, const tra_pair_state *s, const tra_batch *in, const tra_batch *out) {
     const tra_vector *from = in->v + s->from, *to = out->v + s->to, *times = in->v + s->times;
-    if (s->count >= 0)
-        scale_numbers(in->v + s->count, times, out->v + s->counts, in->rows, too_many);
+    if (s->count >= 0) scale_numbers(in->v + s->count, times, out->v + s->counts, in->rows, too_many);
     switch (s->way) {
     case TRA_WAY_SUM:
         if (s->n == 2)

@@ -204,10 +204,7 @@ static void put_states(product *x, int64_t column, int64_t to) {
         ((int64_t *)x->out.v[s->count].values)[to] = t->n;
         if (!s->summed) continue;
         if (s->whole) {
-            if (!s->wide && (int64_t)t->sum != t->sum)
-                tra_kernel_fail("sum: a total of 2^32 values does not fit i64; convert the values: x * 1.0");
-            ((int64_t *)v[0].values)[to] = (int64_t)(uint64_t)t->sum;
-            if (s->wide) ((int64_t *)v[1].values)[to] = (int64_t)(t->sum >> 64);
+            tra_group_put_sum(v, to, t->sum, s->wide);
         } else {
             ((double *)v[0].values)[to] = t->real;
         }

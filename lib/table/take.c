@@ -69,7 +69,7 @@ static void take_rows(const taking *w, int piece, tra_rows_maker *to, int64_t *c
     int64_t all = w->old * w->each, r = 0;
     for (int64_t at = w->at[piece]; at < w->at[piece + 1] && !tra_cancelled(); at++) {
         int64_t o = at / w->n, from = from_of(w, at - o * w->n), first = (o * w->old + from) * w->each;
-        if (!w->in.dense && (at == w->at[piece] || at == o * w->n)) { /* nothing may be stored there, and long after */
+        if (!w->in.dense && (at == w->at[piece] || at == o * w->n)) { /* on to an outer position with rows */
             r = tra_rows_from(v, o * all);
             if (r == v->nrows) return;
             if (v->row[r] / all > o) {

@@ -244,7 +244,7 @@ typedef struct search {
     const tra_way **fixed_way; /* by expression */
     const tra_placement **fixed_place; /* by group */
     tra_type *summands;                /* by expression: any variant's, for their catalogs */
-    agreed **agreed; /* by expression */
+    agreed **agreed;                   /* by expression */
     int *alike; /* by expression: the first of the same operator over inputs of the same types, which costs the same */
 
     costs costs;

@@ -35,9 +35,9 @@ TRA_MUSTUSE tra_status tra_type_filter(tra_arena *a, const tra_node *n, tra_cata
 /* Sets whether n->type is sparse, what is known of its entries, and its layout; all other members are set before
  * (type_entries.c). */
 void tra_type_entries_of(tra_arena *a, tra_node *n);
-/* Notes where the entries of a result lie, and expects no more than are there (type_within.c). Of a join whose operands
- * lie in one relation, and that is 0 where the one is, the share of the other becomes that of the places of the first.
- */
+/* Notes in which relation's places the entries of a result lie, and expects at most as many (type_within.c). And for a
+ * join of two operands whose entries lie in the places of one relation: their estimates are not independent. Where the
+ * join is 0 wherever the first is, in[] of the second becomes its share of those places, not of all elements. */
 void tra_within_set(tra_arena *a, tra_node *n);
 void tra_within_shares(const tra_node *n, tra_filled *in);
 

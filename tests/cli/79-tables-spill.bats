@@ -216,7 +216,7 @@ END2
     for x in 'upper(s)' 'concat(s, s)' 'if(k > 2, s, "x")'; do
         printf '%s\n' "$head" "o = project(s, k, r = $x)" 'output o' >p.tra
         status 4 tra run p.tra --memory 56M
-        grep -Eq 'at least .* are needed \(--memory |a string of more than [0-9]* bytes; raise --memory' <<<"$output"
+        grep -Eq 'at least .* are needed \(--memory |a string of more than [0-9]* bytes, an eighth .*: raise --memory' <<<"$output"
         got=$(peak "$TRA" run -q p.tra --memory 56M 2>/dev/null || true)
         ((got <= 56 << 20)) || [ -n "${SAN:-}" ] || { echo "$x: $got bytes"; return 1; }
     done
