@@ -281,7 +281,10 @@ tra_node *tra_build_dense(tra_build *b, tra_node *n, tra_span span) {
 static tra_node *build_store(tra_build *b, const tra_ast *x) {
     if (x->nkids != 2)
         return tra_diag_error(b->d, x->span, "write store(X, csr)", "store has 2 arguments, not %d", x->nkids);
-    tra_node *in = tra_build_relation(b, x->kids[0]);
+    tra_node *in = tra_build_operand_tensor(b, x->kids[0]);
+    if (in && in->type.columns)
+        return tra_diag_error(b->d, x->kids[0]->span, "matrix(T, [a, b]) makes a tensor of columns of a table T",
+                              "store takes tensors, and this is a table");
     return in ? tra_build_store(b, in, x->kids[1], &b->stored) : NULL;
 }
 

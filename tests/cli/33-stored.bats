@@ -122,6 +122,15 @@ output D as bsr(2, 2)' >p.tra
     grep -q "p.tra:7:.*store has 2 arguments, not 1" <<<"$output"
     grep -q "p.tra:8:.*there is no storage 'nope'" <<<"$output"
     grep -q "p.tra:9:.*a result cannot be stored as bsr(2, 2)" <<<"$output"
+    for how in csr coo dcsr; do
+        printf '%s\n' 'input T : table [k: i32, s: string] rows 9 by 9' "S = store(T, $how)" 'output S' >p.tra
+        status 2 tra check p.tra
+        grep -q "p.tra:2:11: error: store takes tensors, and this is a table" <<<"$output"
+    done
+    printf 'a,b\n1,0\n0,4\n' | tra import -q --table - -o n.h5 # of numbers: its matrix
+    printf '%s\n' 'input n from "n.h5"' 'S = store(n, csr)' 'T[] = sum S[i,j]' 'output T to "T.npy"' >p.tra
+    tra run -q p.tra
+    py 'assert np.load("T.npy") == 5'
 }
 
 @test "operators on stored operands give what they give on dense ones, on 1 and 3 sites" {
