@@ -31,7 +31,7 @@ H5_LIBS   = $(PKG_LIBS:-lhdf5=-lhdf5_hl -lhdf5)
 LIBS      = $(H5_LIBS) -lsleef -lm -lpthread
 
 # What calls MPI itself, and is compiled for each.
-MPI_SRC  := $(addprefix lib/run/,comm.c measure.c transport_files.c transport_messages.c)
+MPI_SRC  := $(addprefix lib/run/,comm.c measure.c messages.c)
 LIB_SRC  := $(filter-out $(MPI_SRC),$(sort $(wildcard lib/*/*.c formats/*.c plans/*/*.c)))
 CMD_SRC  := $(sort $(wildcard cmd/*.c))
 PLUG_SRC := $(sort $(wildcard lib/h5/plugin/*.c)) lib/h5/zfilter.c

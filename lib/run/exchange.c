@@ -149,7 +149,7 @@ static bool has_room(const tra_exchange *x, int64_t bytes, bool clean) {
 /* Is there room to read a tuple? If not, transfers in flight will free some: other ranks receive without waiting for
  * this one. */
 static bool can_fetch(const tra_exchange *x) {
-    int64_t held = x->transport->held(x);
+    int64_t held = tra_messages_held(x);
     return held == 0 || held + x->room.need.fetch <= x->room.budget;
 }
 
@@ -178,7 +178,7 @@ static bool start_send(tra_exchange *x) {
     if (x->lists.next_out == x->lists.outgoing.n) return false;
     const tra_transfer *t = &x->lists.outgoing.v[x->lists.next_out];
     tra_payload s = {.held = held_by(x, t)};
-    if (!x->transport->room(x, s.held) || !can_fetch(x)) return false;
+    if (!tra_messages_room(x, s.held) || !can_fetch(x)) return false;
     if (!is_ready(x, t) || !has_room(x, x->room.need.fetch, false)) return false;
     while (x->status == TRA_OK && is_due(&x->lists.local, x->lists.next_local, t) &&
            is_ready(x, &x->lists.local.v[x->lists.next_local]))
@@ -187,11 +187,11 @@ static bool start_send(tra_exchange *x) {
     count_done(x);
     if (x->status == TRA_OK) tra_exchange_fail(x, make_payload(x, t, &s));
     if (x->status != TRA_OK) {
-        x->transport->refuse(x, t);
+        tra_messages_refuse(x, t);
         return true;
     }
     int64_t bytes = s.bytes;
-    x->transport->send(x, t, &s);
+    tra_messages_send(x, t, &s);
     *x->count.sent += bytes;
     tra_info(4, "    %" PRId64 " bytes of tuple %" PRId64 " sent to site %d", bytes, t->in, t->to);
     return true;
@@ -217,7 +217,7 @@ void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b, 
 
 bool tra_exchange_receive(tra_exchange *x) {
     int64_t before = x->lists.received, bytes = 0;
-    int src = x->transport->next(x, &bytes);
+    int src = tra_messages_next(x, &bytes);
     if (src < 0) return x->lists.received > before;
     const tra_transfer *t = &x->lists.incoming[src].v[x->lists.next_in[src]++];
     tra_size size = tra_exchange_size(x, t);
@@ -227,7 +227,7 @@ bool tra_exchange_receive(tra_exchange *x) {
                           tra_fail(x->e, TRA_INTERNAL, "site %d sends %" PRId64 " bytes of a tuple that has %s%" PRId64,
                                    src, bytes, size.exact ? "" : "at most ", size.bound));
     if (x->status == TRA_OK) tra_exchange_fail(x, tra_exchange_new_block(x, t->out, bytes, &b));
-    x->transport->take(x, t, b, bytes);
+    tra_messages_take(x, t, b, bytes);
     return true;
 }
 
@@ -238,7 +238,6 @@ static void begin_lists(tra_exchange *x) {
         x->lists.next_in[p] = 0;
         x->lists.expected += x->lists.incoming[p].n;
     }
-    if (x->transport->lists) x->transport->lists(x);
 }
 
 /* Lists the pieces of the next batch, and makes the results that have none. */
@@ -265,7 +264,7 @@ static bool is_sent_later(const tra_exchange *x) {
 static bool has_local(const tra_exchange *x) { return x->status == TRA_OK && x->lists.next_local < x->lists.local.n; }
 
 static bool lists_under_way(tra_exchange *x) {
-    return x->lists.next_out < x->lists.outgoing.n || x->transport->busy(x) || x->lists.received < x->lists.expected ||
+    return x->lists.next_out < x->lists.outgoing.n || tra_messages_busy(x) || x->lists.received < x->lists.expected ||
            has_local(x);
 }
 
@@ -275,7 +274,7 @@ static bool under_way(tra_exchange *x) {
 
 static bool step(tra_exchange *x, bool wanted) {
     if (!lists_under_way(x) && x->pieces && x->batch.next < x->op->type.cat->n) begin_batch(x);
-    bool any = x->transport->progress(x);
+    bool any = tra_messages_progress(x);
     if (x->status != TRA_OK || has_room(x, x->room.receive, !wanted)) any |= tra_exchange_receive(x);
     any |= start_send(x);
     if (any || !has_local(x) || is_sent_later(x) || !can_fetch(x) ||
@@ -326,8 +325,7 @@ static void begin(tra_exchange *x, tra_site *site, const tra_op *op, tra_part *i
     if (!x->pieces && tra_op_is_only_reader(site->plan, op, 0)) x->after = TRA_AFTER_DROP;
     x->room.scratch = (size_t)op->orders.scratch_bytes;
     x->room.io = (size_t)op->orders.io_bytes;
-    x->transport = site->transport;
-    x->transport->begin(x);
+    tra_messages_begin(x);
     x->lists.incoming = tra_calloc((size_t)site->comm.size, sizeof *x->lists.incoming);
     x->lists.next_in = tra_calloc((size_t)site->comm.size, sizeof *x->lists.next_in);
     if (x->pieces) {
@@ -350,7 +348,7 @@ static tra_status end(tra_exchange *x) {
         tra_block_free(pool, x->batch.assembling[i]);
         if (x->batch.pieces) tra_pieces_drop(x, i);
     }
-    x->transport->end(x);
+    tra_messages_end(x);
     for (int p = 0; p < x->site->comm.size; p++) free(x->lists.incoming[p].v);
     free(x->lists.incoming);
     free(x->lists.next_in);

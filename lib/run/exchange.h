@@ -1,9 +1,9 @@
-/* exchange.h - what the exchange of blocks and its transports share; private to lib/run.
+/* exchange.h - what the exchange of blocks, its messages and its files share; private to lib/run.
  *
  * Every rank computes the same list of transfers from the catalogs and placements, so the sender need not say which
  * tuple it sends: a rank receives from another in the order of the list. Only the number of bytes is sent with a tuple.
- * A transport brings the bytes of a transfer from one rank to another; the exchange decides which bytes these are,
- * where they come from and where they go.
+ * The exchange decides which bytes these are, where they come from and where they go; messages bring them from one rank
+ * to another, or tell of a file in which they are (--transport files).
  */
 #ifndef TRA_EXCHANGE_H
 #define TRA_EXCHANGE_H
@@ -94,39 +94,42 @@ struct tra_exchange {
     tra_exchange_count count;
     tra_status status;
     tra_err *e, own;
-    const struct tra_transport *transport;
-    void *state; /* the transport's */
+    void *state; /* of messages.c */
 };
 
-typedef struct tra_transport {
-    const char *name;
-    /* For one stage. */
-    void (*begin)(tra_exchange *x);
-    void (*end)(tra_exchange *x);
-    void (*lists)(tra_exchange *x); /* there are new lists of transfers; may be NULL */
-    /* May so many bytes be sent now? Always true when nothing is in flight. */
-    bool (*room)(tra_exchange *x, int64_t bytes);
-    int64_t (*held)(const tra_exchange *x); /* bytes of blocks in flight, to and from this rank */
-    /* Sends the payload, and then releases it (tra_payload_release). */
-    void (*send)(tra_exchange *x, const tra_transfer *t, tra_payload *s);
-    /* Called instead of send when this rank has failed: tells the receiver. */
-    void (*refuse)(tra_exchange *x, const tra_transfer *t);
-    /* Goes on with transfers in flight; false: nothing happened. */
-    bool (*progress)(tra_exchange *x);
-    bool (*busy)(tra_exchange *x); /* has anything that was given to send not gone yet? */
-    /* The rank whose next transfer has begun to arrive, and its number of bytes; -1: none. Transfers that a failed rank
-     * refuses are counted as received, and set x->status. */
-    int (*next)(tra_exchange *x, int64_t *bytes);
-    /* Receives the bytes of that transfer into b (NULL: drops them); calls tra_exchange_arrived now or later. */
-    void (*take)(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t bytes);
-} tra_transport;
+/* messages.c: the bytes of transfers, for one stage. */
+void tra_messages_begin(tra_exchange *x);
+void tra_messages_end(tra_exchange *x);
+/* May so many bytes be sent now? Always true when nothing is in flight. */
+bool tra_messages_room(const tra_exchange *x, int64_t bytes);
+int64_t tra_messages_held(const tra_exchange *x); /* bytes of blocks in flight, to and from this rank */
+/* Sends the payload, and then releases it (tra_payload_release). */
+void tra_messages_send(tra_exchange *x, const tra_transfer *t, tra_payload *s);
+/* Called instead of send when this rank has failed: tells the receiver. */
+void tra_messages_refuse(tra_exchange *x, const tra_transfer *t);
+/* Goes on with transfers in flight; false: nothing happened. */
+bool tra_messages_progress(tra_exchange *x);
+bool tra_messages_busy(const tra_exchange *x); /* has anything that was given to send not gone yet? */
+/* The rank whose next transfer has begun to arrive, and its number of bytes; -1: none. Transfers that a failed rank
+ * refuses are counted as received, and set x->status. */
+int tra_messages_next(tra_exchange *x, int64_t *bytes);
+/* Receives the bytes of that transfer into b (NULL: drops them); calls tra_exchange_arrived now or later. */
+void tra_messages_take(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t bytes);
 
 /* The tag of an exchange's messages: several exchanges may be under way. */
 static inline int tra_exchange_tag(const tra_exchange *x) { return 16 + x->op->id; }
 
-extern const tra_transport tra_transport_messages, tra_transport_files;
+/* exchange_files.c. hand: writes a payload to a file for that rank, and gives its number; -1: it goes by messages,
+ * since the run has no directory, or it is small. take: reads what was handed to this rank (data NULL: does not), and
+ * removes it. A damaged file is TRA_INPUT that names it. */
+TRA_MUSTUSE tra_status tra_exchange_hand(tra_site *site, int to, const tra_payload *p, int64_t *number, tra_err *e);
+TRA_MUSTUSE tra_status tra_exchange_take(const tra_site *site, int from, int64_t number, void *data, int64_t bytes,
+                                         tra_err *e);
+/* The same by the path. An existing file is an error. untried: pieces that are not to be compressed. */
+TRA_MUSTUSE tra_status tra_handed_write(const char *path, const void *data, int64_t bytes, int *untried, tra_err *e);
+TRA_MUSTUSE tra_status tra_handed_read(const char *path, void *data, int64_t bytes, tra_err *e);
 
-/* The directory of transport_files. reclaim removes those in the scratch directory of runs that were killed: for one
+/* The directory of these files. reclaim removes those in the scratch directory of runs that were killed: for one
  * rank, whatever the transport. make makes one for this run in the scratch directory, which all ranks must share:
  * collective. remove removes it, with what a failure left in it, when all ranks have agreed that they are done. */
 void tra_exchange_dir_reclaim(const char *scratch);

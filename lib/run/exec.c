@@ -434,7 +434,6 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (s == TRA_OK && o->record) tra_engine_set_record(x.site.engine, o->record);
     bool ticks = o->record || o->journal || comm->size > 1 || x.progress.form != TRA_PROGRESS_NONE;
     if (s == TRA_OK && ticks) tra_engine_set_tick(x.site.engine, tick, &x);
-    x.site.transport = o->transport == TRA_TRANSPORT_FILES ? &tra_transport_files : &tra_transport_messages;
     if (comm->rank == 0) tra_exchange_dir_reclaim(o->scratch);
     if (s == TRA_OK && o->transport == TRA_TRANSPORT_FILES && comm->size > 1)
         s = tra_exchange_dir_make(&x.site, o->scratch, e);

@@ -16,14 +16,14 @@ typedef struct tra_site {
     const tra_plan *plan;
     tra_engine *engine;
     tra_pool *pool;
-    const struct tra_transport *transport; /* of exchanges */
-    char *exchange_dir;                    /* of the transport by files: a directory of this run; NULL: there is none */
-    int64_t segments;                      /* that this rank has made there so far */
-    int64_t sent, received;                /* array bytes that stages by themselves have exchanged so far */
-    atomic_llong done;                     /* of the stage that runs: pairs of arrays, or arrays, that are done */
-    int64_t total;                         /* how many it has to do */
-    tra_zero_divisions *zero_divisions;    /* where divisions of integers by zero are counted */
-    bool can_stop;                         /* the run ends early when it is asked to (tra_stop_asked) */
+    char *exchange_dir;     /* of the files by which blocks are exchanged; NULL: they go by messages */
+    int64_t handed;         /* files that this rank has made there so far, */
+    int untried;            /* and pieces of the next that will not be compressed */
+    int64_t sent, received; /* array bytes that stages by themselves have exchanged so far */
+    atomic_llong done;      /* of the stage that runs: pairs of arrays, or arrays, that are done */
+    int64_t total;          /* how many it has to do */
+    tra_zero_divisions *zero_divisions; /* where divisions of integers by zero are counted */
+    bool can_stop;                      /* the run ends early when it is asked to (tra_stop_asked) */
 } tra_site;
 
 /* A JOIN, AGG, JOINAGG or MERGE: l and r (NULL for AGG and MERGE) are the local parts of its inputs. Every result that

@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 typedef struct tra_tuning {
-    int64_t message;       /* bytes of a message between ranks, at most: no count comes near 2^31 */
-    int sends;             /* messages, or notices of files, on their way from one rank */
-    int64_t segment;       /* bytes of tuples from which on a file is handed over to another rank */
-    int64_t segment_piece; /* bytes that are compressed and checksummed together in such a file */
-    bool fill;             /* memory of new blocks is full of NaN (integers: -1), so that it matters who reads it */
+    int64_t message; /* bytes of a message between ranks, at most: no count comes near 2^31 */
+    int sends;       /* messages on their way from one rank */
+    int64_t file;    /* bytes from which on a tuple is handed over by a file, where files are used */
+    int64_t piece;   /* bytes that are compressed and checksummed together in such a file */
+    bool fill;       /* memory of new blocks is full of NaN (integers: -1), so that it matters who reads it */
 } tra_tuning;
 
 /* Is set before a run begins, on all ranks alike. */

@@ -115,8 +115,8 @@ static void tune(bench *b) {
     if (!rng_chance(&b->r, 50)) return;
     tra_tune = (tra_tuning){.message = rng_range(&b->r, 1, 100),
                             .sends = (int)rng_range(&b->r, 1, 8),
-                            .segment = rng_range(&b->r, 1, 1000),
-                            .segment_piece = rng_range(&b->r, 1, 100),
+                            .file = rng_range(&b->r, 1, 1000),
+                            .piece = rng_range(&b->r, 1, 100),
                             .fill = true};
 }
 

@@ -1,7 +1,8 @@
-/* transport_messages.c - exchange by MPI messages: nonblocking, bounded, in pieces so that no count comes near 2^31.
+/* messages.c - exchange by MPI messages: nonblocking, bounded, in pieces so that no count comes near 2^31.
  *
  * Before the pieces of a transfer goes a header that says how many bytes they have together, or that there are none
- * since the sender has failed. Messages of one pair of ranks stay in order, so the pieces are what comes next.
+ * since the sender has failed. Messages of one pair of ranks stay in order, so the pieces are what comes next. Or the
+ * header tells the number of a file that has the bytes (exchange_files.c).
  */
 #include "comm_int.h"
 #include "exchange.h"
@@ -12,13 +13,14 @@
 typedef struct header {
     int64_t tuple; /* its ordinal: the ranks agree on what comes next */
     int64_t bytes; /* REFUSED: the sender has failed */
+    int64_t file;  /* the number of the file that has them; -1: messages do */
 } header;
 enum { REFUSED = -1 };
 
 /* A transfer that is being sent. Its header and payload must stay in place until all messages have gone. */
 typedef struct sending {
     header head;
-    bool refusal; /* then nothing is sent but the header */
+    bool alone; /* nothing is sent but the header */
     tra_payload source;
     int left; /* messages that have not gone */
 } sending;
@@ -51,13 +53,13 @@ typedef struct messages {
     bool sinks;              /* one transfer at a time */
 } messages;
 
-static void begin(tra_exchange *x) {
+void tra_messages_begin(tra_exchange *x) {
     messages *m = x->state = tra_calloc(1, sizeof(messages));
     m->next = tra_calloc((size_t)x->site->comm.size, sizeof *m->next);
     m->has = tra_calloc((size_t)x->site->comm.size, sizeof *m->has);
 }
 
-static void end(tra_exchange *x) {
+void tra_messages_end(tra_exchange *x) {
     messages *m = x->state;
     free(m->req);
     free(m->v);
@@ -68,7 +70,7 @@ static void end(tra_exchange *x) {
     free(m);
 }
 
-static bool busy(tra_exchange *x) { return ((messages *)x->state)->nout > 0; }
+bool tra_messages_busy(const tra_exchange *x) { return ((const messages *)x->state)->nout > 0; }
 
 /* Adds a message; returns where its request goes. */
 static MPI_Request *add(messages *m, message msg) {
@@ -89,7 +91,7 @@ static void sent(tra_exchange *x, sending *s) {
     m->nout--;
     if (--s->left > 0) return;
     m->bytes -= s->source.held;
-    if (!s->refusal) tra_payload_release(x, &s->source);
+    if (!s->alone) tra_payload_release(x, &s->source);
     free(s);
 }
 
@@ -116,7 +118,7 @@ static void received(tra_exchange *x, receiving *r) {
     free(r);
 }
 
-static bool progress(tra_exchange *x) {
+bool tra_messages_progress(tra_exchange *x) {
     messages *m = x->state;
     int n = 0, left = 0, before = m->n;
     if (m->n > 0) MPI_Testsome(m->n, m->req, &n, m->done, MPI_STATUSES_IGNORE);
@@ -139,12 +141,12 @@ static bool progress(tra_exchange *x) {
     return true;
 }
 
-static bool room(tra_exchange *x, int64_t bytes) {
-    messages *m = x->state;
+bool tra_messages_room(const tra_exchange *x, int64_t bytes) {
+    const messages *m = x->state;
     return m->nout == 0 || (m->nout + 1 + pieces_of(bytes) <= tra_tune.sends && m->bytes + bytes <= x->room.window);
 }
 
-static int64_t held(const tra_exchange *x) {
+int64_t tra_messages_held(const tra_exchange *x) {
     const messages *m = x->state;
     return m->bytes + m->in_bytes;
 }
@@ -155,25 +157,45 @@ static void send_part(tra_exchange *x, sending *s, int to, const void *data, int
     m->nout++;
 }
 
-static void send(tra_exchange *x, const tra_transfer *t, tra_payload *p) {
-    messages *m = x->state;
+/* Sends a header that nothing follows. */
+static void send_alone(tra_exchange *x, int to, header h) {
     sending *s = tra_malloc(sizeof *s);
-    *s = (sending){.head = {t->in, p->bytes}, .source = *p, .left = 1 + pieces_of(p->bytes)};
+    *s = (sending){.head = h, .alone = true, .left = 1};
+    send_part(x, s, to, &s->head, sizeof s->head);
+}
+
+void tra_messages_refuse(tra_exchange *x, const tra_transfer *t) {
+    send_alone(x, t->to, (header){t->in, REFUSED, -1});
+}
+
+/* Writes the payload to a file, if it goes by one: false. */
+static bool is_message(tra_exchange *x, const tra_transfer *t, tra_payload *p) {
+    int64_t file, bytes = p->bytes;
+    tra_status s = tra_exchange_hand(x->site, t->to, p, &file, x->e);
+    if (file < 0) return true;
+    tra_payload_release(x, p);
+    tra_exchange_fail(x, s);
+    if (s == TRA_OK)
+        send_alone(x, t->to, (header){t->in, bytes, file});
+    else
+        tra_messages_refuse(x, t);
+    return false;
+}
+
+void tra_messages_send(tra_exchange *x, const tra_transfer *t, tra_payload *p) {
+    messages *m = x->state;
+    if (!is_message(x, t, p)) return;
+    sending *s = tra_malloc(sizeof *s);
+    *s = (sending){.head = {t->in, p->bytes, -1}, .source = *p, .left = 1 + pieces_of(p->bytes)};
     m->bytes += p->held;
     send_part(x, s, t->to, &s->head, sizeof s->head);
     for (int64_t at = 0; at < p->bytes; at += tra_tune.message) {
         for (int idle = 0; m->nout >= tra_tune.sends; tra_exchange_idle(idle)) {
-            bool any = progress(x); /* one transfer of more pieces; others may wait for us meanwhile */
+            bool any = tra_messages_progress(x); /* one transfer of more pieces; others may wait for us meanwhile */
             idle = tra_exchange_receive(x) || any ? 0 : idle + 1;
         }
         send_part(x, s, t->to, p->data + at, tra_min64(tra_tune.message, p->bytes - at));
     }
-}
-
-static void refuse(tra_exchange *x, const tra_transfer *t) {
-    sending *s = tra_malloc(sizeof *s);
-    *s = (sending){.head = {t->in, REFUSED}, .refusal = true, .left = 1};
-    send_part(x, s, t->to, &s->head, sizeof s->head);
 }
 
 /* Receives the header of the next transfer of a source, if it has arrived. A source that has sent all of its list may
@@ -206,7 +228,7 @@ static bool room_in(const tra_exchange *x, int src) {
     return m->nin == 0 || (!m->sinks && m->nin < tra_tune.sends && m->in_bytes + bytes <= x->room.window);
 }
 
-static int next(tra_exchange *x, int64_t *bytes) {
+int tra_messages_next(tra_exchange *x, int64_t *bytes) {
     messages *m = x->state;
     int size = x->site->comm.size, any = 0;
     if (x->lists.received < x->lists.expected)
@@ -223,12 +245,14 @@ static int next(tra_exchange *x, int64_t *bytes) {
 }
 
 /* The header has been taken: the pieces are what comes next from there. */
-static void take(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t bytes) {
+void tra_messages_take(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t bytes) {
     messages *m = x->state;
+    int64_t file = m->next[t->from].file;
     m->has[t->from] = false;
     m->nhas--;
-    if (bytes == 0) {
-        tra_exchange_arrived(x, t, b, 0, TRA_OK);
+    if (bytes == 0 || file >= 0) {
+        tra_status s = file < 0 ? TRA_OK : tra_exchange_take(x->site, t->from, file, b ? b->ptr : NULL, bytes, x->e);
+        tra_exchange_arrived(x, t, b, bytes, s);
         return;
     }
     receiving *r = tra_malloc(sizeof *r);
@@ -243,17 +267,3 @@ static void take(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t b
     }
     while (r->begun < bytes) receive_piece(x, r);
 }
-
-const tra_transport tra_transport_messages = {
-    .name = "mpi",
-    .begin = begin,
-    .end = end,
-    .room = room,
-    .held = held,
-    .send = send,
-    .refuse = refuse,
-    .progress = progress,
-    .busy = busy,
-    .next = next,
-    .take = take,
-};
