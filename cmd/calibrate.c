@@ -127,9 +127,7 @@ static tra_status show(const tra_machine *m, const char *path, tra_err *e) {
         tra_str_printf(&out, "f64         %8.3g Gflop/s\nf32         %8.3g Gflop/s\n", r->flops_f64 * 1e-9,
                        r->flops_f32 * 1e-9);
     }
-    tra_status s = tra_print(tra_str_get(&out), e);
-    tra_str_free(&out);
-    return s;
+    return tra_print_str(&out, e);
 }
 
 /* Makes the folders that path is in. */
@@ -245,15 +243,14 @@ const tra_cmd tra_cmd_calibrate = {
              "/etc/tra/machine.json; without either built-in rates serve. It takes some seconds and a quiet machine.",
     .opts =
         (const tra_opt[]){
-            {'o', "output", TRA_OPT_STR, &opt.output, "FILE", "write the rates there", NULL, NULL, NULL},
-            {0, "show", TRA_OPT_FLAG, &opt.show, NULL, "print the rates that are in use, measure nothing", NULL, NULL,
-             NULL},
-            {0, "directory", TRA_OPT_STR, &opt.directory, "DIR",
-             "the disk to measure (default: that of the current directory)", NULL, NULL, NULL},
+            TRA_ROW('o', "output", TRA_OPT_STR, &opt.output, "FILE", "write the rates there"),
+            TRA_ROW(0, "show", TRA_OPT_FLAG, &opt.show, NULL, "print the rates that are in use, measure nothing"),
+            TRA_ROW(0, "directory", TRA_OPT_STR, &opt.directory, "DIR",
+                    "the disk to measure (default: that of the current directory)"),
             {0, "sites", TRA_OPT_INT, &opt.sites, "N",
              "measure N ranks on this machine at once, which it starts (default: 1)", NULL, NULL, &opt.sites_given},
-            {0, "seconds", TRA_OPT_NUM, &opt.seconds, "S",
-             "about so long for each rate, from 0.01 to 60 (default: 0.5)", NULL, NULL, NULL},
+            TRA_ROW(0, "seconds", TRA_OPT_NUM, &opt.seconds, "S",
+                    "about so long for each rate, from 0.01 to 60 (default: 0.5)"),
             {0, "threads", TRA_OPT_INT, &opt.threads, "N", "threads of each rank (default: its share of the cores)",
              NULL, "TRA_THREADS", &opt.threads_given},
             {.name = NULL}},

@@ -141,14 +141,11 @@ const tra_cmd tra_cmd_check = {
     .usage = "[options] PROGRAM",
     .about =
         "Reads a program (- is standard input) and prints its storages, and a line for each relation it names: key "
-        "arity and frontier, "
-        "element type and extents of the largest array, the tensor that the relation stands for (or tuple layout), "
-        "tuples, size, of sparse relations how many entries they have or are expected to have and by which storage "
-        "they "
-        "are, or would be, stored, and whether keys below the frontier are missing (holes) or not (continuous). No "
-        "data is read, "
-        "only the headers of input files. Whatever is wrong is reported on standard "
-        "error with its place: all independent errors at once. Status 2 when the program is wrong, 3 when an "
+        "arity and frontier, element type and extents of the largest array, the tensor that the relation stands for "
+        "(or tuple layout), tuples, size, of sparse relations how many entries they have or are expected to have and "
+        "by which storage they are, or would be, stored, and whether keys below the frontier are missing (holes) or "
+        "not (continuous). No data is read, only the headers of input files. Whatever is wrong is reported on "
+        "standard error with its place: all independent errors at once. Status 2 when the program is wrong, 3 when an "
         "input cannot be read.",
     .minargs = 1,
     .maxargs = 1,

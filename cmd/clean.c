@@ -90,12 +90,11 @@ const tra_cmd tra_cmd_clean = {
         "alone. Outputs that a killed run had completed are put in place. A run whose progress is removed begins anew "
         "with --resume. The next run of the same outputs removes "
         "what an earlier one left of these, so this is for those that are not run again.",
-    .opts =
-        (const tra_opt[]){{'n', "dry-run", TRA_OPT_FLAG, &opt.dry, NULL, "list, and remove nothing", NULL, NULL, NULL},
-                          {0, "scratch", TRA_OPT_STR, &opt.scratch, "DIR",
-                           "the scratch directory to look in (default: TMPDIR, or /var/tmp)", NULL, "TRA_SCRATCH",
-                           NULL},
-                          {.name = NULL}},
+    .opts = (const tra_opt[]){TRA_ROW('n', "dry-run", TRA_OPT_FLAG, &opt.dry, NULL, "list, and remove nothing"),
+                              {0, "scratch", TRA_OPT_STR, &opt.scratch, "DIR",
+                               "the scratch directory to look in (default: TMPDIR, or /var/tmp)", NULL, "TRA_SCRATCH",
+                               NULL},
+                              {.name = NULL}},
     .maxargs = -1,
     .needs = TRA_TAKES_JSON,
     .run = run,

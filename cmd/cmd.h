@@ -34,6 +34,9 @@ typedef struct tra_opt {
     const char *env;     /* variable that gives a default, or NULL; the option beats it */
     bool *given;         /* set when the option was there, or NULL */
 } tra_opt;               /* a table ends with a row whose name is NULL */
+/* The row of an option that has no choices, no variable and no flag, as most. */
+#define TRA_ROW(brief, name, kind, value, arg, help)                                                                   \
+    { brief, name, kind, value, arg, help, NULL, NULL, NULL }
 
 typedef enum tra_need {
     TRA_NEED_MPI = 1, /* takes part in mpirun -n N; others run on rank 0 alone under mpirun */
@@ -95,6 +98,9 @@ bool tra_colour(FILE *f); /* --color, NO_COLOR, TERM=dumb, isatty */
 
 /* Writes to standard output and checks: TRA_RESOURCE when it fails (full disk; main is quiet about a closed pipe). */
 TRA_MUSTUSE tra_status tra_print(const char *s, tra_err *e);
+/* The same, and frees it; of JSON a line end is added. */
+TRA_MUSTUSE tra_status tra_print_str(tra_str *s, tra_err *e);
+TRA_MUSTUSE tra_status tra_print_json(tra_json *j, tra_err *e);
 TRA_MUSTUSE tra_status tra_print_flush(tra_err *e);
 extern bool tra_pipe_closed; /* seen by these two */
 

@@ -67,7 +67,7 @@ const tra_cmd tra_cmd_compile = {
         "which make it of its choices, without a search. The file is text: the options, the program, the identities of "
         "the input files, the choices and, for people, the tree of operators. It is refused later when an input has "
         "changed since, or when this tra makes another plan of the same choices.",
-    .opts = (const tra_opt[]){{'o', "output", TRA_OPT_STR, &output, "PLAN", "the file to write", NULL, NULL, NULL},
+    .opts = (const tra_opt[]){TRA_ROW('o', "output", TRA_OPT_STR, &output, "PLAN", "the file to write"),
                               TRA_PLANNING_ROW_PLAN,
                               TRA_PLANNING_ROWS,
                               {.name = NULL}},

@@ -18,8 +18,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
         tra_explain_cost_json(&job, &out);
     else
         tra_explain_cost(&job, &out);
-    tra_status s = tra_print(tra_str_get(&out), e);
-    tra_str_free(&out);
+    tra_status s = tra_print_str(&out, e);
     tra_job_free(&job);
     return s;
 }

@@ -450,11 +450,10 @@ const tra_cmd tra_cmd_diff = {
         "difference and where it is.\n\n"
         "Relations that are not one tensor are compared key by key and must have the same keys.\n\n"
         "Exit status 0: equal. 1: different. 3: a relation is missing or damaged.",
-    .opts =
-        (const tra_opt[]){{0, "rtol", TRA_OPT_NUM, &tol_rel, NULL, "relative tolerance (default: 0)", NULL, NULL, NULL},
-                          {0, "atol", TRA_OPT_NUM, &tol_abs, NULL, "absolute tolerance (default: 0)", NULL, NULL, NULL},
-                          TRA_OPT_MEMORY(memory),
-                          {.name = NULL}},
+    .opts = (const tra_opt[]){TRA_ROW(0, "rtol", TRA_OPT_NUM, &tol_rel, NULL, "relative tolerance (default: 0)"),
+                              TRA_ROW(0, "atol", TRA_OPT_NUM, &tol_abs, NULL, "absolute tolerance (default: 0)"),
+                              TRA_OPT_MEMORY(memory),
+                              {.name = NULL}},
     .minargs = 2,
     .maxargs = 2,
     .needs = TRA_NEED_HDF5 | TRA_TAKES_JSON,

@@ -302,9 +302,7 @@ static tra_status print(report *r, tra_err *e) {
     } else {
         tra_str_add(&out, tra_str_get(&r->text));
     }
-    tra_status s = tra_print(tra_str_get(&out), e);
-    tra_str_free(&out);
-    return s;
+    return tra_print_str(&out, e);
 }
 
 static tra_status run(int argc, char **argv, tra_err *e) {
@@ -347,12 +345,10 @@ const tra_cmd tra_cmd_doctor = {
     .usage = "[options]",
     .about =
         "Checks what runs fail by, or are slow by: whether the ranks have joined, the memory that the cgroup or the "
-        "scheduler allows, threads and cores, scratch space and its speed, locks on files, what killed runs have left, "
-        "the zstd "
-        "filter for other "
-        "HDF5 programs, the BLAS kernel, the rates of the cost model. Run it where and as the job will run: in the "
-        "batch "
-        "script, under mpirun. A line for each finding, with what to change; the status is 1 when something will fail.",
+        "scheduler allows, threads and cores, scratch space and its speed, locks on files, what killed runs have "
+        "left, the zstd filter for other HDF5 programs, the BLAS kernel, the rates of the cost model. Run it where "
+        "and as the job will run: in the batch script, under mpirun. A line for each finding, with what to change; "
+        "the status is 1 when something will fail.",
     .opts = (const tra_opt[]){{0, "scratch", TRA_OPT_STR, &opt.scratch, "DIR",
                                "the scratch directory to look at (default: TMPDIR, or /var/tmp)", NULL, "TRA_SCRATCH",
                                NULL},

@@ -255,12 +255,11 @@ const tra_cmd tra_cmd_eval = {
         "Options of formats are for all files of that format.",
     .opts =
         (const tra_opt[]){
-            {'o', "output", TRA_OPT_STR, &output, "FILE|-", "where the last value goes (default: standard output)",
-             NULL, NULL, NULL},
-            {0, "to", TRA_OPT_STR, &to, "FORMAT",
-             "npy, npz, mtx, tns, edges, csv, raw, h5ad, binsparse or h5 (default: by suffix, else csv)", NULL, NULL,
-             NULL},
-            {0, "explain", TRA_OPT_FLAG, &explain, NULL, "show the plan, and do nothing", NULL, NULL, NULL},
+            TRA_ROW('o', "output", TRA_OPT_STR, &output, "FILE|-",
+                    "where the last value goes (default: standard output)"),
+            TRA_ROW(0, "to", TRA_OPT_STR, &to, "FORMAT",
+                    "npy, npz, mtx, tns, edges, csv, raw, h5ad, binsparse or h5 (default: by suffix, else csv)"),
+            TRA_ROW(0, "explain", TRA_OPT_FLAG, &explain, NULL, "show the plan, and do nothing"),
             {.name = NULL}},
     .more = tra_run_rows,
     .minargs = 1,

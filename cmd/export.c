@@ -9,9 +9,9 @@ static const char *output, *to;
 static int64_t memory;
 
 static const tra_opt opts[] = {
-    {'o', "output", TRA_OPT_STR, &output, "FILE|-", "the file to write, or standard output", NULL, NULL, NULL},
-    {0, "to", TRA_OPT_STR, &to, "FORMAT",
-     "npy, npz, mtx, tns, edges, csv, raw, h5ad, binsparse or h5 (default: by suffix)", NULL, NULL, NULL},
+    TRA_ROW('o', "output", TRA_OPT_STR, &output, "FILE|-", "the file to write, or standard output"),
+    TRA_ROW(0, "to", TRA_OPT_STR, &to, "FORMAT",
+            "npy, npz, mtx, tns, edges, csv, raw, h5ad, binsparse or h5 (default: by suffix)"),
     {0, "memory", TRA_OPT_SIZE, &memory, "SIZE", "memory ceiling (default: 256M)", NULL, "TRA_MEMORY", NULL},
     TRA_OPT_PROGRESS,
     {0},
@@ -51,9 +51,7 @@ static tra_status print(const char *rel, const tra_export_job *job, const tra_ex
         tra_json_int(&j, "bytes", r->bytes);
         tra_json_int(&j, "inexact", r->inexact);
         tra_json_end(&j, '}');
-        tra_str_add(&j.out, "\n");
-        s = tra_print(tra_str_get(&j.out), e);
-        tra_json_free(&j);
+        s = tra_print_json(&j, e);
     } else {
         tra_str t = {0};
         if (r->table)
@@ -63,8 +61,7 @@ static tra_status print(const char *rel, const tra_export_job *job, const tra_ex
             tra_str_printf(&t, "%s\n  from     %s\n  format   %s\n  shape    %s\n  type     %s\n  written  %s\n",
                            output, rel, job->format->name, r->shape.n ? tra_shape_text(&r->shape, a) : "scalar",
                            tra_dtype_name(r->dtype), tra_human(r->bytes, h));
-        s = tra_print(tra_str_get(&t), e);
-        tra_str_free(&t);
+        s = tra_print_str(&t, e);
     }
     return s;
 }

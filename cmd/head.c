@@ -6,8 +6,8 @@
 #include "tables.h"
 
 #include "../formats/formats.h"
+#include "../formats/visit.h"
 #include "../lib/model/labels.h"
-#include "../lib/model/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,13 +39,6 @@ static void add(grid *g, const char *s, size_t n) {
 
 enum { WIDEST = 32 };
 
-/* How many columns a text takes on a terminal: one for each code point. */
-static int width_of(const char *s) {
-    int n = 0;
-    for (; *s; s++) n += (*s & 0xc0) != 0x80;
-    return n;
-}
-
 /* The text cut off after WIDEST columns, with '?' in place of what cannot be printed. */
 static const char *shown(grid *g, const char *s) {
     tra_str t = {0};
@@ -68,7 +61,7 @@ static void aligned(grid *g, tra_str *out) {
     int64_t lines = g->columns ? g->n / g->columns : 0;
     for (int64_t i = 0; i < g->n; i++) {
         g->cell[i] = shown(g, g->cell[i]);
-        int w = width_of(g->cell[i]), c = (int)(i % g->columns);
+        int w = tra_text_columns(g->cell[i]), c = (int)(i % g->columns);
         if (w > width[c]) width[c] = w;
     }
     int fit = 0, used = 0, most = tra_terminal_width();
@@ -76,7 +69,7 @@ static void aligned(grid *g, tra_str *out) {
     for (int64_t r = 0; r < lines; r++) {
         for (int c = 0; c < fit; c++) {
             const char *s = g->cell[r * g->columns + c];
-            int pad = width[c] - width_of(s);
+            int pad = width[c] - tra_text_columns(s);
             if (c) tra_str_add(out, "  ");
             if (!g->left[c]) tra_str_printf(out, "%*s", pad, "");
             tra_str_add(out, s);
@@ -175,41 +168,12 @@ static tra_status put_box(tra_view *v, grid *g, const margins *b, int64_t n, int
     return s;
 }
 
-/* A line of CSV: where an element is, and what it is. */
-static void put_element(tra_str *out, const tra_dim_labels *const *labels, const tra_dims *at, tra_dtype t,
-                        const void *data, int64_t i) {
-    char text[TRA_NUMTEXT];
-    for (int d = 0; d < at->n; d++) {
-        if (labels && labels[d])
-            tra_csv_put_label(out, labels[d], at->v[d], ',');
-        else
-            tra_str_printf(out, "%" PRId64, at->v[d]);
-        tra_str_add(out, ",");
-    }
-    tra_str_addn(out, text, tra_print_value(t, data, i, text));
-    tra_str_add(out, "\n");
-}
-
 /* The first n entries, block by block. */
 static tra_status put_entries(tra_view *v, const tra_dim_labels *const *labels, int64_t n, tra_str *out, tra_err *e) {
-    const tra_type *t = tra_rel_type(v->rel);
-    for (int64_t k = 0; k < t->cat->n && n > 0; k++) {
-        tra_dims at, ext, place;
-        TRA_TRY(tra_view_load(v, k, e));
-        tra_cell cell = tra_view_cell(v);
-        tra_rows_view x = tra_rows_of(&cell);
-        tra_view_offset(v, k, &at);
-        tra_catalog_ext(t->cat, k, &ext);
-        int lead = at.n - ext.n;
-        place = at;
-        for (int64_t r = 0; r < x.nrows && n > 0; r++) {
-            int64_t left = x.row[r];
-            for (int d = ext.n - 2; d >= 0; left /= ext.v[d--]) place.v[lead + d] = at.v[lead + d] + left % ext.v[d];
-            for (int64_t i = x.begin[r]; i < x.begin[r + 1] && n > 0; i++, n--) {
-                place.v[at.n - 1] = at.v[at.n - 1] + x.column[i];
-                put_element(out, labels, &place, t->dtype, x.value, i);
-            }
-        }
+    for (tra_visit w = tra_visit_blocks(v); n > 0; n--) {
+        TRA_TRY(tra_visit_next(&w, e));
+        if (w.end) break;
+        tra_csv_put_entry(out, labels, tra_visit_at(&w), tra_rel_type(v->rel)->dtype, w.value, 0, ',');
     }
     return TRA_OK;
 }
@@ -231,7 +195,7 @@ static tra_status put_elements(tra_view *v, const tra_dim_labels *const *labels,
         tra_dims place = at;
         for (int64_t i = 0; i < count.v[last] && n > 0 && s == TRA_OK; i++, n--) {
             place.v[last] = i;
-            put_element(out, labels, &place, t, buf, i);
+            tra_csv_put_entry(out, labels, &place, t, buf, i, ',');
         }
         for (int d = last - 1; d >= 0 && ++at.v[d] == v->shape.v[d]; d--) at.v[d] = 0;
     }
@@ -242,17 +206,9 @@ static tra_status put_elements(tra_view *v, const tra_dim_labels *const *labels,
 /* CSV of a tensor of more than two dimensions: a line for each element. */
 static tra_status list_elements(tra_view *v, const tra_dim_labels *const *labels, tra_err *e) {
     tra_str out = {0};
-    for (int d = 0; d < v->shape.n; d++) {
-        if (labels && labels[d])
-            tra_csv_put_name(&out, labels[d]->name, ',');
-        else
-            tra_str_printf(&out, "dim%d", d);
-        tra_str_add(&out, ",");
-    }
-    tra_str_add(&out, "value\n");
+    tra_csv_put_entries(&out, labels, v->shape.n, "dim", ',');
     tra_status s = tra_view_sparse(v) ? put_entries(v, labels, rows, &out, e) : put_elements(v, labels, rows, &out, e);
-    if (s == TRA_OK) s = tra_print(tra_str_get(&out), e);
-    tra_str_free(&out);
+    if (s == TRA_OK) s = tra_print_str(&out, e);
     return s;
 }
 
@@ -264,9 +220,7 @@ static tra_status say_part(const tra_view *v, tra_err *e) {
     tra_str_add(&out, "[");
     for (int d = 0; d < v->shape.n - 2; d++) tra_str_add(&out, "0, ");
     tra_str_printf(&out, ":, :] of %s\n", tra_shape_text(&v->shape, shape));
-    tra_status s = tra_print(tra_str_get(&out), e);
-    tra_str_free(&out);
-    return s;
+    return tra_print_str(&out, e);
 }
 
 static tra_status head_tensor(tra_rel *rel, const char *spec, grid *g, bool terminal, tra_err *e) {
@@ -305,8 +259,7 @@ static tra_status head_tensor(tra_rel *rel, const char *spec, grid *g, bool term
         if (r > 0 && i % m == 0) tra_csv_put_margin(&out, labels, i / m, ',');
         tra_str_printf(&out, "%s%s", g->cell[i], (i + 1) % m ? "," : "\n");
     }
-    s = tra_print(tra_str_get(&out), e);
-    tra_str_free(&out);
+    s = tra_print_str(&out, e);
     return s;
 }
 
@@ -321,9 +274,7 @@ static tra_status show_density(tra_rel *rel, const char *spec, grid *g, tra_err 
     tra_str out = {0};
     tra_str_add(&out, "\n");
     tra_plot_text(&p, &out);
-    tra_status s = tra_print(tra_str_get(&out), e);
-    tra_str_free(&out);
-    return s;
+    return tra_print_str(&out, e);
 }
 
 /* ---- command ---------------------------------------------------------------------------------------------------- */
@@ -338,8 +289,7 @@ tra_status tra_head_print(const char *spec, int64_t n, int64_t ceiling, bool ter
     if (s == TRA_OK && terminal) {
         tra_str out = {0};
         aligned(&g, &out);
-        s = tra_print(tra_str_get(&out), e);
-        tra_str_free(&out);
+        s = tra_print_str(&out, e);
         if (s == TRA_OK && !tra_rel_is_table(rel)) s = show_density(rel, spec, &g, e);
     }
     free(g.cell);
@@ -360,14 +310,12 @@ const tra_cmd tra_cmd_head = {
     .brief = "print the first rows of a relation",
     .usage = "[options] REL",
     .about =
-        "Prints the first rows of a table, with a line of names; or those of a tensor of 1 or 2 dimensions, of "
-        "which a terminal gets the columns that fit its width. Cells are aligned on a terminal; in a pipe it is CSV, "
-        "of which "
-        "NULL is nothing between the commas. Of a tensor of more dimensions a terminal gets the corner of the last "
-        "two, a pipe a line for each of the first elements (of a sparse one: entries) with its coordinates. Of a "
-        "sparse "
-        "tensor a terminal also gets a map of where its entries are.",
-    .opts = (const tra_opt[]){{'n', "rows", TRA_OPT_INT, &rows, "N", "how many rows (default: 10)", NULL, NULL, NULL},
+        "Prints the first rows of a table, with a line of names; or those of a tensor of 1 or 2 dimensions, of which "
+        "a terminal gets the columns that fit its width. Cells are aligned on a terminal; in a pipe it is CSV, of "
+        "which NULL is nothing between the commas. Of a tensor of more dimensions a terminal gets the corner of the "
+        "last two, a pipe a line for each of the first elements (of a sparse one: entries) with its coordinates. Of a "
+        "sparse tensor a terminal also gets a map of where its entries are.",
+    .opts = (const tra_opt[]){TRA_ROW('n', "rows", TRA_OPT_INT, &rows, "N", "how many rows (default: 10)"),
                               TRA_OPT_MEMORY(memory),
                               {.name = NULL}},
     .minargs = 1,

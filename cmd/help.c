@@ -20,9 +20,7 @@ static tra_status list(tra_err *e) {
     tra_str_add(&s, "\n'tra help COMMAND' or 'man tra-COMMAND' tells more; 'man tra' is where to begin.\n"
                     "'tra help lang' shows the language of programs, 'tra help operators' and 'tra help functions'\n"
                     "what there is in it, 'tra help NAME' one of these; 'tra help kernels' the kernels.\n");
-    tra_status status = tra_print(tra_str_get(&s), e);
-    tra_str_free(&s);
-    return status;
+    return tra_print_str(&s, e);
 }
 
 /* Topics of the language; what they say in full stands in tra-lang(5). */
@@ -79,9 +77,7 @@ static tra_status kernels(tra_err *e) {
     }
     tra_str_add(&s, "Others are written: \"ij,jk->ik\", (x, y) -> x * y + 1, and f . g for one after another.\n"
                     "'man tra-lang' says what each computes.\n");
-    tra_status status = tra_print(tra_str_get(&s), e);
-    tra_str_free(&s);
-    return status;
+    return tra_print_str(&s, e);
 }
 
 static tra_status algorithms(tra_err *e) {
@@ -89,9 +85,7 @@ static tra_status algorithms(tra_err *e) {
     tra_str_add(&s, "Programs that come with tra, run by name: tra run @kmeans -D X=points.h5 -D k=3\n"
                     "Outputs are files of this folder; -D NAME=FILE names another one for an output too.\n\n");
     tra_algorithms_describe(&s);
-    tra_status status = tra_print(tra_str_get(&s), e);
-    tra_str_free(&s);
-    return status;
+    return tra_print_str(&s, e);
 }
 
 static tra_status operators(tra_err *e) {
@@ -101,9 +95,7 @@ static tra_status operators(tra_err *e) {
     for (int i = 0; i < n; i++) tra_str_printf(&s, "%s\n    %s\n", v[i].form, v[i].says);
     tra_str_add(&s, "\nA statement gives the result a name: R = select(T, km > 2). Products and sums over tensors are\n"
                     "written with labels: C[i,k] = sum A[i,j] * B[j,k]. 'tra help lang' shows both.\n");
-    tra_status status = tra_print(tra_str_get(&s), e);
-    tra_str_free(&s);
-    return status;
+    return tra_print_str(&s, e);
 }
 
 /* An operator or a function of the language; TRA_USAGE: there is neither, nor a command of that name. */
@@ -144,9 +136,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     if (strcmp(argv[0], "functions") == 0) return tra_help_functions(argc > 1 ? argv[1] : NULL, json, e);
     if (argc > 1) return tra_fail(e, TRA_USAGE, "only 'functions' takes a name: tra help functions NAME");
     if (tra_completion(argv[0], &completion)) {
-        tra_status s = tra_print(tra_str_get(&completion), e);
-        tra_str_free(&completion);
-        return s;
+        return tra_print_str(&completion, e);
     }
     if (strcmp(argv[0], "functions.7") == 0) return tra_help_functions_page(e);
     if (strcmp(argv[0], "algorithms") == 0) return algorithms(e);
@@ -167,11 +157,9 @@ const tra_cmd tra_cmd_help = {
     .about =
         "Without an argument lists the commands; with one tells what that command does and its options. lang is a "
         "page on the language of programs, operators and functions list what there is in it, with a line of each, and "
-        "NAME tells of one of them, with an example; formats lists the formats of files, kernels the kernels that have "
-        "names, algorithms the "
-        "programs that come with tra and are run by name. With --format json the functions are an array. zsh and fish "
-        "print what completes "
-        "commands and options in these shells.",
+        "NAME tells of one of them, with an example; formats lists the formats of files, kernels the kernels that "
+        "have names, algorithms the programs that come with tra and are run by name. With --format json the functions "
+        "are an array. zsh and fish print what completes commands and options in these shells.",
     .maxargs = 2,
     .needs = TRA_TAKES_JSON,
     .run = run,

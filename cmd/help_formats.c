@@ -11,7 +11,5 @@ tra_status tra_help_formats(tra_err *e) {
     tra_str_add(&s,
                 "\nEach is read and written: by its suffix, or with its name before the file, as in mtx:graph.txt.\n"
                 "'tra help import' lists the options of reading, 'tra help export' those of writing.\n");
-    tra_status status = tra_print(tra_str_get(&s), e);
-    tra_str_free(&s);
-    return status;
+    return tra_print_str(&s, e);
 }

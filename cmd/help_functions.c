@@ -5,12 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tra_status print(tra_str *s, tra_err *e) {
-    tra_status status = tra_print(tra_str_get(s), e);
-    tra_str_free(s);
-    return status;
-}
-
 static tra_status print_json(tra_err *e) {
     const tra_function_help *v;
     tra_json j = {0};
@@ -32,10 +26,7 @@ static tra_status print_json(tra_err *e) {
         tra_json_end(&j, '}');
     }
     tra_json_end(&j, ']');
-    tra_str_add(&j.out, "\n");
-    tra_status status = tra_print(tra_str_get(&j.out), e);
-    tra_json_free(&j);
-    return status;
+    return tra_print_json(&j, e);
 }
 
 int tra_function_help_describe(const char *name, tra_str *s) {
@@ -53,7 +44,7 @@ int tra_function_help_describe(const char *name, tra_str *s) {
 
 static tra_status describe(const char *name, tra_err *e) {
     tra_str s = {0};
-    if (tra_function_help_describe(name, &s)) return print(&s, e);
+    if (tra_function_help_describe(name, &s)) return tra_print_str(&s, e);
     const tra_function_help *v;
     int rows = tra_function_helps(&v);
     const char **names = tra_calloc((size_t)rows + 1, sizeof *names);
@@ -76,7 +67,7 @@ tra_status tra_help_functions(const char *name, bool json, tra_err *e) {
         tra_str_printf(&s, "  %-34s %s\n", v[i].signature, v[i].says);
     }
     tra_str_add(&s, "\n'tra help functions NAME' shows an example, 'man tra-functions' all of them.\n");
-    return print(&s, e);
+    return tra_print_str(&s, e);
 }
 
 /* ---- the page of the manual -------------------------------------------------------------------------------------- */
@@ -167,5 +158,5 @@ tra_status tra_help_functions_page(tra_err *e) {
         tra_str_add(&s, "\n");
     }
     tra_str_add(&s, tail);
-    return print(&s, e);
+    return tra_print_str(&s, e);
 }

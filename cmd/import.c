@@ -11,15 +11,13 @@ static int64_t memory;
 static bool no_history;
 
 static const tra_opt opts[] = {
-    {'o', "output", TRA_OPT_STR, &output, "OUT[:NAME]", "the relation to write: out.h5 or out.h5:name", NULL, NULL,
-     NULL},
-    {0, "from", TRA_OPT_STR, &from, "FORMAT",
-     "npy, npz, mtx, tns, edges, csv, raw, h5ad, binsparse or h5 (default: by suffix, else by content)", NULL, NULL,
-     NULL},
-    {0, "codec", TRA_OPT_STR, &codec, "CODEC", "none or zstd[:LEVEL] (default: none)", NULL, NULL, NULL},
+    TRA_ROW('o', "output", TRA_OPT_STR, &output, "OUT[:NAME]", "the relation to write: out.h5 or out.h5:name"),
+    TRA_ROW(0, "from", TRA_OPT_STR, &from, "FORMAT",
+            "npy, npz, mtx, tns, edges, csv, raw, h5ad, binsparse or h5 (default: by suffix, else by content)"),
+    TRA_ROW(0, "codec", TRA_OPT_STR, &codec, "CODEC", "none or zstd[:LEVEL] (default: none)"),
     {0, "memory", TRA_OPT_SIZE, &memory, "SIZE", "memory ceiling (default: 256M)", NULL, "TRA_MEMORY", NULL},
     TRA_OPT_PROGRESS,
-    {0, "no-history", TRA_OPT_FLAG, &no_history, NULL, "do not record the command in the file", NULL, NULL, NULL},
+    TRA_ROW(0, "no-history", TRA_OPT_FLAG, &no_history, NULL, "do not record the command in the file"),
     {0},
 };
 
@@ -85,9 +83,7 @@ static tra_status print_text(const char *source, const tra_import_receipt *r, tr
                        " zeros left out\n",
                        r->entries, r->mirrored, r->duplicates, r->zeros);
     tra_str_printf(&t, "  nan      %" PRId64 "\n  inf      %" PRId64 "\n", r->nan, r->inf);
-    tra_status s = tra_print(tra_str_get(&t), e);
-    tra_str_free(&t);
-    return s;
+    return tra_print_str(&t, e);
 }
 
 static tra_status print_json(const char *source, const tra_import_receipt *r, tra_err *e) {
@@ -122,10 +118,7 @@ static tra_status print_json(const char *source, const tra_import_receipt *r, tr
     }
     tra_json_int(&j, "spilled_bytes", r->spilled);
     tra_json_end(&j, '}');
-    tra_str_add(&j.out, "\n");
-    tra_status s = tra_print(tra_str_get(&j.out), e);
-    tra_json_free(&j);
-    return s;
+    return tra_print_json(&j, e);
 }
 
 /* What is worth a warning, and the receipt. */
@@ -162,13 +155,12 @@ const tra_cmd tra_cmd_import = {
     .brief = "read a file of another program into a relation",
     .usage = "[options] [FILE|-] -o OUT[:NAME]",
     .about =
-        "Reads a CSV file (a table if it has a header line, a matrix if it has none and numbers alone), a numpy array, "
-        "a "
-        "file of coordinates "
-        "(MatrixMarket, .tns, edges, scipy's .npz), raw elements or an HDF5 dataset, and writes it in blocks to a "
-        "relation. Memory stays below --memory whatever the size and the order of the source; what does not fit goes "
-        "through a scratch file in TRA_SCRATCH, TMPDIR or the directory of the output. A receipt on standard output "
-        "says what was read. Without FILE a relation is made of the components of a storage.",
+        "Reads a CSV file (a table if it has a header line, a matrix if it has none and numbers alone), a numpy "
+        "array, a file of coordinates (MatrixMarket, .tns, edges, scipy's .npz), raw elements or an HDF5 dataset, and "
+        "writes it in blocks to a relation. Memory stays below --memory whatever the size and the order of the "
+        "source; what does not fit goes through a scratch file in TRA_SCRATCH, TMPDIR or the directory of the output. "
+        "A receipt on standard output says what was read. Without FILE a relation is made of the components of a "
+        "storage.",
     .opts = opts,
     .minargs = 0,
     .maxargs = 1,

@@ -36,9 +36,7 @@ static tra_status print_text(const char *source, const char *output, const tra_t
         if (r->column[c].nulls > 0) tra_str_printf(&t, ", %" PRId64 " NULL", r->column[c].nulls);
         tra_str_add(&t, "\n");
     }
-    tra_status s = tra_print(tra_str_get(&t), e);
-    tra_str_free(&t);
-    return s;
+    return tra_print_str(&t, e);
 }
 
 static tra_status print_json(const char *source, const char *output, const tra_table_receipt *r, tra_err *e) {
@@ -66,10 +64,7 @@ static tra_status print_json(const char *source, const char *output, const tra_t
     }
     tra_json_end(&j, ']');
     tra_json_end(&j, '}');
-    tra_str_add(&j.out, "\n");
-    tra_status s = tra_print(tra_str_get(&j.out), e);
-    tra_json_free(&j);
-    return s;
+    return tra_print_json(&j, e);
 }
 
 tra_status tra_table_receipt_print(const char *source, const char *output, const tra_table_receipt *r, tra_err *e) {

@@ -280,13 +280,7 @@ static void json_of(tra_rel *rel, const char *spec, const tra_values *s, const r
     if (i->storage) storage_json(rel, rows, j);
     labels_json(labels, c->bound.n, j);
     if (i->decoding) tra_json_str(j, "decoding", i->decoding);
-    tra_json_str(j, "codec", i->codec);
-    tra_json_int(j, "stored_bytes", i->stored_bytes);
-    tra_json_int(j, "file_bytes", i->file_bytes);
-    tra_json_bool(j, "checksums", i->checksums);
-    tra_json_bool(j, "foreign", i->foreign);
-    tra_json_str(j, "digest", i->digest);
-    tra_json_str(j, "history", i->history);
+    tra_info_file(i, j);
     if (s) {
         tra_json_begin(j, "stats", '{');
         if (!tra_dtype_is_float(t->dtype) && s->numbers) {
@@ -378,8 +372,7 @@ static tra_status list_names(int argc, char **argv, tra_err *e) {
         s = tra_store_names(argv[i], a, &names, e);
         for (int k = 0; k < names.n; k++) tra_str_printf(&out, "%s\n", names.name[k]);
     }
-    if (s == TRA_OK) s = tra_print(tra_str_get(&out), e);
-    tra_str_free(&out);
+    if (s == TRA_OK) s = tra_print_str(&out, e);
     tra_arena_free(a);
     return s;
 }
@@ -422,21 +415,19 @@ const tra_cmd tra_cmd_info = {
         "Tells of each relation (FILE.h5 or FILE.h5:NAME) its type, blocks and keys, how it is stored and who can read "
         "the file. Reads no data unless --stats asks for it. Statistics are of the elements that exist: holes are "
         "not counted.",
-    .opts =
-        (const tra_opt[]){
-            {'s', "stats", TRA_OPT_FLAG, &want_stats, NULL, "reads the data: minimum, maximum, mean, number of NaN",
-             NULL, NULL, NULL},
-            {0, "mapping", TRA_OPT_FLAG, &want_mapping, NULL, "the levels by which a sparse relation is stored", NULL,
-             NULL, NULL},
-            {0, "statistics", TRA_OPT_FLAG, &want_spread, NULL,
-             "how the entries of a sparse relation are spread over rows", NULL, NULL, NULL},
-            {0, "names", TRA_OPT_FLAG, &want_names, NULL,
-             "only the names of the relations that each file holds, a line each", NULL, NULL, NULL},
-            {0, "plot", TRA_OPT_OPTSTR, &want_plot, "COLUMN",
-             "reads the data: histograms of values or columns, heat maps of matrices", NULL, NULL, NULL},
-            {'o', "output", TRA_OPT_STR, &picture, "FILE.svg", "draw what --plot shows there", NULL, NULL, NULL},
-            TRA_OPT_MEMORY(memory),
-            {.name = NULL}},
+    .opts = (const tra_opt[]){TRA_ROW('s', "stats", TRA_OPT_FLAG, &want_stats, NULL,
+                                      "reads the data: minimum, maximum, mean, number of NaN"),
+                              TRA_ROW(0, "mapping", TRA_OPT_FLAG, &want_mapping, NULL,
+                                      "the levels by which a sparse relation is stored"),
+                              TRA_ROW(0, "statistics", TRA_OPT_FLAG, &want_spread, NULL,
+                                      "how the entries of a sparse relation are spread over rows"),
+                              TRA_ROW(0, "names", TRA_OPT_FLAG, &want_names, NULL,
+                                      "only the names of the relations that each file holds, a line each"),
+                              TRA_ROW(0, "plot", TRA_OPT_OPTSTR, &want_plot, "COLUMN",
+                                      "reads the data: histograms of values or columns, heat maps of matrices"),
+                              TRA_ROW('o', "output", TRA_OPT_STR, &picture, "FILE.svg", "draw what --plot shows there"),
+                              TRA_OPT_MEMORY(memory),
+                              {.name = NULL}},
     .minargs = 1,
     .maxargs = -1,
     .needs = TRA_NEED_HDF5 | TRA_TAKES_JSON,

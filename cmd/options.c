@@ -9,25 +9,21 @@
 
 tra_common tra_common_opts;
 
-#define COMMON_ROWS                                                                                                    \
-    {'q', "quiet", TRA_OPT_FLAG, &tra_common_opts.quiet, NULL, "errors only", NULL, NULL, NULL},                       \
-        {'v',  "verbose", TRA_OPT_COUNT, &tra_common_opts.verbose, NULL, "more messages; repeat for still more",       \
-         NULL, NULL,      NULL},                                                                                       \
-        {0,    "color", TRA_OPT_ENUM, &tra_common_opts.color, NULL, "colours (default: auto)", "auto|always|never",    \
-         NULL, NULL},                                                                                                  \
-    {                                                                                                                  \
-        'h', "help", TRA_OPT_FLAG, &tra_common_opts.help, NULL, "this text", NULL, NULL, NULL                          \
-    }
-
-static const tra_opt common_rows[] = {COMMON_ROWS, {.name = NULL}};
+static const tra_opt common_rows[] = {
+    TRA_ROW('q', "quiet", TRA_OPT_FLAG, &tra_common_opts.quiet, NULL, "errors only"),
+    TRA_ROW('v', "verbose", TRA_OPT_COUNT, &tra_common_opts.verbose, NULL, "more messages; repeat for still more"),
+    {0, "color", TRA_OPT_ENUM, &tra_common_opts.color, NULL, "colours (default: auto)", "auto|always|never", NULL,
+     NULL},
+    TRA_ROW('h', "help", TRA_OPT_FLAG, &tra_common_opts.help, NULL, "this text"),
+    {.name = NULL}};
 static const tra_opt json_rows[] = {{0, "format", TRA_OPT_ENUM, &tra_common_opts.format, NULL,
                                      "form of the output (default: text)", "text|json", NULL, NULL},
                                     {.name = NULL}};
 static const tra_opt dot_rows[] = {{0, "format", TRA_OPT_ENUM, &tra_common_opts.format, NULL,
                                     "form of the output (default: text)", "text|json|dot|svg|html|trace", NULL, NULL},
                                    {.name = NULL}};
-static const tra_opt define_rows[] = {{'D', "define", TRA_OPT_LIST, &tra_common_opts.define, "NAME=VALUE",
-                                       "sets a param, or binds an input or an output to a file", NULL, NULL, NULL},
+static const tra_opt define_rows[] = {TRA_ROW('D', "define", TRA_OPT_LIST, &tra_common_opts.define, "NAME=VALUE",
+                                              "sets a param, or binds an input or an output to a file"),
                                       {.name = NULL}};
 
 int tra_opt_tables(const tra_cmd *cmd, const tra_opt *t[TRA_OPT_TABLES]) {
@@ -352,6 +348,19 @@ tra_status tra_print(const char *s, tra_err *e) {
     bool ok = fputs(shown, stdout) >= 0;
     free(shown);
     return ok ? TRA_OK : print_failed(e);
+}
+
+tra_status tra_print_str(tra_str *s, tra_err *e) {
+    tra_status status = tra_print(tra_str_get(s), e);
+    tra_str_free(s);
+    return status;
+}
+
+tra_status tra_print_json(tra_json *j, tra_err *e) {
+    tra_str_add(&j->out, "\n");
+    tra_status status = tra_print(tra_str_get(&j->out), e);
+    tra_json_free(j);
+    return status;
 }
 
 tra_status tra_print_flush(tra_err *e) {

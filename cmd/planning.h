@@ -30,10 +30,10 @@ extern tra_planning tra_planning_opts;
     {0, "threads", TRA_OPT_INT, &tra_planning_opts.threads, "N",                                                       \
      "workers of each site (default: its share of the cores)", NULL, "TRA_THREADS",                                    \
      &tra_planning_opts.threads_given},                                                                                \
-    {0, "reproducible", TRA_OPT_FLAG, &tra_planning_opts.reproducible, NULL,                                           \
-     "the same bits on any number of sites, at a cost that is said", NULL, NULL, NULL},                                \
-    {0, "without", TRA_OPT_STR, &tra_planning_opts.without, "RULE,...",                                                \
-     "leave rules out, of plans or of kernels", NULL, NULL, NULL},                                                     \
+    TRA_ROW(0, "reproducible", TRA_OPT_FLAG, &tra_planning_opts.reproducible, NULL,                                    \
+            "the same bits on any number of sites, at a cost that is said"),                                           \
+    TRA_ROW(0, "without", TRA_OPT_STR, &tra_planning_opts.without, "RULE,...",                                         \
+            "leave rules out, of plans or of kernels"),                                                                \
     {0, "codec", TRA_OPT_STR, &tra_planning_opts.codec, "CODEC", "of the outputs: none (default), zstd, zstd:LEVEL",   \
      NULL, NULL, &tra_planning_opts.codec_given},                                                                      \
     {0, "codegen", TRA_OPT_ENUM, &tra_planning_opts.codegen, NULL,                                                     \

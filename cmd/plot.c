@@ -37,8 +37,7 @@ static bool is_utf8(void) {
 
 /* ---- bars ------------------------------------------------------------------------------------------------------- */
 
-/* Columns that a text takes: one for each code point. */
-static int width_of(const char *s) {
+int tra_text_columns(const char *s) {
     int n = 0;
     for (; *s; s++) n += (*s & 0xc0) != 0x80;
     return n;
@@ -61,7 +60,7 @@ static void bars_text(const tra_plot *p, int width, bool utf8, tra_str *out) {
     int64_t most = 1;
     char text[32];
     for (int i = 0; i < p->n; i++) {
-        int w = width_of(p->label[i]), d = snprintf(text, sizeof text, "%" PRId64, p->count[i]);
+        int w = tra_text_columns(p->label[i]), d = snprintf(text, sizeof text, "%" PRId64, p->count[i]);
         label = w > label ? w : label;
         number = d > number ? d : number;
         most = tra_max64(most, p->count[i]);
@@ -70,7 +69,7 @@ static void bars_text(const tra_plot *p, int width, bool utf8, tra_str *out) {
     if (room < 8) room = 8;
     for (int i = 0; i < p->n; i++) {
         tra_str_add(out, "  ");
-        pad(out, label - width_of(p->label[i]));
+        pad(out, label - tra_text_columns(p->label[i]));
         tra_str_printf(out, "%s  %*" PRId64 "%s", p->label[i], number, p->count[i], p->count[i] ? " " : "");
         bar((double)p->count[i] * room / (double)most, utf8, out);
         tra_str_add(out, "\n");

@@ -24,6 +24,8 @@ typedef struct tra_plot {
 
 /* Columns of the terminal, or what COLUMNS says; 30 to 400. */
 int tra_terminal_width(void);
+/* How many of them a text takes: one for each code point. */
+int tra_text_columns(const char *s);
 /* How finely a heat map is to be cut, for a tensor of this shape. */
 void tra_plot_grid(const int64_t shape[2], bool text, int *rows, int *columns);
 

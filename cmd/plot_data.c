@@ -5,7 +5,7 @@
 #include "tables.h"
 
 #include "../formats/formats.h"
-#include "../formats/io.h"
+#include "../formats/visit.h"
 #include "../lib/model/dates.h"
 #include "../lib/model/rows.h"
 
@@ -298,20 +298,17 @@ static tra_status map_array(void *ctx, int worker, int64_t ordinal, const void *
     tra_view_offset(m->view, ordinal, &at);
     tra_catalog_ext(m->type->cat, ordinal, &ext);
     int lead = at.n - ext.n; /* dimensions of the tensor that the array does not have */
-    place = at;
     if (m->type->layout) {
         tra_cell cell = tra_cell_new(m->type, ordinal, (void *)(uintptr_t)data);
-        tra_rows_view v = tra_rows_of(&cell);
-        for (int64_t r = 0; r < v.nrows; r++) {
-            int64_t left = v.row[r];
-            for (int d = ext.n - 2; d >= 0; left /= ext.v[d--]) place.v[lead + d] = at.v[lead + d] + left % ext.v[d];
-            for (int64_t i = v.begin[r]; i < v.begin[r + 1]; i++) {
-                place.v[at.n - 1] = at.v[at.n - 1] + v.column[i];
-                number[cell_of(m, place.v[0], place.v[1])]++;
-            }
+        tra_visit w = tra_visit_cell(&cell, &at, NULL);
+        for (;;) {
+            TRA_TRY(tra_visit_next(&w, e));
+            if (w.end) return TRA_OK;
+            const int64_t *v = tra_visit_at(&w)->v;
+            number[cell_of(m, v[0], v[1])]++;
         }
-        return TRA_OK;
     }
+    place = at;
     for (int64_t i = 0, n = tra_catalog_elements_of(m->type->cat, ordinal); i < n; i++) {
         double v = tra_element_real(m->type->dtype, data, i);
         int64_t k = cell_of(m, place.v[0], place.v[1]);

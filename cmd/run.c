@@ -47,32 +47,32 @@ const tra_opt tra_run_rows[] = {
     {0, "scratch", TRA_OPT_STR, &opt.scratch, "DIR",
      "where blocks go that do not fit, and what --resume needs (default: TMPDIR, or /var/tmp)", NULL, "TRA_SCRATCH",
      NULL},
-    {0, "resume", TRA_OPT_FLAG, &opt.resume, NULL,
-     "go on from what an earlier run of the same program saved, if it ended before it was done", NULL, NULL, NULL},
-    {0, "checkpoint", TRA_OPT_STR, &opt.checkpoint, "SECONDS",
-     "work that a killed run may lose; 0: the states of loops are saved at the end of each turn (default: 5, or more "
-     "where saving takes long)",
-     NULL, NULL, NULL},
+    TRA_ROW(0, "resume", TRA_OPT_FLAG, &opt.resume, NULL,
+            "go on from what an earlier run of the same program saved, if it ended before it was done"),
+    TRA_ROW(0, "checkpoint", TRA_OPT_STR, &opt.checkpoint, "SECONDS",
+            "work that a killed run may lose; 0: the states of loops are saved at the end of each turn (default: 5, or "
+            "more "
+            "where saving takes long)"),
     TRA_DEADLINE_ROWS,
-    {0, "require-convergence", TRA_OPT_FLAG, &opt.require_convergence, NULL,
-     "status 1 when a loop ends without its condition being met; outputs are written all the same", NULL, NULL, NULL},
-    {0, "scratch-limit", TRA_OPT_SIZE, &opt.scratch_limit, "SIZE",
-     "refuse to begin when a site may need more scratch; of what --resume could use, save no more", NULL, NULL, NULL},
+    TRA_ROW(0, "require-convergence", TRA_OPT_FLAG, &opt.require_convergence, NULL,
+            "status 1 when a loop ends without its condition being met; outputs are written all the same"),
+    TRA_ROW(0, "scratch-limit", TRA_OPT_SIZE, &opt.scratch_limit, "SIZE",
+            "refuse to begin when a site may need more scratch; of what --resume could use, save no more"),
     {0, "transport", TRA_OPT_ENUM, &opt.transport, NULL,
      "how sites exchange blocks: messages (default), or files in the scratch directory, which all must share",
      "mpi|files", NULL, NULL},
-    {0, "no-history", TRA_OPT_FLAG, &opt.no_history, NULL, "leave the command out of the outputs", NULL, NULL, NULL},
-    {0, "keep-imports", TRA_OPT_FLAG, &opt.keep_imports, NULL,
-     "leave what was made of files that are not HDF5 in the scratch directory, for later runs", NULL, NULL, NULL},
-    {'n', "dry-run", TRA_OPT_FLAG, &opt.dry, NULL, "show the plan and what it needs, and do nothing", NULL, NULL, NULL},
+    TRA_ROW(0, "no-history", TRA_OPT_FLAG, &opt.no_history, NULL, "leave the command out of the outputs"),
+    TRA_ROW(0, "keep-imports", TRA_OPT_FLAG, &opt.keep_imports, NULL,
+            "leave what was made of files that are not HDF5 in the scratch directory, for later runs"),
+    TRA_ROW('n', "dry-run", TRA_OPT_FLAG, &opt.dry, NULL, "show the plan and what it needs, and do nothing"),
     {0, "engine", TRA_OPT_ENUM, &opt.engine, NULL,
      "tra, or the reference evaluator: one process, in memory, slow, for comparison", "tra|reference", NULL, NULL},
-    {0, "profile", TRA_OPT_STR, &tra_run_files_opts.profile, "FILE",
-     "write what was measured, beside what was predicted, as JSON (see tra explain --analyze)", NULL, NULL, NULL},
-    {0, "report", TRA_OPT_STR, &tra_run_files_opts.report, "FILE",
-     "write what was planned and what was measured as one page of HTML", NULL, NULL, NULL},
-    {0, "metrics", TRA_OPT_STR, &tra_run_files_opts.metrics, "FILE",
-     "write seconds, bytes, memory and status for Prometheus, also of a run that fails", NULL, NULL, NULL},
+    TRA_ROW(0, "profile", TRA_OPT_STR, &tra_run_files_opts.profile, "FILE",
+            "write what was measured, beside what was predicted, as JSON (see tra explain --analyze)"),
+    TRA_ROW(0, "report", TRA_OPT_STR, &tra_run_files_opts.report, "FILE",
+            "write what was planned and what was measured as one page of HTML"),
+    TRA_ROW(0, "metrics", TRA_OPT_STR, &tra_run_files_opts.metrics, "FILE",
+            "write seconds, bytes, memory and status for Prometheus, also of a run that fails"),
     {0, "progress", TRA_OPT_ENUM, &opt.progress, NULL, "say on standard error what is being done (auto: on a terminal)",
      "auto|always|never|json", NULL, NULL},
     {0},
@@ -299,9 +299,7 @@ static tra_status dry_run(const tra_job *job, tra_err *e) {
         tra_explain_json(job, &o, &out);
     else
         tra_explain_text(job, &o, &out);
-    tra_status s = tra_print(tra_str_get(&out), e);
-    tra_str_free(&out);
-    return s;
+    return tra_print_str(&out, e);
 }
 
 /* Ranks that have other plans would wait for one another for ever. */
@@ -479,11 +477,10 @@ const tra_cmd tra_cmd_run = {
     .usage = "[options] PROGRAM|PLAN",
     .about =
         "Plans the program (- is standard input), or makes again the plan that `tra compile` chose, and computes its "
-        "outputs. "
-        "Memory stays under --memory per site, whatever the size of the data; what does not fit is read again or "
-        "spilled to the scratch directory. A run that cannot fit is refused before anything is read, with the least "
-        "ceiling that would do. Outputs appear when they are complete; a run that fails leaves earlier files as they "
-        "were.\n\n"
+        "outputs. Memory stays under --memory per site, whatever the size of the data; what does not fit is read "
+        "again or spilled to the scratch directory. A run that cannot fit is refused before anything is read, with "
+        "the least ceiling that would do. Outputs appear when they are complete; a run that fails leaves earlier "
+        "files as they were.\n\n"
         "--sites N starts N ranks on this machine. On a cluster start the ranks yourself: `mpirun -n N tra run "
         "PROGRAM`; every rank is then a site, and all need to see the same files.",
     .opts = tra_run_rows,

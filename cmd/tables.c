@@ -205,6 +205,16 @@ static void info_text(tra_rel *rel, const char *spec, tra_str *out) {
                            "AnnData's\n");
 }
 
+void tra_info_file(const tra_relinfo *i, tra_json *out) {
+    tra_json_str(out, "codec", i->codec);
+    tra_json_int(out, "stored_bytes", i->stored_bytes);
+    tra_json_int(out, "file_bytes", i->file_bytes);
+    tra_json_bool(out, "checksums", i->checksums);
+    tra_json_bool(out, "foreign", i->foreign);
+    tra_json_str(out, "digest", i->digest);
+    tra_json_str(out, "history", i->history);
+}
+
 tra_status tra_info_table(tra_rel *rel, const char *spec, tra_json *out, tra_err *e) {
     const tra_relinfo *i = tra_rel_info(rel);
     const tra_schema *s = tra_rel_type(rel)->columns;
@@ -223,13 +233,7 @@ tra_status tra_info_table(tra_rel *rel, const char *spec, tra_json *out, tra_err
     tra_json_end(out, ']');
     tra_json_int(out, "block", tra_rel_type(rel)->cat->bound.v[0]);
     tra_json_int(out, "tuples", tra_rel_type(rel)->cat->n);
-    tra_json_str(out, "codec", i->codec);
-    tra_json_int(out, "stored_bytes", i->stored_bytes);
-    tra_json_int(out, "file_bytes", i->file_bytes);
-    tra_json_bool(out, "checksums", i->checksums);
-    tra_json_bool(out, "foreign", i->foreign);
-    tra_json_str(out, "digest", i->digest);
-    tra_json_str(out, "history", i->history);
+    tra_info_file(i, out);
     tra_json_end(out, '}');
     return TRA_OK;
 }

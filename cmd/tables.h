@@ -12,7 +12,8 @@ typedef tra_status tra_column_fn(void *ctx, int worker, int c, int64_t first, co
 TRA_MUSTUSE tra_status tra_scan_columns(tra_rel *rel, const char *what, int only, int64_t memory, tra_column_fn *fn,
                                         void *ctx, tra_err *e);
 TRA_MUSTUSE tra_status tra_digest_table(tra_rel *rel, const char *spec, int64_t memory, char text[33], tra_err *e);
-/* What `tra info` says of it. */
+/* What `tra info` says of it; and, as JSON, of the file of any relation. */
+void tra_info_file(const tra_relinfo *i, tra_json *out);
 TRA_MUSTUSE tra_status tra_info_table(tra_rel *rel, const char *spec, tra_json *out, tra_err *e);
 /* `tra diff`: *same, and in out what differs. */
 typedef struct tra_table_tolerance {

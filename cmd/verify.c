@@ -168,8 +168,7 @@ const tra_cmd tra_cmd_verify = {
     .about =
         "Reads every chunk of each relation, compares it with its checksum, and the values with the digest that the "
         "file carries. Each damaged chunk is named by its key. A relation of tra whose checksums are gone is damaged; "
-        "one "
-        "that another program wrote has none, and is only read.\n\n"
+        "one that another program wrote has none, and is only read.\n\n"
         "Exit status 0: all sound. 1: something is damaged. 3: a file cannot be opened as a relation.",
     .opts = (const tra_opt[]){TRA_OPT_MEMORY(memory), TRA_OPT_PROGRESS, {.name = NULL}},
     .minargs = 1,

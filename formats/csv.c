@@ -396,18 +396,11 @@ static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
     return TRA_OK;
 }
 
-static const tra_dim_labels *labels_of(const tra_sink *k, int d) { return k->labels ? k->labels[d] : NULL; }
-
 /* The header: of entries the names of dimensions, as entries() has them; else the labels of columns. */
 static tra_status begin(tra_sink *k, tra_err *e) {
     tra_str head = {0};
-    for (int d = 0; k->entries && d < k->shape.n; d++) {
-        const tra_dim_labels *l = labels_of(k, d);
-        tra_csv_put_name(&head, l ? l->name : tra_arena_printf(k->arena, "i%d", d), k->o.delimiter);
-        tra_str_addn(&head, &k->o.delimiter, 1);
-    }
     if (k->entries)
-        tra_str_add(&head, "value\n");
+        tra_csv_put_entries(&head, k->labels, k->shape.n, "i", k->o.delimiter);
     else
         tra_csv_put_top(&head, k->labels, k->shape.n, k->o.delimiter);
     tra_status s = tra_newfile_write(&k->out, tra_str_get(&head), head.n, e);
@@ -417,16 +410,7 @@ static tra_status begin(tra_sink *k, tra_err *e) {
 
 static tra_status entry(tra_sink *k, const tra_dims *at, const void *value, tra_err *e) {
     tra_str line = {0};
-    char number[TRA_NUMTEXT + 2];
-    for (int d = 0; d < k->shape.n; d++) {
-        if (labels_of(k, d))
-            tra_csv_put_label(&line, labels_of(k, d), at->v[d], k->o.delimiter);
-        else
-            tra_str_printf(&line, "%" PRId64, at->v[d]);
-        tra_str_addn(&line, &k->o.delimiter, 1);
-    }
-    tra_str_addn(&line, number, tra_print_value(k->dtype, value, 0, number));
-    tra_str_add(&line, "\n");
+    tra_csv_put_entry(&line, k->labels, at, k->dtype, value, 0, k->o.delimiter);
     tra_status s = tra_newfile_write(&k->out, line.s, line.n, e);
     tra_str_free(&line);
     return s;

@@ -3,6 +3,7 @@
  * A piece is a run of the output: whole fast dimensions and as much of the next one as the memory holds. Where a piece
  * is lower than the blocks, blocks are read again for each of the pieces that they meet. */
 #include "export_int.h"
+#include "visit.h"
 
 #include "../lib/physical/needs.h"
 
@@ -73,9 +74,34 @@ static tra_status pass(tra_sink *k, tra_view *v, const tra_dims *piece, void *bu
     return TRA_OK;
 }
 
+/* Of a stored relation entries are what it has. How many they are is known of files that tra wrote; of others they are
+ * counted. */
+static tra_status write_entries(tra_sink *k, tra_view *v, int64_t memory, tra_err *e) {
+    const tra_type *t = tra_rel_type(v->rel);
+    int64_t fixed = tra_rel_held_bytes(v->rel) + (int64_t)(v->array_bytes + v->scratch_bytes);
+    TRA_TRY(tra_buffer_check(memory, fixed + tra_visit_least(v), e));
+    tra_view_room(v, NULL, NULL);
+    for (int64_t i = 0; i < t->cat->n; i++) {
+        bool known = t->entries && t->entries->of;
+        if (!known) TRA_TRY(tra_view_load(v, i, e));
+        tra_cell cell = known ? (tra_cell){0} : tra_view_cell(v);
+        k->count += known ? t->entries->of[i] : tra_rows_of(&cell).n;
+    }
+    if (k->format->begin) TRA_TRY(k->format->begin(k, e));
+    tra_visit w;
+    tra_status s = tra_visit_in_order(v, tra_max64(tra_visit_least(v), tra_buffer_bytes(memory) - fixed), k->to, &w, e);
+    if (s == TRA_OK) s = tra_visit_next(&w, e);
+    while (s == TRA_OK && !w.end) {
+        s = k->format->entry(k, tra_visit_at(&w), w.value, e);
+        if (s == TRA_OK) s = tra_visit_next(&w, e);
+    }
+    tra_visit_end(&w);
+    return s != TRA_OK || !k->format->end ? s : k->format->end(k, e);
+}
+
 static tra_status write_all(tra_sink *k, tra_view *v, int64_t memory, tra_err *e) {
     enum { GOOD_PIECE = 64 << 20 };
-    if (k->entries && tra_view_sparse(v)) return tra_export_entries(k, v, memory, e);
+    if (k->entries && tra_view_sparse(v)) return write_entries(k, v, memory, e);
     int64_t size = (int64_t)tra_dtype_size(k->dtype), n = 1, all, most;
     int64_t fixed = tra_rel_held_bytes(v->rel) + (int64_t)(v->array_bytes + v->scratch_bytes);
     /* Pieces of a block at least: with smaller ones blocks would be read again and again. */

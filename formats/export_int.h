@@ -4,9 +4,6 @@
 
 #include "formats.h"
 
-/* The entries of a stored relation to a sink that wants entries, from begin to end. memory: ceiling of the process. */
-TRA_MUSTUSE tra_status tra_export_entries(tra_sink *k, tra_view *v, int64_t memory, tra_err *e);
-
 /* A table (table_export.c). */
 TRA_MUSTUSE tra_status tra_export_table(const tra_export_job *job, tra_rel *rel, tra_export_receipt *r, tra_err *e);
 

@@ -296,6 +296,12 @@ void tra_csv_put_margin(tra_str *out, const struct tra_dim_labels *const *labels
 void tra_csv_put_top(tra_str *out, const struct tra_dim_labels *const *labels, int rank, char delimiter);
 void tra_csv_put_header(tra_str *out, const tra_schema *s, char delimiter);
 void tra_csv_put_row(tra_str *out, const tra_batch *b, int64_t i, char delimiter);
+/* A line for an element, data[i]: where it is, and what it is. Before these the names of the dimensions, of which those
+ * without labels are called dim0, dim1. */
+void tra_csv_put_entries(tra_str *out, const struct tra_dim_labels *const *labels, int rank, const char *dim,
+                         char delimiter);
+void tra_csv_put_entry(tra_str *out, const struct tra_dim_labels *const *labels, const tra_dims *at, tra_dtype t,
+                       const void *data, int64_t i, char delimiter);
 
 typedef struct tra_export_job {
     const char *from, *to; /* relation; file or "-" */

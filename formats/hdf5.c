@@ -4,9 +4,9 @@
 #include "formats.h"
 
 #include "../lib/model/labels.h"
-#include "../lib/model/rows.h"
 #include "hdf5_groups.h"
 #include "settle.h"
+#include "visit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +17,8 @@ static bool sniff(const unsigned char *head, size_t n) { return n >= 8 && memcmp
 
 typedef struct h5_source {
     tra_view view;
-    bool u64; /* which are delivered as f64 */
-    /* Of blocks of entries: the next tuple; rows of the present one, the row and the entry that come next. */
-    int64_t ordinal, row, next;
-    tra_rows_view rows;
-    tra_dims offset, lead; /* where it begins; its extents but the last */
+    bool u64;       /* which are delivered as f64 */
+    tra_visit walk; /* of blocks of entries */
 } h5_source;
 
 static tra_status open_h5(tra_source *s, tra_err *e) {
@@ -65,53 +62,27 @@ static tra_status open_h5(tra_source *s, tra_err *e) {
         s->entries = s->mirrored = 0;
         s->held += v->array_bytes + v->scratch_bytes;
         tra_view_room(v, NULL, NULL);
+        h->walk = tra_visit_blocks(v);
     }
-    return TRA_OK;
-}
-
-/* The next row that has entries; false at the end. */
-static tra_status next_row(h5_source *h, bool *there, tra_err *e) {
-    const tra_type *t = tra_rel_type(h->view.rel);
-    while (h->row == h->rows.nrows) {
-        *there = h->ordinal < t->cat->n;
-        if (!*there) return TRA_OK;
-        TRA_TRY(tra_view_load(&h->view, h->ordinal, e));
-        tra_view_offset(&h->view, h->ordinal++, &h->offset);
-        tra_cell cell = tra_view_cell(&h->view);
-        h->rows = tra_rows_of(&cell);
-        h->lead = cell.array.ext;
-        if (h->lead.n > 0) h->lead.n--;
-        h->row = h->next = 0;
-    }
-    *there = true;
     return TRA_OK;
 }
 
 static tra_status entries(tra_source *s, const tra_places *p, tra_item *to, int64_t room, int64_t *got, tra_err *e) {
-    h5_source *h = s->state;
-    tra_dtype from = tra_rel_type(h->view.rel)->dtype;
+    tra_visit *w = &((h5_source *)s->state)->walk;
+    tra_dtype from = tra_rel_type(w->view->rel)->dtype;
     for (*got = 0; *got < room;) {
-        bool there;
-        TRA_TRY(next_row(h, &there, e));
-        if (!there) return TRA_OK;
-        tra_dims row, at = h->offset;
-        int first = at.n - h->lead.n - 1;
-        tra_unlinear(&h->lead, h->rows.row[h->row], &row);
-        for (int d = 0; d < row.n; d++) at.v[first + d] += row.v[d];
-        int64_t begin = at.n > 0 ? at.v[at.n - 1] : 0;
-        for (; h->next < h->rows.begin[h->row + 1] && *got < room; h->next++) {
-            char value[8];
-            void *data = h->rows.value + (size_t)h->next * h->rows.size;
-            tra_losses loss = {0};
-            if (at.n > 0) at.v[at.n - 1] = begin + (int64_t)h->rows.column[h->next];
-            if (tra_elem_convert(tra_elem_of(from), false, data, s->dtype, value, 1, &loss) >= 0)
-                return tra_elem_refuse(s->spec, &at, tra_elem_of(from), data, s->dtype, e);
-            s->inexact += loss.inexact;
-            s->overflow += loss.overflow;
-            to[(*got)++] = (tra_item){tra_place_of(p, at.v), tra_number_of(s->dtype, value, 0)};
-            s->entries++;
-        }
-        if (h->next == h->rows.begin[h->row + 1]) h->row++;
+        char value[8];
+        tra_losses loss = {0};
+        TRA_TRY(tra_visit_next(w, e));
+        if (w->end) return TRA_OK;
+        const tra_dims *at = tra_visit_at(w);
+        void *data = (void *)(uintptr_t)w->value;
+        if (tra_elem_convert(tra_elem_of(from), false, data, s->dtype, value, 1, &loss) >= 0)
+            return tra_elem_refuse(s->spec, at, tra_elem_of(from), data, s->dtype, e);
+        s->inexact += loss.inexact;
+        s->overflow += loss.overflow;
+        to[(*got)++] = (tra_item){tra_place_of(p, at->v), tra_number_of(s->dtype, value, 0)};
+        s->entries++;
     }
     return TRA_OK;
 }

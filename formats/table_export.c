@@ -129,6 +129,31 @@ void tra_csv_put_top(tra_str *out, const tra_dim_labels *const *labels, int rank
     tra_str_addn(out, "\n", 1);
 }
 
+void tra_csv_put_entry(tra_str *out, const tra_dim_labels *const *labels, const tra_dims *at, tra_dtype t,
+                       const void *data, int64_t i, char delimiter) {
+    char number[TRA_NUMTEXT];
+    for (int d = 0; d < at->n; d++) {
+        if (labels && labels[d])
+            tra_csv_put_label(out, labels[d], at->v[d], delimiter);
+        else
+            tra_str_printf(out, "%" PRId64, at->v[d]);
+        tra_str_addn(out, &delimiter, 1);
+    }
+    tra_str_addn(out, number, tra_print_value(t, data, i, number));
+    tra_str_add(out, "\n");
+}
+
+void tra_csv_put_entries(tra_str *out, const tra_dim_labels *const *labels, int rank, const char *dim, char delimiter) {
+    for (int d = 0; d < rank; d++) {
+        if (labels && labels[d])
+            tra_csv_put_name(out, labels[d]->name, delimiter);
+        else
+            tra_str_printf(out, "%s%d", dim, d);
+        tra_str_addn(out, &delimiter, 1);
+    }
+    tra_str_add(out, "value\n");
+}
+
 void tra_csv_put_row(tra_str *out, const tra_batch *b, int64_t i, char delimiter) {
     char buf[TRA_VALUETEXT];
     const char *text;

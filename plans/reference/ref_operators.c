@@ -264,13 +264,17 @@ static tra_status do_transform(const tra_node *n, const tra_ref_rel *x, tra_aren
     return ref_finish(&g, fits ? &z.ext : NULL, out, e);
 }
 
-/* The elements of x that the box of extents `ext` at `from` holds, as an array. */
+/* The elements of x that the box of extents `ext` at `from` holds, as an array; 0 where x has none. */
 static ref_array box(tra_arena *a, const ref_array *x, const tra_dims *from, const tra_dims *ext) {
     ref_array z = ref_array_new(a, ext);
     tra_dims at = {.n = ext->n}, in = {.n = ext->n};
     for (int64_t i = 0, n = ref_count(ext); i < n; i++, ref_step(ext, &at)) {
-        for (int d = 0; d < at.n; d++) in.v[d] = from->v[d] + at.v[d];
-        z.data[i] = x->data[ref_place(&x->ext, &in)];
+        bool inside = true;
+        for (int d = 0; d < at.n; d++) {
+            in.v[d] = from->v[d] + at.v[d];
+            inside = inside && in.v[d] >= 0 && in.v[d] < x->ext.v[d];
+        }
+        if (inside) z.data[i] = x->data[ref_place(&x->ext, &in)];
     }
     return z;
 }
@@ -391,32 +395,12 @@ tra_status ref_in_blocks(const ref_array *whole, const tra_dims *block, tra_dtyp
     return ref_finish(&g, NULL, out, e);
 }
 
-/* part[i] = whole[i + origin], 0 where there is none. */
-static void cut_out(const ref_array *whole, const tra_dims *origin, ref_array *part) {
-    tra_dims at = {.n = part->ext.n};
-    if (ref_count(&part->ext) == 0) return;
-    do {
-        tra_dims from = {.n = at.n};
-        bool inside = true;
-        for (int d = 0; d < at.n; d++) {
-            from.v[d] = at.v[d] + origin->v[d];
-            inside = inside && from.v[d] >= 0 && from.v[d] < whole->ext.v[d];
-        }
-        if (inside) part->data[ref_place(&part->ext, &at)] = whole->data[ref_place(&whole->ext, &from)];
-    } while (ref_step(&part->ext, &at));
-}
-
 static tra_status do_repart(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
     tra_dims none = {.n = x->r};
     ref_array whole = ref_array_new(a, &none); /* of rank 0 there is one element all the same */
     if (x->n) TRA_TRY(ref_assemble(x, a, &whole, e));
+    if (n->origin.n > 0) whole = box(a, &whole, &n->origin, &n->extent);
     whole.sparse = x->sparse;
-    if (n->origin.n > 0) {
-        ref_array part = ref_array_new(a, &n->extent);
-        cut_out(&whole, &n->origin, &part);
-        part.sparse = x->sparse;
-        whole = part;
-    }
     return ref_in_blocks(&whole, &n->block, x->dtype, a, out, e);
 }
 
