@@ -14,7 +14,7 @@ static void set_array(tra_visit *w, const tra_cell *cell, const tra_dims *start)
     w->rows_of = cell->array.ext;
     if (w->rows_of.n > 0) w->rows_of.n--;
     w->row = w->n = -1;
-    w->next = 0;
+    w->next = w->row_end = 0;
     w->end = false;
     if (cell->layout)
         w->rows = tra_rows_of(cell);
@@ -39,27 +39,24 @@ static void begin_row(tra_visit *w, int64_t row) {
 
 /* The next entry of the array; w->end: there is none. */
 static void next_of_array(tra_visit *w) {
-    int64_t column, last = w->at.n - 1;
+    int64_t width = w->array.ext.n > 0 ? w->array.ext.v[w->array.ext.n - 1] : 1;
     if (w->end) return;
     if (w->n < 0) {
-        if (w->row < 0 || w->next == w->rows.begin[w->row + 1]) {
+        if (w->next == w->row_end) {
             w->end = ++w->row >= w->rows.nrows;
             if (w->end) return;
             begin_row(w, w->rows.row[w->row]);
+            w->row_end = w->rows.begin[w->row + 1];
         }
-        column = (int64_t)w->rows.column[w->next];
-        w->value = w->rows.value + (size_t)w->next++ * w->rows.size;
-    } else {
-        int64_t width = w->array.ext.n > 0 ? w->array.ext.v[w->array.ext.n - 1] : 1;
-        while (w->next < w->n && tra_value_is_zero(w->array.dtype, w->array.data, w->next)) w->next++;
-        w->end = w->next >= w->n;
-        if (w->end) return;
-        if (w->next / width != w->row) begin_row(w, w->row = w->next / width);
-        column = w->next % width;
-        w->value = (const char *)w->array.data + (size_t)w->next++ * tra_dtype_size(w->array.dtype);
+        (void)!tra_visit_next(w, NULL);
+        return;
     }
-    if (w->array.ext.n > 0) w->at.v[last] = w->start.v[last] + column;
-    w->index = w->row_index + column;
+    while (w->next < w->n && tra_value_is_zero(w->array.dtype, w->array.data, w->next)) w->next++;
+    w->end = w->next >= w->n;
+    if (w->end) return;
+    if (w->next / width != w->row) begin_row(w, w->row = w->next / width);
+    w->index = w->row_index + w->next % width;
+    w->value = (const char *)w->array.data + (size_t)w->next++ * tra_dtype_size(w->array.dtype);
 }
 
 /* ---- blocks ----------------------------------------------------------------------------------------------------- */
@@ -189,10 +186,14 @@ static tra_status next_of_bands(tra_visit *w, tra_err *e) {
     return TRA_OK;
 }
 
-tra_status tra_visit_next(tra_visit *w, tra_err *e) { return w->height ? next_of_bands(w, e) : next_of_blocks(w, e); }
+tra_status tra_visit_beyond(tra_visit *w, tra_err *e) { return w->height ? next_of_bands(w, e) : next_of_blocks(w, e); }
 
 const tra_dims *tra_visit_at(tra_visit *w) {
-    if (w->height) tra_unlinear(&w->view->shape, w->index, &w->at);
+    int last = w->at.n - 1;
+    if (w->height)
+        tra_unlinear(&w->view->shape, w->index, &w->at);
+    else if (w->array.ext.n > 0)
+        w->at.v[last] = w->start.v[last] + w->index - w->row_index;
     return &w->at;
 }
 

@@ -19,7 +19,8 @@ typedef struct tra_visit {
     const tra_dims *shape; /* NULL: there are no indices */
     tra_array array;
     tra_rows_view rows;
-    int64_t row, next, n, row_index; /* n: elements of a dense array, else -1; row_index: of the row's first element */
+    int64_t row, next, row_end, row_index; /* row_end: where the entries of the row end; row_index: its first index */
+    int64_t n;                             /* elements of a dense array, else -1 */
     tra_view *view;                  /* NULL: of one array alone */
     int64_t tuple;
     int64_t memory, height, from; /* height: rows of a band, 0: nothing is sorted; from: where the next one begins */
@@ -39,8 +40,14 @@ tra_visit tra_visit_blocks(tra_view *v);
 TRA_MUSTUSE tra_status tra_visit_in_order(tra_view *v, int64_t memory, const char *output, tra_visit *w, tra_err *e);
 /* 0: nothing is sorted. */
 int64_t tra_visit_least(const tra_view *v);
-/* The first entry, or the next one. */
-TRA_MUSTUSE tra_status tra_visit_next(tra_visit *w, tra_err *e);
+/* The first entry, or the next one; beyond: of another row. */
+TRA_MUSTUSE tra_status tra_visit_beyond(tra_visit *w, tra_err *e);
+static inline tra_status tra_visit_next(tra_visit *w, tra_err *e) {
+    if (w->next >= w->row_end) return tra_visit_beyond(w, e);
+    w->index = w->row_index + (int64_t)w->rows.column[w->next];
+    w->value = w->rows.value + (size_t)w->next++ * w->rows.size;
+    return TRA_OK;
+}
 /* Where in the tensor the present entry is, until the next one. */
 const tra_dims *tra_visit_at(tra_visit *w);
 void tra_visit_end(tra_visit *w);
