@@ -52,6 +52,7 @@ static tra_status run_plan(const tra_graph *g, tra_arena *a, const char *history
     tra_record_free(r.record);
     free(r.ops);
     free(r.loops);
+    free(r.heavy);
     return s;
 }
 

@@ -233,6 +233,7 @@ static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_e
         alone.threads = 1;
         free(r.ops);
         free(r.loops);
+        free(r.heavy);
         *e = (tra_err){0};
         s = tra_exec(job->plan, comm, &alone, &r, e);
     }
@@ -252,6 +253,7 @@ static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_e
     tra_record_free(r.record);
     free(r.ops);
     free(r.loops);
+    free(r.heavy);
     if (s == TRA_OK && r.unconverged && opt.require_convergence)
         return tra_fail(e, TRA_NO, "a loop ended without its condition being met; the outputs are written");
     return s;

@@ -7,8 +7,8 @@
 
 /* ---- what the thread that makes units does while it waits ------------------------------------------------------ */
 
-void tra_engine_set_zero_divisions(tra_engine *g, tra_zero_divisions *zero_divisions) {
-    g->zero_divisions = zero_divisions;
+void tra_engine_set_notes(tra_engine *g, tra_op_notes *notes) {
+    g->notes = notes;
 }
 
 bool tra_engine_starved(const tra_engine *g) { return g->starved; }

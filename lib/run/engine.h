@@ -12,7 +12,7 @@
 #include "part.h"
 #include "record.h"
 
-struct tra_zero_divisions;
+struct tra_op_notes;
 
 typedef struct tra_engine tra_engine;
 typedef struct tra_unit tra_unit;
@@ -101,7 +101,7 @@ TRA_MUSTUSE tra_status tra_engine_tick(tra_engine *g, tra_err *e);
 typedef tra_status tra_engine_overlap_fn(void *ctx, bool wanted, bool *any, tra_err *e);
 void tra_engine_set_overlap(tra_engine *g, tra_engine_overlap_fn *fn, void *ctx);
 /* Where it is noted which inputs that are computed on reading divided integers by zero; NULL: nowhere. */
-void tra_engine_set_zero_divisions(tra_engine *g, struct tra_zero_divisions *zero_divisions);
+void tra_engine_set_notes(tra_engine *g, struct tra_op_notes *notes);
 /* Where workers and the producer record what they do. To be called before the first stage. */
 void tra_engine_set_record(tra_engine *g, tra_record *r);
 /* The producer does this now; returns what it did. */

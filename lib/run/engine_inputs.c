@@ -88,8 +88,8 @@ static tra_status derive(tra_engine *g, tra_unit_input *in, const tra_cell *base
         if (s == TRA_OK && made != TRA_OK) *e = own;
         if (s != TRA_OK || made != TRA_OK) return s != TRA_OK ? s : made;
     }
-    if (g->zero_divisions)
-        tra_zero_divisions_collect(g->zero_divisions, in->via->op, in->via->ordinal[in->via_at], true);
+    if (g->notes)
+        tra_op_notes_collect(g->notes, in->via->op, in->via->ordinal[in->via_at], true);
     return TRA_OK;
 }
 

@@ -4,7 +4,7 @@
 #define TRA_ENGINE_INT_H
 
 #include "engine.h"
-#include "zero_divisions.h"
+#include "op_notes.h"
 
 #include "../base/crew.h"
 #include "../kernel/program.h"
@@ -27,7 +27,7 @@ typedef struct tra_shared_work {
 
 struct tra_engine {
     tra_pool *pool;
-    tra_zero_divisions *zero_divisions; /* may be NULL */
+    tra_op_notes *notes; /* may be NULL */
     pthread_mutex_t lock;
     /* Each event wakes who waits for it, and no others: a worker without work is woken for work that it can take, and
      * wakes another when it has taken some and there is more. */

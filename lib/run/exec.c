@@ -389,7 +389,8 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     raise_files();
     *report = (tra_report){.record = o->record,
                            .ops = tra_calloc((size_t)n + 1, sizeof *report->ops),
-                           .loops = tra_calloc((size_t)plan->nloops + 1, sizeof *report->loops)};
+                           .loops = tra_calloc((size_t)plan->nloops + 1, sizeof *report->loops),
+                           .heavy = tra_calloc((size_t)plan->nops + 1, sizeof *report->heavy)};
     x.arena = tra_arena_new();
     x.parts = tra_news(x.arena, tra_part *, n);
     x.uses = tra_news(x.arena, int, n);
@@ -413,8 +414,8 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
             if (plan->ops[i].in[j] >= 0) x.all_uses[plan->ops[i].in[j]]++, x.uses[plan->ops[i].in[j]]++;
         }
     }
-    tra_zero_divisions_init(&x.zero_divisions, plan);
-    x.site.zero_divisions = &x.zero_divisions;
+    tra_op_notes_init(&x.notes, plan);
+    x.site.notes = &x.notes;
     x.site.comm = *comm;
     x.site.plan = plan;
     int64_t granted = granted_dictionaries(plan, o);
@@ -428,7 +429,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (x.site.engine) tra_engine_kernels(x.site.engine)->granted = granted;
     if (wants_large_pages(plan, o->threads, budget)) tra_pool_large_pages(x.site.pool);
     s = tra_comm_agree(comm, s, e);
-    if (x.site.engine) tra_engine_set_zero_divisions(x.site.engine, &x.zero_divisions);
+    if (x.site.engine) tra_engine_set_notes(x.site.engine, &x.notes);
     x.site.can_stop = o->journal || o->stops;
     tra_progress_begin(&x.progress, plan, comm->rank == 0 ? o->progress : TRA_PROGRESS_NONE);
     if (s == TRA_OK && o->record) tra_engine_set_record(x.site.engine, o->record);
@@ -456,7 +457,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     (void)tra_track_do(mine, TRA_DO_WRITE);
     s = tra_exec_commit(&x, s, e);
     (void)tra_track_do(mine, TRA_DO_COMPUTE);
-    if (s == TRA_OK) tra_zero_divisions_gather(&x.zero_divisions, plan, comm, report);
+    if (s == TRA_OK) tra_op_notes_gather(&x.notes, plan, comm, report);
     tra_progress_end(&x.progress);
     for (int i = n - 1; i >= 0; i--) tra_part_release(x.parts[i], x.site.pool);
     for (int l = 0; l < plan->nloops; l++)
@@ -469,7 +470,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     tra_engine_free(x.site.engine);
     tra_codegen_close(x.codegen);
     tra_pool_free(x.site.pool);
-    tra_zero_divisions_free(&x.zero_divisions);
+    tra_op_notes_free(&x.notes);
     tra_arena_free(x.arena);
     tra_op_report *t = &report->total;
     for (int i = 0; i < n; i++) {

@@ -42,7 +42,7 @@ typedef struct tra_op_report {
     int64_t counted[2];            /* of tables of which only the run tells the rows: rows, and tuples that have them */
     int64_t by_zero;               /* on rank 0: values of all sites that are NULL for these causes: */
     unsigned causes;               /* TRA_NULL_ bits (lib/table/table.h) */
-    char where[TRA_WHERE];         /* the column of the first of them (zero_divisions.h) */
+    char where[TRA_WHERE];         /* the column of the first of them (op_notes.h) */
     int64_t peak_memory;           /* the most that the process has held until the end of it (VmHWM) */
 } tra_op_report;
 /* What this site measured of the turns of a loop that it did; of one in another, in all turns of that. */
@@ -56,6 +56,7 @@ typedef struct tra_loop_report {
 typedef struct tra_report {
     tra_op_report *ops;     /* plan->nops, from malloc, the caller frees */
     tra_loop_report *loops; /* plan->nloops, the same */
+    tra_heavy_key (*heavy)[2]; /* plan->nops, the same: on rank 0 of each operand, on all sites, the heaviest key */
     tra_op_report total;    /* seconds: from the call until all outputs are in place */
     tra_record *record;     /* that of the options, for tra_profile_gather, which frees it */
     bool resumed;           /* something of it had been saved by a run before */

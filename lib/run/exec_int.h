@@ -56,7 +56,7 @@ typedef struct tra_execution {
     int *overlapping_op;        /* of these operators */
     int64_t written;            /* to outputs, when an operator had ended last */
     int64_t read_before;        /* bytes that had been read from inputs when the first of them began */
-    tra_zero_divisions zero_divisions;
+    tra_op_notes notes;
 } tra_execution;
 
 /* exec.c */

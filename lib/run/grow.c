@@ -290,7 +290,7 @@ tra_status tra_grow_emit(const tra_grow *g, tra_panels *sum, tra_err *e) {
         bool emitted = false;
         TRA_TRY(grow_emit_strips(g, sum, &emitted, e));
         if (emitted) {
-            tra_zero_divisions_collect(st->site->zero_divisions, st->op, g->ordinal, false);
+            tra_op_notes_collect(st->site->notes, st->op, g->ordinal, false);
             return TRA_OK;
         }
     }
@@ -298,7 +298,7 @@ tra_status tra_grow_emit(const tra_grow *g, tra_panels *sum, tra_err *e) {
     TRA_TRY(finish(&x, e));
     if (sum->n > 1 && tra_outlet_takes_panels(st->outlet)) {
         TRA_TRY(tra_op_fits(st->op, &st->op->type, g->ordinal, e));
-        tra_zero_divisions_collect(st->site->zero_divisions, st->op, g->ordinal, false);
+        tra_op_notes_collect(st->site->notes, st->op, g->ordinal, false);
         return tra_outlet_emit_panels(st->outlet, g->w, g->ordinal, sum, e);
     }
     if (sum->n > 1) TRA_TRY(grow_retry(&x, try_gather_result, e));
@@ -306,7 +306,7 @@ tra_status tra_grow_emit(const tra_grow *g, tra_panels *sum, tra_err *e) {
     TRA_TRY(grow_retry(&x, try_hand_over, e));
     tra_panels_free(sum, grow_pool(&x));
     tra_status s = tra_op_fits(st->op, &st->op->type, g->ordinal, e);
-    tra_zero_divisions_collect(st->site->zero_divisions, st->op, g->ordinal, false);
+    tra_op_notes_collect(st->site->notes, st->op, g->ordinal, false);
     if (s != TRA_OK) return tra_block_free(grow_pool(&x), b), s;
     tra_block_unreserve(grow_pool(&x), b);
     return tra_outlet_emit(st->outlet, g->w, g->ordinal, st->how.summand, b, e);

@@ -66,6 +66,8 @@ void tra_profile_gather(const tra_comm *comm, tra_report *r, const tra_plan *pla
     free(all);
     out->loops = tra_calloc((size_t)plan->nloops + 1, sizeof *out->loops);
     if (plan->nloops > 0 && r->loops) memcpy(out->loops, r->loops, (size_t)plan->nloops * sizeof *r->loops);
+    out->heavy = tra_calloc((size_t)nops + 1, sizeof *out->heavy);
+    if (r->heavy) memcpy(out->heavy, r->heavy, (size_t)nops * sizeof *r->heavy);
     out->timeline = tra_timeline_gather(comm, r->record);
     tra_record_free(r->record);
     r->record = NULL;
@@ -75,6 +77,7 @@ void tra_profile_free(tra_profile *p) {
     free(p->of);
     free(p->host);
     free(p->loops);
+    free(p->heavy);
     tra_timeline_free(&p->timeline);
     *p = (tra_profile){0};
 }

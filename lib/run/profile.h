@@ -12,6 +12,7 @@ typedef struct tra_profile {
     char (*host)[TRA_HOSTNAME]; /* of each site */
     char kernel[32];            /* of BLAS, on site 0 */
     tra_loop_report *loops;     /* of each loop, on the first site */
+    tra_heavy_key (*heavy)[2];  /* of each operator and operand; all 0 on other ranks than the first */
     bool resumed;               /* it went on from what a run before had saved */
     double seconds;             /* of the run, from before planning until all outputs are in place */
     double process_seconds;     /* since the command was started */

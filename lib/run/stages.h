@@ -6,7 +6,7 @@
 #include "engine.h"
 #include "../physical/needs.h"
 #include "outlet.h"
-#include "zero_divisions.h"
+#include "op_notes.h"
 
 #include <stdatomic.h>
 
@@ -22,8 +22,8 @@ typedef struct tra_site {
     int64_t sent, received; /* array bytes that stages by themselves have exchanged so far */
     atomic_llong done;      /* of the stage that runs: pairs of arrays, or arrays, that are done */
     int64_t total;          /* how many it has to do */
-    tra_zero_divisions *zero_divisions; /* where divisions of integers by zero are counted */
-    bool can_stop;                      /* the run ends early when it is asked to (tra_stop_asked) */
+    tra_op_notes *notes;    /* what kernels note beside results */
+    bool can_stop;          /* the run ends early when it is asked to (tra_stop_asked) */
 } tra_site;
 
 /* A JOIN, AGG, JOINAGG or MERGE: l and r (NULL for AGG and MERGE) are the local parts of its inputs. Every result that

@@ -263,7 +263,7 @@ tra_status tra_superblock_task(tra_unit *u, int task, tra_worker *w, tra_err *e)
         }
         for (int i = x->last ? x->sum.sum : 0; i > 0; i--) TRA_TRY(close_branch(s, c, task, i, w, e));
         TRA_TRY(tra_op_fits(s->st->op, &s->st->op->type, c->ordinal, e));
-        tra_zero_divisions_collect(s->st->site->zero_divisions, s->st->op, c->ordinal, false);
+        tra_op_notes_collect(s->st->site->notes, s->st->op, c->ordinal, false);
     }
     if (l && task % s->tiles == 0) atomic_fetch_add(&s->st->site->done, c->twin && !c->turned ? 2 : 1);
     if (x->last && atomic_fetch_sub(&c->tiles_left, 1) == 1) {

@@ -160,6 +160,7 @@ static void ranks_run(const void *data, tra_rows_io *io) {
     const tra_ranking *x = data;
     const tra_batch *in = &io->in[0];
     if (in->rows > 0 && io->in[1].rows == 0) return tra_kernel_fail("a block has rows of which nothing is known");
+    tra_table_note_keys(in, x->nkeys, NULL, 0, NULL, NULL);
     if (!tra_rows_result(io, tra_order_count_runs(in, x->nkeys, NULL))) return;
     for (int64_t from = 0, end, to = 0; from < in->rows; from = end) {
         end = end_of(x, in, from);

@@ -3,6 +3,7 @@
 #include "../base/simd.h"
 #include "group_direct.h"
 #include "order.h"
+#include "table_int.h"
 
 #define VECTORS TRA_ANY_TARGET __attribute__((optimize("O3")))
 
@@ -161,8 +162,10 @@ static void put_keys(const tra_group *g, const tra_batch *in, const int64_t *fir
 
 /* Makes the groups of these rows. a: their cell. */
 static void make_groups(const tra_group *g, const tra_cell *a, const tra_batch *in, int64_t *words, tra_rows_io *io) {
-    if (!tra_group_takes_states(g))
+    if (!tra_group_takes_states(g)) {
         tra_refuse_errors(a, in, in->schema->n, NULL, "by which rows are grouped or which is aggregated");
+        tra_table_note_keys(in, g->nkeys, g->key, 0, NULL, NULL);
+    }
     if (g->nkeys == 0 && in->rows > 0 && all_have_states(g)) {
         if (begin(g, io, 1)) run_all(g, in, &io->made);
         return;

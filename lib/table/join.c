@@ -316,6 +316,19 @@ int64_t tra_lookup_scratch(const tra_lookup *l, int64_t left_rows) {
            tra_band_query_bytes(l, left_rows);
 }
 
+/* The slots that were found of the rows. */
+typedef struct slots_found {
+    const tra_finder *x;
+    const int32_t *slot;
+} slots_found;
+
+static int64_t partners_of(const void *ctx, int64_t row) {
+    const slots_found *f = ctx;
+    int64_t begin, end;
+    tra_finder_rows(f->x, f->slot[row], &begin, &end);
+    return end - begin;
+}
+
 tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
                           tra_batch *out, int64_t *rows, tra_found *found, tra_kept *kept, void *scratch, tra_err *e) {
     tra_right *r;
@@ -337,6 +350,9 @@ tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_
     TRA_TRY(l->band ? run_boxes(&p, r, &found->number, slot, own, e)
                     : run_strips(&p, r, found->v ? found : NULL, slot, own, e));
     if (out) out->rows = p.rows;
+    const slots_found f = {&r->x, found->v};
+    bool pairs = !out && found->v && !l->band && !has_one(l, &r->x);
+    if (!out) tra_table_note_keys(left, l->s.nkeys, l->s.lkey, 0, pairs ? partners_of : NULL, &f);
     *rows = p.rows;
     return TRA_OK;
 }

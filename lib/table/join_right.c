@@ -1,6 +1,8 @@
 /* join_right.c - the right table of a join: its index, and how many partners left rows have in it. */
 #include "join_right.h"
 
+#include "table_int.h"
+
 enum { STRIP = TRA_COLSTRIP };
 
 int64_t tra_lookup_keep(const tra_lookup *l, int64_t right_rows) {
@@ -19,6 +21,7 @@ static tra_status make_index(const tra_lookup *l, const tra_batch *right, bool l
     void *room = (char *)r + tra_round64(sizeof *r);
     r->x = (tra_finder){0};
     TRA_TRY(tra_finder_make(l, right, lists, &r->x, &room, scratch, e));
+    tra_table_note_keys(right, l->s.nkeys, l->s.rkey, 1, NULL, NULL);
     if (l->s.asof) TRA_TRY(tra_asof_open(l, right, &r->x, &r->asof, room, scratch, e));
     return l->band ? tra_band_open(l, right, &r->x, &r->band, room, scratch, e) : TRA_OK;
 }
@@ -60,6 +63,15 @@ tra_status tra_right_ask(const tra_lookup *l, const tra_batch *left, int64_t row
     return TRA_OK;
 }
 
+typedef struct partners {
+    const int32_t *from, *to;
+} partners;
+
+static int64_t partners_of(const void *ctx, int64_t row) {
+    const partners *p = ctx;
+    return p->to[row] - p->from[row];
+}
+
 tra_status tra_lookup_partners(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
                                const int32_t **list, int32_t *from, int32_t *to, tra_kept *kept, void *scratch,
                                tra_err *e) {
@@ -78,6 +90,7 @@ tra_status tra_lookup_partners(const tra_lookup *l, const tra_batch *left, const
         }
     }
     *list = x->x.list;
+    tra_table_note_keys(left, l->s.nkeys, l->s.lkey, 0, partners_of, &(partners){from, to});
     return TRA_OK;
 }
 

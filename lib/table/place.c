@@ -196,6 +196,8 @@ static void merge_run(const void *data, tra_rows_io *io) {
     p->right = io->in[1];
     p->out = NULL;
     p->room = (char *)p + tra_round64(sizeof(pairs));
+    tra_table_note_keys(&p->left, p->x->n, NULL, 0, NULL, NULL);
+    tra_table_note_keys(&p->right, p->x->n, NULL, 1, NULL, NULL);
     if (!p->x->asof) find_pairs(p);
     if (!tra_rows_result(io, p->x->asof ? p->left.rows : p->rows)) return; /* as of a time: one of each, at most */
     p->out = &io->made;

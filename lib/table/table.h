@@ -232,6 +232,17 @@ typedef struct tra_table_notes {
 /* What kernels on this thread noted since the last call; false, and *n is not set, if they did not. */
 bool tra_table_noted(tra_table_notes *n);
 
+/* Of the rows of an operand the key that most of them have, or that makes most pairs of rows, as a sample tells. */
+enum { TRA_KEYTEXT = 88 };
+typedef struct tra_heavy_key {
+    int64_t all, rows;        /* rows that were looked at; about so many have the key; 0: no key stands out */
+    int64_t all_pairs, pairs; /* with rows of the other operand, about; 0: they were not counted */
+    int64_t different;        /* keys in the sample, at most in that of one block */
+    char columns[TRA_KEYTEXT], values[TRA_KEYTEXT]; /* "k, day"; "7, 2024-01-01" */
+} tra_heavy_key;
+/* What kernels on this thread found since the last call, of the left and of the right operand; false: nothing. */
+bool tra_table_noted_keys(tra_heavy_key v[2]);
+
 /* Bytes of scratch, aligned to 64, that a run takes. */
 int64_t tra_rowwise_scratch(const tra_rowwise *r);
 /* Counts the rows that will come out; where no step selects rows that takes no look at them. scratch as for a run.

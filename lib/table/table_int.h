@@ -120,6 +120,11 @@ void tra_table_note_rows(tra_table_notes *n, tra_null_rows rows, const char *col
 enum { TRA_ROWTEXT = 200 };
 char *tra_row_text(const tra_batch *b, int64_t row, int n, const int *column, char to[TRA_ROWTEXT]);
 void tra_table_notes_add(const tra_table_notes *n); /* for tra_table_noted */
+/* Samples the keys of the rows of an operand (0: the left one, 1): their values in n columns; NULL: in the first n.
+ * pairs: how many rows of the other operand a row meets; may be NULL. For tra_table_noted_keys. */
+typedef int64_t tra_key_pairs_fn(const void *ctx, int64_t row);
+void tra_table_note_keys(const tra_batch *b, int n, const int *column, int operand, tra_key_pairs_fn *pairs,
+                         const void *ctx);
 /* Notes the same for the condition on n pairs of rows. Joins call it in the pass that counts rows, so that each pair is
  * noted once. */
 void tra_table_note_pairs(const tra_colrun *r, int n);

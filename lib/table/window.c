@@ -272,6 +272,7 @@ static void window_run(const void *data, tra_rows_io *io) {
     w.at = at, w.group = at + n, w.tie = w.group + n + 1, w.to = w.tie + n + 1, w.low = w.to + n, w.high = w.low + n;
     w.work = w.high + n;
     tra_refuse_errors(io->a, &w.in, x->nkeys + x->norder, x->column, "a key or the order of a window");
+    tra_table_note_keys(&w.in, x->nkeys, x->column, 0, NULL, NULL);
     for (int i = 0; i < x->n; i++)
         if (x->v[i].column >= 0 && table[x->v[i].f].way >= TRA_WINDOW_FOLD)
             tra_refuse_errors(io->a, &w.in, 1, &x->v[i].column, "which a window function takes");

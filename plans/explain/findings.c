@@ -228,6 +228,58 @@ static void find_uneven(findings *f) {
     }
 }
 
+/* ---- keys ----------------------------------------------------------------------------------------------------- */
+
+/* Does the program, or a file of it, name the column? Rules make others. */
+static bool is_known_column(const findings *f, const char *name, size_t n) {
+    const tra_graph *g = f->job->program.graph;
+    for (int i = 0; i < g->nnames; i++) {
+        const tra_schema *s = g->names[i].node->type.columns;
+        for (int c = 0; s && c < s->n; c++)
+            if (strlen(s->v[c].name) == n && memcmp(s->v[c].name, name, n) == 0) return true;
+    }
+    return false;
+}
+
+/* "cust = 7"; "a, b = 7, 8"; names that the program does not have are left out. */
+static const char *key_text(const findings *f, const tra_heavy_key *k) {
+    for (const char *c = k->columns; *c;) {
+        size_t n = strcspn(c, ",");
+        if (!is_known_column(f, c, n)) return k->values;
+        c += n + strspn(c + n, ", ");
+    }
+    return tra_arena_printf(f->a, "%s = %s", k->columns, k->values);
+}
+
+static int64_t percent(int64_t part, int64_t all) { return (int64_t)(100 * (double)part / fmax(1, (double)all) + 0.5); }
+
+/* Operators which took a while, and where one key has far more rows, or makes more pairs of rows, than others. */
+static void find_keys(findings *f) {
+    static const double MATTERS = 0.1;
+    for (int i = 0; i < f->s->plan->nops; i++) {
+        const tra_heavy_key *k = f->m->heavy[i], *l = &k[0], *r = &k[1];
+        const tra_op *o = &f->s->plan->ops[i];
+        bool join = o->what.join && r->all > 0;
+        tra_str told = {0};
+        if ((!l->rows && !r->rows) || tra_profile_sum(f->m, i).seconds < MATTERS * f->m->seconds) continue;
+        for (int side = 0; side < 2; side++) {
+            const tra_heavy_key *x = &k[side];
+            if (x->rows == 0) continue;
+            tra_str_printf(&told, "%s%s has %" PRId64 " %% of the rows%s", told.n ? ", and " : "", key_text(f, x),
+                           percent(x->rows, x->all),
+                           !join ? "" : side ? " of the right table" : " of the left table");
+            if (x->pairs > 0)
+                tra_str_printf(&told, " and makes %" PRId64 " %% of the pairs", percent(x->pairs, x->all_pairs));
+        }
+        add(f, tra_arena_printf(f->a, "In %s (#%d %s) one key stands out: %s.%s", line_of(f, i), i,
+                                tra_plan_op_text(o->op), tra_str_get(&told),
+                                l->pairs > l->rows ? " Rows that are selected or grouped before the join, or a further "
+                                                     "key, would make fewer pairs."
+                                                   : ""));
+        tra_str_free(&told);
+    }
+}
+
 /* ---- memory and disk ------------------------------------------------------------------------------------------ */
 
 /* Inputs that were read more than once, as far as the plan tells and the bytes confirm. */
@@ -383,6 +435,7 @@ int tra_explain_findings(const tra_job *job, const tra_shown_plan *s, const tra_
     find_conversions(&f);
     find_longest(&f);
     find_uneven(&f);
+    find_keys(&f);
     find_disks(&f);
     find_waits(&f, busy);
     find_reads(&f);

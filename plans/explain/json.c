@@ -45,6 +45,24 @@ static void report_members(tra_json *j, const tra_op_report *r) {
     if (r->scratch_seconds > 0) tra_json_num(j, "scratch_seconds", r->scratch_seconds);
 }
 
+/* Of each operand the key that most of its rows have, where one stands out. */
+static void heaviest_keys(tra_json *j, const tra_profile *m, int op) {
+    const tra_heavy_key *v = m->heavy[op];
+    if (v[0].rows == 0 && v[1].rows == 0) return;
+    tra_json_begin(j, "heaviest_keys", '[');
+    for (int i = 0; i < 2; i++) {
+        tra_json_begin(j, NULL, '{');
+        tra_json_str(j, "columns", v[i].columns);
+        tra_json_str(j, "values", v[i].values);
+        tra_json_int(j, "rows", v[i].rows);
+        tra_json_int(j, "of_rows", v[i].all);
+        tra_json_int(j, "pairs", v[i].pairs);
+        tra_json_int(j, "of_pairs", v[i].all_pairs);
+        tra_json_end(j, '}');
+    }
+    tra_json_end(j, ']');
+}
+
 /* What was measured of an operator (m->nops: of the whole run) on all sites together and on each. t: the type of its
  * result; NULL: of the whole run. */
 static void measured(tra_json *j, const tra_profile *m, int op, const tra_type *t, double predicted) {
@@ -54,6 +72,7 @@ static void measured(tra_json *j, const tra_profile *m, int op, const tra_type *
     tra_json_begin(j, "measured", '{');
     report_members(j, &all);
     if (error > 0) tra_json_num(j, "q_error", error);
+    if (t) heaviest_keys(j, m, op);
     tra_json_num(j, "seconds_factor", tra_seconds_factor(predicted, all.seconds, &off));
     tra_json_bool(j, "seconds_off", off);
     tra_json_begin(j, "sites", '[');

@@ -34,12 +34,19 @@ static bool read_int(const char *json, const char *path, int64_t *v) {
     return ok;
 }
 
-/* Reads a string without escapes; false if it does not fit into buf. */
+/* Reads a string; false if it does not fit into buf. */
 static bool read_string(const char *json, const char *path, char *buf, size_t n) {
     char *text = value_at(json, path);
     size_t len = text ? strlen(text) : 0;
     bool ok = len >= 2 && *text == '"' && len - 2 < n;
-    if (ok) snprintf(buf, n, "%.*s", (int)len - 2, text + 1);
+    for (const char *c = text + 1; ok && c < text + len - 1; c++) {
+        unsigned code;
+        if (*c == '\\' && *++c == 'u' && sscanf(c + 1, "%4x", &code) == 1) /* tra escapes control characters alone so */
+            *buf++ = (char)code, c += 4;
+        else
+            *buf++ = *c;
+    }
+    if (ok) *buf = 0;
     free(text);
     return ok;
 }
@@ -72,17 +79,34 @@ static bool read_measured(const char *object, tra_profile *p, int op) {
     return ok;
 }
 
+/* Keys that stand out; most operators have none. */
+static void read_keys(const char *object, tra_heavy_key v[2]) {
+    char path[64];
+    for (int i = 0; i < 2 && object; i++) {
+        snprintf(path, sizeof path, "measured.heaviest_keys.%d", i);
+        char *key = value_at(object, path);
+        if (!key || !read_string(key, "columns", v[i].columns, TRA_KEYTEXT) ||
+            !read_string(key, "values", v[i].values, TRA_KEYTEXT) || !read_int(key, "rows", &v[i].rows) ||
+            !read_int(key, "of_rows", &v[i].all) || !read_int(key, "pairs", &v[i].pairs) ||
+            !read_int(key, "of_pairs", &v[i].all_pairs) || v[i].rows < 0 || v[i].all < 0)
+            v[i] = (tra_heavy_key){0};
+        free(key);
+    }
+}
+
 static bool read_operators(const char *json, tra_profile *p) {
     char path[64];
     bool ok = true;
     char *plan = value_at(json, "plans.0"), *all = value_at(json, "plans.0.operators");
     size_t n;
     while (all && (snprintf(path, sizeof path, "%d", p->nops), tra_json_find(all, path, &n))) p->nops++;
+    p->heavy = tra_calloc((size_t)p->nops + 1, sizeof *p->heavy);
     p->of = tra_calloc((size_t)(p->nops + 1) * (size_t)p->sites, sizeof *p->of);
     for (int i = 0; i < p->nops && ok; i++) {
         snprintf(path, sizeof path, "%d", i);
         char *op = value_at(all, path);
         ok = read_measured(op, p, i);
+        read_keys(op, p->heavy[i]);
         free(op);
     }
     ok = ok && all && read_measured(plan, p, p->nops);

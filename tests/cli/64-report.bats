@@ -264,6 +264,43 @@ json.dump(p, open("slow.json", "w"))'
     lacks "times what the inputs have"
 }
 
+@test "a report names a key that most rows of a join, a group, a window or a median have, and no others" {
+    py 'r = np.random.default_rng(1); n = 120000
+skewed = np.where(r.random(n) < .48, 7, r.integers(0, 9000, n)); even = r.integers(0, 9000, n)
+few = r.integers(0, 9000, 8192); few[:40] = 7
+open("t.csv", "w").write("cust,city,day,v\n" + "".join(f"{a},\"a, {a}\",{e},{i % 100}\n" for i, (a, e) in enumerate(zip(skewed, even))))
+open("u.csv", "w").write("id,name,w\n" + "".join(f"{a},\"a, {a}\",{i}\n" for i, a in enumerate(few)))'
+    tra import -q --block 40000 t.csv -o t.h5
+    tra import -q u.csv -o u.h5
+    keys() { # keys NAME SITES STATEMENT: what the profile has, and what is said of it had the run taken longer
+        printf '%s\n' 'input t from "t.h5"' 'input u from "u.h5"' "$3" 'output o to "o.h5"' >"$1.tra"
+        tra run -q --no-history --sites "$2" --threads 1 --profile "$1.json" "$1.tra"
+        py 'import sys
+p = json.load(open("'"$1"'.json")); p["run"]["seconds"] = 10
+for o in p["plans"][0]["operators"]:
+    for s in o["measured"]["sites"]: s["seconds"] = 2
+    for k in o["measured"].get("heaviest_keys", []):
+        if k["rows"]: print(k["columns"], "|", k["values"], round(100 * k["rows"] / k["of_rows"]), round(100 * k["pairs"] / max(1, k["of_pairs"])))
+json.dump(p, open("slow.json", "w"))'
+        tra explain --analyze slow.json "$1.tra" | tr -s '\n ' ' '
+    }
+    for sites in 1 3; do
+        said=$(keys join $sites 'o = select(join(t, u, cust == id), (v + w) % 7 == 3)')
+        grep -Eq 'cust = 7 has [45][0-9] % of the rows of the left table and makes (9[0-9]|100) % of the pairs' <<<"$said" || { echo "$said"; false; }
+        said=$(keys strings $sites 'o = group(t, [city, cust], s = sum(v), n = count())')
+        grep -Eq 'city, cust = a, 7, 7 has [45][0-9] % of the rows\.' <<<"$said" || { echo "$said"; false; }
+        said=$(keys window $sites 'o = window(t, [cust], [v], r = rank())')
+        grep -Eq 'stands out: 7 has [45][0-9] % of the rows' <<<"$said" || { echo "$said"; false; }
+        said=$(keys median $sites 'o = group(t, [cust], m = median(v))')
+        grep -Eq 'cust = 7 has [45][0-9] % of the rows' <<<"$said" || { echo "$said"; false; }
+        for even in 'group(t, [day], s = sum(v))' 'group(t, [v], s = sum(cust))' 'join(t, project(u, w), day == w)' \
+            'window(t, [day], [v], r = rank())'; do
+            said=$(keys even $sites "o = $even")
+            ! grep -q 'stands out' <<<"$said" || { echo "$even: $said"; false; }
+        done
+    done
+}
+
 @test "a report says that inputs or outputs came slower than was counted on, and what of CSV files nothing uses" {
     ridge
     printf '%s\n' 'input A from "A.h5"' 'B[n,i] = exp(A[n,i])' 'output B to "B.h5"' >e.tra
