@@ -29,6 +29,20 @@ static bool keeps_zero(const tra_kernel *step) {
     return tra_code_sparse(step->code, (const bool[1]){true}, NULL, NULL);
 }
 
+/* A function of two operands at the same place, perhaps folded: its code. NULL: it is no such step. */
+static const tra_code *code_of_pairs(const tra_kernel *step) {
+    static tra_insn times = {.op = TRA_S_MUL, .a = ~0, .b = ~1, .c = ~0};
+    static const tra_code product = {.n = 1, .nregs = 1, .v = &times};
+    if (step->nin != 2) return NULL;
+    if (step->cls == TRA_K_EINSUM && step->nlabels == step->nout) return &product; /* it adds nothing up */
+    return step->cls == TRA_K_ALIGNED ? step->code : NULL;
+}
+
+/* Is the result of such a step in the order of the labels of operand `of`, all of which it has? */
+static bool is_in_order(const tra_kernel *step, int of) {
+    return step->nout == step->rank[of] && memcmp(step->out, step->in[of], (size_t)step->nout) == 0;
+}
+
 /* Is it a function of two operands at the same place, folded, which is computed by entries alone? Both are rows with
  * the same labels; or one is rows, it is one number where that is 0, and the other is dense and has some of its labels
  * in their order, or else some of those of the result (*by_place). *of: the one whose labels are all; as: extents of
@@ -36,11 +50,12 @@ static bool keeps_zero(const tra_kernel *step) {
 static bool merges(const tra_kernel *step, const tra_dims *ext_a, const tra_dims *ext_b, unsigned held, int *of,
                    tra_dims *as, bool *by_place) {
     const tra_dims *ext[2] = {ext_a, ext_b};
-    if (step->cls != TRA_K_ALIGNED || step->nin != 2 || ext_b == NULL) return false;
+    const tra_code *code = code_of_pairs(step);
+    if (!code || ext_b == NULL) return false;
     *of = held == RIGHT;
     const tra_dims *all = ext[*of], *some = ext[1 - *of];
     const bool both = held == (LEFT | RIGHT), sparse[2] = {both || *of == 0, both || *of == 1};
-    *by_place = !both && !tra_code_fixed(step->code, sparse);
+    *by_place = !both && !tra_code_fixed(code, sparse);
     if (all->n == 0 || step->rank[*of] != all->n) return false;
     for (int i = 0; *by_place && i < some->n; i++)
         if (!memchr(step->out, step->in[1 - *of][i], (size_t)step->nout)) return false;
@@ -63,6 +78,7 @@ static bool totals(const tra_kernel *const *step, int n, tra_kernel_use use, tra
     bool sparse[2] = {held & LEFT, held & RIGHT};
     int i = 0;
     *t = (tra_total){.nargs = use == TRA_USE_JOIN ? 2 : 1, .of = 0};
+    if (use == TRA_USE_JOIN && step[0]->cls == TRA_K_EINSUM) return false;
     if (use == TRA_USE_JOIN && !(merges(step[0], ext_a, ext_b, held, &t->of, &p->as, &t->by_place) ||
                                  (step[0]->cls == TRA_K_SCALAR && held == (LEFT | RIGHT) && tra_dims_eq(ext_a, ext_b))))
         return false;
@@ -120,9 +136,10 @@ static plan plan_of(const tra_kernel *k, tra_kernel_use use, tra_dtype a, tra_dt
         p.after.code = step[i]->code;
     }
     if (use == TRA_USE_MAP && tra_rows_reduces(p.step, ext.n)) p.way = REDUCE;
-    if (use == TRA_USE_JOIN && merges(p.step, ext_a, ext_b, held, &p.total.of, &p.as, &p.total.by_place))
-        p.way = p.total.by_place ? SLOW : MERGE;
     if (use == TRA_USE_JOIN && tra_rows_contracts(p.step, ext_a, ext_b)) p.way = PRODUCT;
+    if (use == TRA_USE_JOIN && (out || p.way != PRODUCT) &&
+        merges(p.step, ext_a, ext_b, held, &p.total.of, &p.as, &p.total.by_place))
+        p.way = p.total.by_place ? SLOW : MERGE;
     if (use == TRA_USE_JOIN && out && held == (LEFT | RIGHT) && p.way == SLOW)
         p.way = tra_rows_folds(p.step, t[0], t[1], ext_a, ext_b) ? PRODUCT : SLOW;
     if (p.way == PRODUCT && !out && p.after.code) { /* in the memory of the result */
@@ -153,6 +170,7 @@ static int64_t merge_scratch(const plan *p, const tra_type *a, const tra_dims *e
     if (b && b->layout) n = tra_add_most(n, tra_most_entries(b, ext_b));
     if (tra_dims_product(ext, &all)) n = tra_min64(n, all);
     if (p->way == TOTAL) return tra_rows_total_scratch(&p->total, a->dtype, ext, n);
+    if (is_in_order(p->step, p->total.of) && !p->after.code) return 0;
     return tra_min64(tra_add_most(merged_room(n, ext), tra_project_scratch(n)), TRA_SIZE_MOST);
 }
 
@@ -230,7 +248,8 @@ static unsigned held_of(const tra_cell *a, const tra_cell *b) {
 /* The function of both, entry by entry, and then the fold, as of one operand. */
 static void merge(const plan *p, const tra_cell *const *in, tra_cell *out, void *scratch) {
     const tra_dtype types[2] = {in[0]->array.dtype, in[1]->array.dtype};
-    bool wide = tra_aligned_sums(p->step);
+    const tra_code *code = code_of_pairs(p->step);
+    bool wide = p->step->cls == TRA_K_EINSUM || tra_aligned_sums(p->step);
     tra_kernel one = *p->step;
     tra_typed typed;
     tra_unary as_is;
@@ -238,9 +257,13 @@ static void merge(const plan *p, const tra_cell *const *in, tra_cell *out, void 
     const tra_cell *operand[2] = {&own[0], &own[1]};
     tra_cell both = {.layout = &tra_rows, .sparse = true, .array.ext = in[p->total.of]->array.ext, .head = scratch};
     own[1 - p->total.of].array.ext = p->as;
-    tra_code_type(one.code, 2, types, wide, NULL, &typed);
+    if (out->layout && is_in_order(p->step, p->total.of) && !p->after.code) {
+        tra_rows_compute(code, types, 2, wide, operand, out);
+        return;
+    }
+    tra_code_type(code, 2, types, wide, NULL, &typed);
     both.array.dtype = typed.type;
-    tra_rows_compute(one.code, types, 2, wide, operand, &both);
+    tra_rows_compute(code, types, 2, wide, operand, &both);
     int64_t room = merged_room(tra_rows_of(&both).n, &both.array.ext);
     one.nin = 1;
     memcpy(one.in[0], p->step->in[p->total.of], sizeof one.in[0]);

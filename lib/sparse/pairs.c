@@ -90,8 +90,82 @@ static void add_natural(const tra_contraction *x, const tra_inner *in, const voi
     ++*hint;
 }
 
+/* ---- rows that meet rows ---------------------------------------------------------------------------------------- */
+
+/* Have the operands the same labels in the same order, each once? Then an entry meets the one at its own place. */
+static bool is_aligned(const tra_contraction *x) {
+    const int8_t *a = x->p.in[0], *b = x->p.in[1];
+    for (int d = 0; d < x->p.rank[0]; d++)
+        if (memchr(a, a[d], (size_t)d)) return false;
+    return x->p.rank[0] == x->p.rank[1] && memcmp(a, b, (size_t)x->p.rank[0]) == 0;
+}
+
+/* Entries of both operands that meet: where they are, and where their product is added. */
+typedef struct meetings {
+    int64_t n, at[2][TRA_STRIP], c[TRA_STRIP];
+} meetings;
+
+static void add_meetings(const tra_contraction *x, const tra_rows_view *v, meetings *m) {
+    double value[2][TRA_STRIP], got[2];
+    tra_array *out = x->out;
+    for (int o = 0; o < 2; o++)
+        for (int64_t i = 0; i < m->n; i++)
+            tra_pick(value[o], i, x->t, v[o].value, x->in[o]->array.dtype, m->at[o][i]);
+    tra_strip_fn *strip = tra_strip(x->t);
+    strip(TRA_S_MUL, value[0], value[0], value[1], 0, m->n);
+    for (int64_t i = 0; i < m->n; i++) {
+        if (!tra_not_zero(v[0].value, x->in[0]->array.dtype, m->at[0][i]) ||
+            !tra_not_zero(v[1].value, x->in[1]->array.dtype, m->at[1][i]))
+            continue; /* also where the other one is not finite */
+        const void *product = (const char *)value[0] + (size_t)i * tra_dtype_size(x->t);
+        if (out->dtype == TRA_F64) {
+            ((double *)out->data)[m->c[i]] += *(const double *)product;
+            continue;
+        }
+        tra_pick(got, 0, x->t, out->data, out->dtype, m->c[i]);
+        strip(TRA_S_ADD, got, got, product, 0, 1);
+        tra_store(out->data, out->dtype, m->c[i], 1, got, x->t, 1);
+    }
+    m->n = 0;
+}
+
+static void meet_rows(const tra_contraction *x) {
+    const tra_rows_view v[2] = {tra_rows_of(x->in[0]), tra_rows_of(x->in[1])};
+    int rank = x->p.rank[0], last = rank ? x->p.in[0][rank - 1] : -1;
+    int64_t at[2 * TRA_MAXDIM] = {0}, sc = last < 0 ? 0 : x->sc[last], r, end, s = 0;
+    meetings m;
+    m.n = 0;
+    tra_row_range(x, 0, &v[0], &r, &end);
+    for (; r < end && !tra_cancelled(); r++) {
+        int64_t k, to, j, ends, c = 0;
+        while (s < v[1].nrows && v[1].row[s] < v[0].row[r]) s++;
+        if (s == v[1].nrows) break;
+        if (v[1].row[s] > v[0].row[r] || !tra_row_at(x, 0, v[0].row[r], at)) continue;
+        for (int d = 0; d + 1 < rank; d++) c += at[x->p.in[0][d]] * x->sc[x->p.in[0][d]];
+        tra_entries_at(x, 0, &v[0], r, at, &k, &to);
+        tra_entries_at(x, 1, &v[1], s, at, &j, &ends);
+        while (k < to && j < ends) { /* without a branch that nothing predicts */
+            uint32_t p = v[0].column[k], q = v[1].column[j];
+            m.at[0][m.n] = k;
+            m.at[1][m.n] = j;
+            m.c[m.n] = c + p * sc;
+            m.n += p == q;
+            k += p <= q;
+            j += q <= p;
+            if (m.n == TRA_STRIP) add_meetings(x, v, &m);
+        }
+    }
+    add_meetings(x, v, &m);
+}
+
+/* ---- the interface ---------------------------------------------------------------------------------------------- */
+
 void tra_contract_pairs(const tra_contraction *x, void *scratch) {
     tra_inner in;
+    if (is_aligned(x)) {
+        meet_rows(x);
+        return;
+    }
     int o = tra_is_natural(x, 1) || !tra_is_natural(x, 0) ? 0 : 1, rank = x->p.rank[o];
     tra_inner_of(x, 1 - o, &in, scratch);
     const tra_cell *outer = x->in[o];
@@ -125,7 +199,7 @@ void tra_contract_pairs(const tra_contraction *x, void *scratch) {
     }
 }
 
-/* Is one operand read row by row as it is, without sorting, and already in the type of the sums? */
+/* Are operands read row by row as they are, without sorting? */
 static bool sorts_none(const tra_kernel *step, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
                        const tra_dims *ext_b) {
     tra_cell in[2] = {{.layout = a->layout, .array = {a->dtype, *ext_a, NULL}},
@@ -133,9 +207,10 @@ static bool sorts_none(const tra_kernel *step, const tra_type *a, const tra_dims
     tra_array out = {a->dtype, {0}, NULL};
     tra_contraction x;
     tra_err e = {0};
-    if (a->dtype != b->dtype || (a->dtype != TRA_F64 && a->dtype != TRA_I64)) return false;
     if (tra_kernel_shape2(step, ext_a, ext_b, ext_a, ext_b, &out.ext, NULL, &e) != TRA_OK) return false;
     tra_contraction_of(&x, step, &in[0], &in[1], &out, -1);
+    if (is_aligned(&x)) return true;
+    if (a->dtype != b->dtype || (a->dtype != TRA_F64 && a->dtype != TRA_I64)) return false;
     return tra_is_natural(&x, 0) || tra_is_natural(&x, 1);
 }
 

@@ -24,10 +24,18 @@ static bool is_candidate(const tra_memo *m, const tra_einsum *s) {
     return sparse;
 }
 
+/* Is it a product of two operands of sparse type at the same place, which adds nothing up? */
+static bool is_by_entries(const tra_einsum *s) {
+    return s->nrefs == 2 && s->nout == s->nlabels && s->expr->op == TRA_S_MUL && s->expr->a->op == TRA_S_ARG &&
+           s->expr->b->op == TRA_S_ARG && s->ref[0].node->type.sparse && s->ref[1].node->type.sparse &&
+           s->ref[0].n == s->nout && s->ref[1].n == s->nout;
+}
+
 /* Why the statement cannot be fused; NULL: it can. */
 static const char *why_not(const tra_einsum *s) {
     bool folds = s->fold == TRA_S_MAX || s->fold == TRA_S_MIN;
     if (s->fold != TRA_S_ADD && !folds) return "it is no sum, maximum or minimum";
+    if (is_by_entries(s)) return "it has a kernel that takes entries in their order";
     if (!tra_is_sampled(s, s->expr)) return "it is not a product of its operands, numbers and functions of dense ones";
     if (folds && (s->nout != 2 || !fused_is_masked(s)))
         return "it does not add up, and is no product of two matrices under a mask";

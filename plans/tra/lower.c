@@ -303,18 +303,6 @@ static const tra_scalar *replaced(tra_lowering *w, const tra_scalar *e, const in
                           e->c ? replaced(w, e->c, old, new) : NULL);
 }
 
-/* Should operands x and y be transposed into the order of the result first? Functions of entries at the same place,
- * such as A[i,j] + A[j,i], have kernels on entries only where both operands have that order; else dense arrays would be
- * computed. Transposes and products have kernels on entries in any order. */
-static bool needs_transposes(const tra_lowering *w, const tra_scalar *e, int x, int y, const label_list *out) {
-    const tra_operand *op[2] = {&w->operand[x], &w->operand[y]};
-    for (int i = 0; i < 2; i++)
-        if (!op[i]->node->type.sparse || op[i]->n != out->n ||
-            tra_lower_set_of(op[i]->n, op[i]->label) != tra_lower_set_of(out->n, out->v))
-            return false;
-    return !(e->op == TRA_S_MUL && e->a->op == TRA_S_ARG && e->b->op == TRA_S_ARG);
-}
-
 /* The number of operand x with its dimensions in the order of out; -1 after a diagnostic. */
 static int transposed(tra_lowering *w, int x, tra_scalar_op fold, const label_list *out) {
     if (same_list(w->operand[x].n, w->operand[x].label, out->n, out->v)) return x;
@@ -323,14 +311,34 @@ static int transposed(tra_lowering *w, int x, tra_scalar_op fold, const label_li
     return result.node ? tra_lower_operand(w, &result) : -1;
 }
 
+/* Transposes operands v[0] and v[1] of e first, if that is of use; false after a diagnostic. Functions of elements at
+ * the same place, such as A[i,j] + A[j,i] and A[i,j] * X[j], are computed entry by entry where sparse operands have one
+ * order, which is that of a result with all labels: else they would be dense, or sorted and looked up. */
+static bool transpose_first(tra_lowering *w, const tra_scalar *e, int *v, tra_scalar_op fold, const label_list *out) {
+    label_list order = *out;
+    const tra_operand *op[2] = {&w->operand[v[0]], &w->operand[v[1]]};
+    const bool sparse[2] = {op[0]->node->type.sparse, op[1]->node->type.sparse};
+    uint64_t of[2] = {tra_lower_set_of(op[0]->n, op[0]->label), tra_lower_set_of(op[1]->n, op[1]->label)};
+    uint64_t all = tra_lower_set_of(out->n, out->v);
+    bool both = sparse[0] && sparse[1] && of[0] == of[1], one = sparse[0] != sparse[1];
+    bool some = one && of[sparse[1]] == all && !(of[sparse[0]] & ~all) && tra_lower_is_sparse(w, e, -1);
+    if (!both && !some) return true;
+    if (of[sparse[1] && !sparse[0]] != all) { /* what they have in common is folded */
+        order.n = op[0]->n;
+        memcpy(order.v, op[0]->label, (size_t)order.n * sizeof order.v[0]);
+    }
+    for (int i = 0; i < 2; i++)
+        if (sparse[i] && (v[i] = transposed(w, v[i], fold, &order)) < 0) return false;
+    return true;
+}
+
 /* tra_lower_apply for an expression of operands x and y. */
 static tra_node *apply2(tra_lowering *w, const tra_scalar *expr, int x, int y, tra_scalar_op fold, double scale,
                         const label_list *out) {
-    if (needs_transposes(w, expr, x, y, out)) {
-        int old[2] = {x, y};
-        if ((x = transposed(w, x, fold, out)) < 0 || (y = transposed(w, y, fold, out)) < 0) return NULL;
-        expr = replaced(w, expr, old, (const int[2]){x, y});
-    }
+    int old[2] = {x, y}, now[2] = {x, y};
+    if (!transpose_first(w, expr, now, fold, out)) return NULL;
+    expr = replaced(w, expr, old, now);
+    x = now[0], y = now[1];
     const tra_operand *a = &w->operand[x], *b = &w->operand[y];
     /* the left operand is the one that has the first label of the result, and the longer one where one is aligned */
     bool swap = out->n && index_of(a->n, a->label, out->v[0]) < 0;

@@ -40,6 +40,8 @@ void tra_lower_split_terms(tra_lowering *w, const tra_scalar *e, double times, t
 bool tra_lower_is_product(const tra_scalar *e);
 uint64_t tra_lower_set_of(int n, const int *v); /* the set of n labels */
 uint64_t tra_lower_labels_of(const tra_lowering *w, const tra_scalar *e);
+/* Is e 0 where operands of sparse type are; where operand `only` alone is, unless that is -1? */
+bool tra_lower_is_sparse(const tra_lowering *w, const tra_scalar *e, int only);
 /* Is e a function of two operands (put into pair) neither of which has all its labels, as an outer product is? As a
  * relation of its own it would be larger than both. */
 bool tra_lower_is_outer(const tra_lowering *w, const tra_scalar *e, int pair[2]);

@@ -40,8 +40,7 @@ static bool is_large(const masking *k, const tra_scalar *e) {
 
 static const tra_type *type_of(const tra_lowering *w, int operand) { return &w->operand[operand].node->type; }
 
-/* Is e 0 where operands of sparse type are; where operand `only` alone is, unless that is -1? */
-static bool is_sparse(const tra_lowering *w, const tra_scalar *e, int only) {
+bool tra_lower_is_sparse(const tra_lowering *w, const tra_scalar *e, int only) {
     bool sparse[w->noperands + 1];
     for (int i = 0; i < w->noperands; i++) sparse[i] = type_of(w, i)->sparse && (only < 0 || i == only);
     return tra_scalar_sparse(e, sparse);
@@ -124,7 +123,7 @@ static bool expands(const masking *k, const tra_scalar *e) {
     }
     for (int i = 0; i < 3; i++)
         if (kid[i] && expands(k, kid[i])) return true;
-    return tra_lower_arguments(e, 0, v) > 1 && is_large(k, e) && !is_sparse(k->w, e, -1) &&
+    return tra_lower_arguments(e, 0, v) > 1 && is_large(k, e) && !tra_lower_is_sparse(k->w, e, -1) &&
            !has_dense_with(k->w, e, tra_lower_labels_of(k->w, e));
 }
 
@@ -212,12 +211,12 @@ static bool sampled(const masking *k, const tra_einsum_ref *ref, const tra_einsu
 /* Can two operands of e be joined to something sparse, if it is multiplied by (mask != 0) where it has the mask? */
 static bool joins(const masking *k, const tra_scalar *e) {
     int v[3], n = tra_lower_arguments(e, 0, v);
-    return n < 2 || (n == 2 && (v[0] == k->m || v[1] == k->m || is_sparse(k->w, e, -1)));
+    return n < 2 || (n == 2 && (v[0] == k->m || v[1] == k->m || tra_lower_is_sparse(k->w, e, -1)));
 }
 
 /* e, which joins, as an operand of sparse type. */
 static const tra_scalar *held(const masking *k, const tra_scalar *e) {
-    return tra_lower_materialise(k->w, is_sparse(k->w, e, -1) ? e : under(k, k->m, e), UINT64_MAX);
+    return tra_lower_materialise(k->w, tra_lower_is_sparse(k->w, e, -1) ? e : under(k, k->m, e), UINT64_MAX);
 }
 
 /* The function of parts that join, so that it joins; NULL: that cannot be. */
@@ -230,9 +229,9 @@ static const tra_scalar *function_of(const masking *k, tra_scalar_op op, const t
         for (int i = 0; i < 3 && kid[i]; i++) {
             if (joins(k, e)) return e;
             int n = tra_lower_arguments(kid[i], 0, v);
-            bool makes = pass == 0 ? n > 1 : n == 1 && v[0] != k->m && !is_sparse(k->w, kid[i], -1);
+            bool makes = pass == 0 ? n > 1 : n == 1 && v[0] != k->m && !tra_lower_is_sparse(k->w, kid[i], -1);
             if (!makes) continue;
-            if (splits && i == 0 && !is_sparse(k->w, kid[i], -1)) return NULL;
+            if (splits && i == 0 && !tra_lower_is_sparse(k->w, kid[i], -1)) return NULL;
             kid[i] = held(k, kid[i]);
             if (!kid[i]) return NULL;
             e = tra_scalar_of3(a, op, kid[0], kid[1], kid[2]);
@@ -282,14 +281,14 @@ static const tra_scalar *masked(masking *k, const tra_scalar *e) {
     if (e->op != TRA_S_MUL || !tra_lower_may_split(w, e)) return at_entries(k, e);
     add_factors(w, e, &f);
     for (int i = 0; i < f.n; i++) {
-        const tra_scalar *x = f.v[i].e, **to = &in[!is_sparse(w, x, k->m)];
+        const tra_scalar *x = f.v[i].e, **to = &in[!tra_lower_is_sparse(w, x, k->m)];
         if (tra_lower_labels_of(w, x) & ~own && !expands(k, x)) to = &out;
         *to = times(w, *to, x);
     }
     if (!in[0]) return at_entries(k, e);
     for (int i = 0; i < f.n && in[1]; i++) { /* each joins what is there already */
         const tra_scalar *x = f.v[i].e;
-        bool other = !is_sparse(w, x, k->m) && !(tra_lower_labels_of(w, x) & ~own && !expands(k, x));
+        bool other = !tra_lower_is_sparse(w, x, k->m) && !(tra_lower_labels_of(w, x) & ~own && !expands(k, x));
         if (other) in[0] = times(w, in[0], x);
     }
     const tra_scalar *x = at_entries(k, in[0]);
@@ -303,7 +302,7 @@ static int mask_of(masking *k, const tra_scalar *e) {
     double least = 0;
     for (k->m = 0; k->m < k->s->nrefs; k->m++) {
         const tra_type *t = type_of(k->w, k->m);
-        if (!t->sparse || t->bounded || !is_sparse(k->w, e, k->m)) continue;
+        if (!t->sparse || t->bounded || !tra_lower_is_sparse(k->w, e, k->m)) continue;
         k->entries = (double)tra_type_entries(t).expected;
         if ((best < 0 || k->entries < least) && expands(k, e)) best = k->m, least = k->entries;
     }
