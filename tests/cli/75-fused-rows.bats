@@ -115,11 +115,11 @@ assert json.loads(sys.argv[1])["relations"][0]["entries"] == np.count_nonzero(Z)
     # of rank 3: in the order of the tensor, and turned
     tra gen -q --shape 20x30x25 --density .003 --block 8x30x10 --seed 3 -o T.h5
     tra export -q T.h5 --to npy -o T.npy
-    printf 'input T from "T.h5"\ninput C from "C.h5"\nY[i,j,k] = sum T[i,j,k] * C[k,r] * C[k,q]\n' >p.tra
+    printf 'input T from "T.h5"\ninput C from "C.h5"\ninput B from "B.h5"\nY[i,j,k] = sum T[i,j,k] * B[j,r] * C[k,r]\n' >p.tra
     echo 'output Y as csf' >>p.tra
-    all_plans 1 'T * C.sum(1) ** 2'
+    all_plans 1 'T * (B @ C.T)'
     sed -i 's/Y.i,j,k./Y[k,i,j]/' p.tra
-    all_plans 3 '(T * C.sum(1) ** 2).transpose(2, 0, 1)'
+    all_plans 3 '(T * (B @ C.T)).transpose(2, 0, 1)'
 }
 
 @test "bounds and estimates of products of sparse matrices follow from their rows" {
