@@ -64,16 +64,10 @@ static bool common_type(tra_coltype a, tra_coltype b, tra_coltype *to) {
     return numbers || days || texts;
 }
 
-static const tra_column *column_of(const tra_schema *s, const char *name) {
-    for (int c = 0; c < s->n; c++)
-        if (strcmp(s->v[c].name, name) == 0) return &s->v[c];
-    return NULL;
-}
-
 /* A column of `in` that `of` lacks; NULL: there is none. */
 static const char *lacks(const tra_schema *of, const tra_schema *in) {
     for (int c = 0; c < in->n; c++)
-        if (!column_of(of, in->v[c].name)) return in->v[c].name;
+        if (tra_schema_find(of, in->v[c].name) < 0) return in->v[c].name;
     return NULL;
 }
 
@@ -85,7 +79,7 @@ static tra_status widen(const tra_schema *s, const char *path, const tra_schema 
                         "%s has a column \"%s\", which %s lacks: files of a pattern have the same columns",
                         less ? first_path : path, less ? less : more, less ? path : first_path);
     for (int c = 0; c < first->n; c++) {
-        const tra_column *x = column_of(s, first->v[c].name);
+        const tra_column *x = &s->v[tra_schema_find(s, first->v[c].name)];
         if (!common_type(types[c], x->type, &types[c]))
             return tra_fail(e, TRA_INPUT,
                             "column \"%s\" of %s is %s, and %s in the files before it: files of a pattern have columns "

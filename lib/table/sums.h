@@ -49,11 +49,13 @@ const tra_slot_part *tra_slot_parts(tra_arena *a, int n, const tra_colexpr *cons
 extern const tra_rows_ops tra_slot_sums_ops, tra_slot_words_ops, tra_slot_rows_ops;
 
 /* r: rows of f64 columns that are never NULL; element i of the result, in row-major order, is the sum of column
- * at[i]. */
+ * at[i]. It has nx rows, and is symmetric, or not. */
 typedef struct tra_row_sums {
     const tra_rowwise *r;
     int n;
     const int *at;
+    int nx;
+    bool symmetric;
 } tra_row_sums;
 extern const tra_rows_ops tra_row_sums_ops; /* data: a tra_row_sums */
 

@@ -73,15 +73,6 @@ void tra_text_wrapped(const char *text, int begin, int indent, tra_str *out) {
 
 /* ---- figures of JSON ---------------------------------------------------------------------------------------- */
 
-void tra_json_size(tra_json *j, const char *key, tra_size s) {
-    char name[64];
-    tra_json_int(j, key, s.expected);
-    snprintf(name, sizeof name, "%s_kind", key);
-    tra_json_str(j, name, tra_size_known(s) ? "exact" : "estimate");
-    snprintf(name, sizeof name, "%s_bound", key);
-    if (!tra_size_known(s)) tra_json_int(j, name, s.bound);
-}
-
 void tra_json_words(tra_json *j, const char *key, const char *text) {
     char word[64];
     int used;

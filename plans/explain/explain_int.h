@@ -35,8 +35,6 @@ const char *tra_text_strategy(const tra_plan *p);
 
 /* ---- figures of JSON (cells.c) ------------------------------------------------------------------------------ */
 
-/* A predicted figure as the member `key`, with KEY_kind, and with KEY_bound unless it is exact. */
-void tra_json_size(tra_json *j, const char *key, tra_size s);
 /* The words of a text as an array. */
 void tra_json_words(tra_json *j, const char *key, const char *text);
 

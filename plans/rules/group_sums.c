@@ -312,21 +312,6 @@ bool tra_factor_slots(factoring *f) {
     return true;
 }
 
-static const char *slots_text(const factoring *f) {
-    const tra_slots *s = f->slots;
-    tra_str t = {0};
-    tra_str_add(&t, "sums of ");
-    for (int k = 0; k < s->nkeys; k++)
-        tra_str_printf(&t, "%s%" PRId64 "%s%s from %" PRId64, k ? " x " : "", s->key[k].n,
-                       s->key[k].nullable ? " + NULL" : "", s->key[k].code ? " known" : "", s->key[k].least);
-    tra_str_add(&t, " groups");
-    for (int k = 0; s->part && k < f->nsums; k++)
-        tra_str_printf(&t, "%s%" PRId64 " + %d bits", k ? ", " : " in words of ", s->part[k].least, s->part[k].bits);
-    tra_str_add(&t, ": ");
-    tra_rowwise_print(s->r, &t);
-    return tra_arena_take(f->a, &t);
-}
-
 /* ---- arrays beside the rows ----------------------------------------------------------------------------------------
  */
 
@@ -406,11 +391,10 @@ enum { SLOTS = 1 << 14 }; /* of one block of groups, where there are several */
 tra_expr *tra_factor_groups(factoring *f) {
     tra_slots *s = f->slots;
     if ((f->rows && !rows_beside(f)) || !rows_of_slots(f, s)) return NULL;
-    const char *text = slots_text(f);
     tra_expr *source = tra_memo_expr(summed(f));
     double rows = tra_rows_expected(&source->node);
     tra_rows_kernel k = tra_rows_op(s->part ? &tra_slot_words_ops : &tra_slot_sums_ops, s, NULL);
-    k.label = text, k.dtype = s->part ? TRA_I64 : TRA_F64, k.width = s->part ? 1 : 1 + f->nsums;
+    k.dtype = s->part ? TRA_I64 : TRA_F64, k.width = s->part ? 1 : 1 + f->nsums;
     k.rows = TRA_ROWS_FIXED, k.most = s->n, k.flops = 4.0 * (1 + f->nkeys) + 3.0 * f->nsums;
     tra_expr *sums = tra_factor_pass(f, source, &k);
     tra_expr *all = sums ? tra_factor_total(f, sums) : NULL;
@@ -418,7 +402,6 @@ tra_expr *tra_factor_groups(factoring *f) {
         all = tra_make_below(f->w, f->x, (tra_node){.op = TRA_OP_TILE, .in = {&all->node}, .dim = 0, .size = SLOTS});
     if (!all) return NULL;
     k = tra_rows_op(&tra_slot_rows_ops, s, s->out);
-    k.label = tra_arena_printf(f->a, "groups that have rows, of %s", text);
     k.counts = true, k.share = tra_any_of(1 / (double)s->n, rows), k.flops = 2;
     return tra_factor_pass(f, all, &k);
 }

@@ -97,13 +97,6 @@ static bool set_elements(factoring *f, const joining *g, summing *u) {
     return true;
 }
 
-static const char *sums_text(const factoring *f, const tra_rowwise *r) {
-    tra_str t = {0};
-    tra_str_printf(&t, "%s%d x %d sums over groups: ", f->own->same ? "symmetric " : "", f->own->n[0], f->own->n[1]);
-    tra_rowwise_print(r, &t);
-    return tra_arena_take(f->a, &t);
-}
-
 static tra_expr *make_sums(factoring *f, const joining *g) {
     summing u = {.sums.arena = f->a};
     tra_rowwise *r = tra_rowwise_new(f->a, g->x->node.type.columns);
@@ -113,9 +106,9 @@ static tra_expr *make_sums(factoring *f, const joining *g) {
     if (!set_elements(f, g, &u)) return NULL;
     tra_rowwise_project(r, u.sums.n, u.sums.names, u.sums.x);
     tra_row_sums *s = tra_new(f->a, tra_row_sums);
-    *s = (tra_row_sums){r, f->own->n[0] * f->own->n[1], u.at};
+    *s = (tra_row_sums){r, f->own->n[0] * f->own->n[1], u.at, f->own->n[0], f->own->same};
     tra_rows_kernel k = tra_rows_op(&tra_row_sums_ops, s, NULL);
-    k.label = sums_text(f, r), k.width = f->own->n[1], k.flops = 4.0 * u.sums.n;
+    k.width = f->own->n[1], k.flops = 4.0 * u.sums.n;
     k.rows = TRA_ROWS_FIXED, k.most = f->own->n[0];
     return tra_factor_pass(f, g->x, &k);
 }
@@ -254,15 +247,10 @@ static void sum_columns(factoring *f, const tra_expr *array) {
     if (!r) return;
     tra_column_products *s = tra_new(f->a, tra_column_products);
     *s = (tra_column_products){r, nx, ny, p->same, array != NULL};
-    tra_str t = {0};
-    tra_str_printf(&t, "%s%d x %d products of columns%s: ", p->same ? "symmetric " : "", nx, ny,
-                   array ? " with what lies beside them" : "");
-    tra_rowwise_print(r, &t);
-    const char *text = tra_arena_take(f->a, &t);
     double pairs = p->same ? nx * (nx + 1) / 2.0 : (double)nx * ny;
     tra_expr *source = tra_memo_expr(f->pipe->source);
     tra_rows_kernel k = tra_rows_op(&tra_column_products_ops, s, NULL);
-    k.label = text, k.width = ny, k.rows = TRA_ROWS_FIXED, k.most = nx;
+    k.width = ny, k.rows = TRA_ROWS_FIXED, k.most = nx;
     k.use = array ? TRA_USE_JOIN : TRA_USE_MAP;
     k.flops = TRA_COLUMN_FLOPS * tra_rowwise_out(r)->n + 2.0 * f->pipe->nselects + pairs / AT_ONCE;
     tra_expr *sums = array ? tra_factor_beside(f, source, &array->node, false, &k) : tra_factor_pass(f, source, &k);

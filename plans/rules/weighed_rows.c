@@ -89,14 +89,9 @@ static tra_expr *weigh(weighing *u, const tra_expr *rows, const tra_rowwise *r, 
                        const tra_schema *out) {
     factoring *f = u->f;
     tra_weighted *t = tra_new(f->a, tra_weighted);
-    tra_str text = {0};
     *t = (tra_weighted){.r = r, .nkept = nkept, .n = n, .at = at, .width = u->width, .out = out};
-    tra_str_printf(&text, "%d columns weighed", n);
-    for (int i = 0; i < n; i++) tra_str_printf(&text, "%s%d", i ? ", " : " by ", at[i]);
-    tra_str_printf(&text, ", %s%d: ", out ? "beside " : "added to ", nkept);
-    tra_rowwise_print(r, &text);
     tra_rows_kernel k = tra_rows_op(&tra_weighted_ops, t, out);
-    k.label = tra_arena_take(f->a, &text), k.use = TRA_USE_JOIN, k.width = out ? 0 : u->width;
+    k.use = TRA_USE_JOIN, k.width = out ? 0 : u->width;
     k.flops = TRA_COLUMN_FLOPS * nkept + u->flops * n * u->width;
     return tra_factor_beside(f, rows, u->weights, true, &k);
 }

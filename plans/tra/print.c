@@ -30,18 +30,21 @@ static void describe_entries(const tra_type *t, tra_str *out) {
     if (!t->layout) tra_str_add(out, ", held densely");
 }
 
+void tra_json_size(tra_json *j, const char *key, tra_size s) {
+    char name[64];
+    tra_json_int(j, key, s.expected);
+    snprintf(name, sizeof name, "%s_kind", key);
+    tra_json_str(j, name, tra_size_known(s) ? "exact" : "estimate");
+    snprintf(name, sizeof name, "%s_bound", key);
+    if (!tra_size_known(s)) tra_json_int(j, name, s.bound);
+}
+
 void tra_type_json(const tra_type *t, tra_json *j) {
     tra_size n = t->sparse || t->bounded ? tra_type_entries(t) : tra_size_exactly(tra_catalog_elements(t->cat));
-    const char *what = t->columns ? "rows" : "entries";
-    char key[32];
     tra_json_str(j, "dtype", t->columns ? "table" : tra_dtype_name(t->dtype));
     tra_json_bool(j, "sparse", t->sparse);
     tra_json_str(j, "held", t->layout ? t->layout->name : "dense");
-    tra_json_int(j, what, n.expected);
-    snprintf(key, sizeof key, "%s_kind", what);
-    tra_json_str(j, key, tra_size_known(n) ? "exact" : "estimate");
-    snprintf(key, sizeof key, "%s_bound", what);
-    if (!tra_size_known(n)) tra_json_int(j, key, n.bound);
+    tra_json_size(j, t->columns ? "rows" : "entries", n);
     if (t->columns)
         tra_json_int(j, "row_bytes", tra_schema_row_bytes(t->columns));
     else

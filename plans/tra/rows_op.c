@@ -11,7 +11,9 @@
 #include "../../lib/table/join.h"
 #include "../../lib/table/kernels.h"
 #include "../../lib/table/parts.h"
+#include "../../lib/table/sums.h"
 #include "../../lib/table/union.h"
+#include "../../lib/table/weighted.h"
 #include "../../lib/table/window_context.h"
 #include "tra.h"
 
@@ -241,6 +243,46 @@ static void print_window(const void *args, bool all, tra_str *out) {
     if (x->top > 0) tra_str_printf(out, ", %s <= %" PRId64, tra_window_text(x->by), x->top);
 }
 
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
+
+static void print_slots(const void *args, bool all, tra_str *out) {
+    const tra_slots *s = args;
+    (void)all;
+    tra_str_add(out, "sums of ");
+    for (int k = 0; k < s->nkeys; k++)
+        tra_str_printf(out, "%s%" PRId64 "%s%s from %" PRId64, k ? " x " : "", s->key[k].n,
+                       s->key[k].nullable ? " + NULL" : "", s->key[k].code ? " known" : "", s->key[k].least);
+    tra_str_add(out, " groups");
+    for (int k = 0; s->part && k < s->out->n - s->nkeys - 1; k++)
+        tra_str_printf(out, "%s%" PRId64 " + %d bits", k ? ", " : " in words of ", s->part[k].least, s->part[k].bits);
+    tra_str_add(out, ": ");
+    tra_rowwise_print(s->r, out);
+}
+
+static void print_row_sums(const void *args, bool all, tra_str *out) {
+    const tra_row_sums *x = args;
+    (void)all;
+    tra_str_printf(out, "%s%d x %d sums over groups: ", x->symmetric ? "symmetric " : "", x->nx, x->n / x->nx);
+    tra_rowwise_print(x->r, out);
+}
+
+static void print_products(const void *args, bool all, tra_str *out) {
+    const tra_column_products *x = args;
+    (void)all;
+    tra_str_printf(out, "%s%d x %d products of columns%s: ", x->same ? "symmetric " : "", x->nx, x->ny,
+                   x->beside ? " with what lies beside them" : "");
+    tra_rowwise_print(x->r, out);
+}
+
+static void print_weighted(const void *args, bool all, tra_str *out) {
+    const tra_weighted *x = args;
+    (void)all;
+    tra_str_printf(out, "%d columns weighed", x->n);
+    for (int i = 0; i < x->n; i++) tra_str_printf(out, "%s%d", i ? ", " : " by ", x->at[i]);
+    tra_str_printf(out, ", %s%d: ", x->out ? "beside " : "added to ", x->nkept);
+    tra_rowwise_print(x->r, out);
+}
+
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
 static void print_border(const void *args, bool all, tra_str *out) {
@@ -336,6 +378,12 @@ static const struct kind {
     {&tra_window_summary_ops, print_window, "summary for ", {0}},
     {&tra_window_reach_ops, print_window, "reach of ", {0}},
     {&tra_window_pick_ops, print_window, "context of ", {0}},
+    {&tra_slot_sums_ops, print_slots, NULL, {0}},
+    {&tra_slot_words_ops, print_slots, NULL, {0}},
+    {&tra_slot_rows_ops, print_slots, "groups that have rows, of ", {0}},
+    {&tra_row_sums_ops, print_row_sums, NULL, {0}},
+    {&tra_column_products_ops, print_products, NULL, {0}},
+    {&tra_weighted_ops, print_weighted, NULL, {0}},
     {&tra_entries_ops, print_border, "entries", {0}},
     {&tra_unmatrix_ops, print_border, "table", {0}},
     {&tra_gather_ops, print_gather, NULL, {0}},

@@ -45,12 +45,6 @@ typedef struct search {
 
 static int64_t rows_per_value(search *s, const tra_node *n, int column);
 
-static int column_named(const tra_schema *s, const char *name) {
-    for (int c = 0; c < s->n; c++)
-        if (strcmp(s->v[c].name, name) == 0) return c;
-    return -1;
-}
-
 /* Do equal keys mean that columns of these types have equal values? */
 static bool keeps_values(tra_coltype x, tra_coltype y) {
     return x == y || !(tra_coltype_is_float(x) || tra_coltype_is_float(y));
@@ -74,7 +68,7 @@ static const tra_node *side_of_join(search *s, const tra_table_op *op, int *colu
     tra_lookup_how how = op->lookup.how;
     int n = op->in[0]->type.columns->n;
     bool once = how == TRA_LOOKUP_SEMI || how == TRA_LOOKUP_ANTI || how == TRA_LOOKUP_KEEP, left = *column < n;
-    if (!left) *column = op->pair ? column_named(op->pair, op->columns->v[*column].name) - n : -1;
+    if (!left) *column = op->pair ? tra_schema_find(op->pair, op->columns->v[*column].name) - n : -1;
     if (*column < 0 || (once && !left)) return NULL;
     if (!once && how != TRA_LOOKUP_INNER && (how != TRA_LOOKUP_LEFT || (!left && s->nulls))) return NULL;
     *times = once || (left && op->lookup.asof) ? 1 : tra_max64(1, partners_most(s, op, left));
@@ -139,7 +133,7 @@ static int64_t rows_made(search *s, const tra_table_op *op, int column) {
     if (!op || op->op != TRA_TABLE_UNION || s->steps <= 0) return INT64_MAX;
     most = 0;
     for (int i = 0; i < 2 && op->in[i]; i++) {
-        int c = column_named(op->in[i]->type.columns, op->columns->v[column].name);
+        int c = tra_schema_find(op->in[i]->type.columns, op->columns->v[column].name);
         most = c < 0 ? INT64_MAX : tra_add_most(most, rows_per_value(s, op->in[i], c));
     }
     return most;

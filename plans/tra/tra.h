@@ -307,6 +307,8 @@ void tra_type_set_layout(tra_arena *a, tra_type *t, const tra_layout *layout);
 
 /* The share of elements that are expected to be entries. */
 double tra_type_density(const tra_type *t);
+/* A predicted figure as the member `key`, with KEY_kind, and with KEY_bound unless it is exact. */
+void tra_json_size(tra_json *j, const char *key, tra_size s);
 /* Members of a JSON object: dtype, sparse, held, entries (of tables rows) with _kind and _bound, density. */
 void tra_type_json(const tra_type *t, tra_json *j);
 
