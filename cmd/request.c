@@ -37,6 +37,16 @@ bool tra_request_wanted(void) {
 
 /* ---- machines --------------------------------------------------------------------------------------------------- */
 
+/* Two machines that say they are one host are told apart by their files. */
+static void name_by_files(tra_arena *a, tra_ask_machine *v, int n) {
+    const tra_strlist *files = &tra_request_opts.machines;
+    for (int i = 0; i < n && files->n; i++) {
+        bool twice = false;
+        for (int k = 0; k < n; k++) twice |= k != i && strcmp(v[i].rates->host, v[k].rates->host) == 0;
+        if (twice) v[i].name = tra_arena_printf(a, "%s (%s)", v[i].rates->host, files->v[i]);
+    }
+}
+
 static tra_status find_machines(tra_arena *a, tra_ask_machine **v, int *n, tra_err *e) {
     const tra_strlist *files = &tra_request_opts.machines;
     *n = files->n ? files->n : 1;
@@ -52,6 +62,7 @@ static tra_status find_machines(tra_arena *a, tra_ask_machine **v, int *n, tra_e
                                     .cores = known ? m->threads : tra_cores(),
                                     .memory = m->memory > 0 || files->n ? m->memory : tra_machine_memory(NULL)};
     }
+    name_by_files(a, *v, *n);
     return TRA_OK;
 }
 
@@ -187,19 +198,21 @@ static double fastest(const asking *x) {
 /* ---- printing --------------------------------------------------------------------------------------------------- */
 
 static void text_of(const asking *x, tra_str *out) {
-    char memory[32], scratch[32], time[TRA_SPANTEXT];
-    int within = 0;
+    char memory[32], scratch[32], time[TRA_SPANTEXT], name[TRA_NAMETEXT];
+    int within = 0, width = 16; /* of the names of machines */
+    for (int g = 0; g < GOALS && best(x, g); g++)
+        width = (int)tra_max64(width, (int64_t)strlen(tra_printable_name(best(x, g)->on->name, name)));
     for (int i = 0; i < x->n; i++) within += x->v[i].seconds <= x->deadline;
     tra_str_printf(out, "%d plans", x->n);
     if (isfinite(x->deadline)) tra_str_printf(out, ", %d done within %s", within, tra_span_text(x->deadline, time));
     tra_str_add(out, "\n\n");
     if (within == 0) return;
-    tra_str_printf(out, "%-14s %-16s %5s %7s %11s %12s %8s %13s %13s\n", "least", "machine", "sites", "threads",
-                   "memory each", "scratch each", "machines", "time", "machine-hours");
+    tra_str_printf(out, "%-14s %-*s %5s %7s %11s %12s %8s %13s %13s\n", "least", width, "machine", "sites",
+                   "threads", "memory each", "scratch each", "machines", "time", "machine-hours");
     for (int g = 0; g < GOALS; g++) {
         const tra_point *p = best(x, g);
-        tra_str_printf(out, "%-14s %-16.16s %5d %7d %11s %12s %8d %13s %13.3g\n",
-                       g == HOURS ? "machine-hours" : goals[g], p->on->name, p->sites, p->threads,
+        tra_str_printf(out, "%-14s %-*s %5d %7d %11s %12s %8d %13s %13.3g\n",
+                       g == HOURS ? "machine-hours" : goals[g], width, tra_printable_name(p->on->name, name), p->sites, p->threads,
                        tra_human(p->memory, memory), p->scratch ? tra_human(p->scratch, scratch) : "none", p->machines,
                        tra_span_text(p->seconds, time), p->hours);
     }

@@ -51,6 +51,22 @@ assert len({p["memory_bytes"] for p in v if p["sites"] == 1 and p["threads"] == 
     has "no plan fits in --memory"
 }
 
+@test "machines of one host are told apart by their files, others are not" {
+    product
+    mkdir -p far
+    machine m.json
+    machine far/m.json
+    machine other.json
+    sed -i 's/"threads": 8/"threads": 2/' far/m.json
+    sed -i 's/"host": "node"/"host": "big"/' other.json
+    status 0 tra explain --request p.tra --machine m.json --machine far/m.json --machine other.json --format json
+    py 'names = {p["machine"]: p["threads"] for p in json.loads(sys.argv[1])["plans"]}
+assert set(names) == {"node (m.json)", "node (far/m.json)", "big"} and names["node (far/m.json)"] == 2, names' "$output"
+    status 0 tra explain --request p.tra --machine m.json --machine far/m.json --threads 2 --sites 1
+    has "node (m.json)"
+    [ "$(sed -n 's/ *[0-9].*//; /^machine-hours  *node/p' <<<"$output" | wc -l)" = 1 ]
+}
+
 # measured FILE BYTES: no site of the run held more.
 measured() {
     py 'm = json.load(open(sys.argv[1]))["plans"][0]["measured"]["sites"]
