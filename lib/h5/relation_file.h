@@ -82,6 +82,9 @@ bool tra_h5_put_table(hid_t group, const char *name, hid_t filetype, hid_t memty
  * is of another form, or is damaged. Under the HDF5 lock. */
 int64_t *tra_sealed_table(tra_rel *r, const char *table, int ndims, const int64_t *dims);
 int64_t *tra_sealed_numbers(tra_rel *r, const char *table, int64_t *n);
+/* Reads n numbers of a table of one dimension, from number `from` on, without a look at its seal. False: it has fewer.
+ */
+TRA_MUSTUSE bool tra_some_numbers(tra_rel *r, const char *table, int64_t from, int64_t n, int64_t *to);
 
 /* Are the checksums kept for each chunk of the grid? Else, with too many holes, for each tuple. */
 static inline bool tra_sums_over_grid(int64_t cells, int64_t n) { return cells / 8 <= n + 512; }
@@ -184,6 +187,7 @@ struct tra_rel {
     struct tra_table *table;          /* not NULL: a table (table_int.h), and dset is its group */
     const tra_schema *chosen_columns; /* columns that are read; NULL: all */
     const int64_t *wanted_rows;       /* blocks for which this is 0 are skipped; NULL: none */
+    const struct tra_row_filter *filter; /* rows that are read; NULL: all */
     const struct tra_dim_labels *const *labels; /* NULL: not asked for yet, or there are none */
     int64_t labels_bytes;                       /* bytes that the labels take */
     const tra_err *lack;       /* not NULL: why strings of it are not read: they do not fit below the ceiling */

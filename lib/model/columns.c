@@ -136,7 +136,8 @@ const tra_dictionary *tra_dictionary_union(tra_arena *a, int n, const tra_dictio
 
 bool tra_dictionary_eq(const tra_dictionary *a, const tra_dictionary *b) {
     if (a == b) return true;
-    if (!a || !b || a->n != b->n || memcmp(a->begin, b->begin, (size_t)(a->n + 1) * sizeof *a->begin) != 0)
+    if (!a || !b || a->n != b->n || !a->begin || !b->begin) return false;
+    if (memcmp(a->begin, b->begin, (size_t)(a->n + 1) * sizeof *a->begin) != 0)
         return false;
     return a->begin[a->n] == 0 || memcmp(a->bytes, b->bytes, (size_t)a->begin[a->n]) == 0;
 }

@@ -247,6 +247,7 @@ static int pick_rows(picked *p, const uint8_t *pass, int n) {
 TRA_TARGET_AVX512 static void gather_fours(char *dst, const char *src, const picked *p) {
     for (int g = 0; g * GROUP < p->n; g++) {
         int n = p->n - g * GROUP;
+        if (!p->group[g]) continue;
         __mmask16 in = n < GROUP ? (__mmask16)((1u << n) - 1) : 0xffff, bits = p->group[g];
         __m512i v = _mm512_maskz_loadu_epi32(in, src + g * GROUP * 4);
         _mm512_mask_storeu_epi32(dst, in, _mm512_maskz_compress_epi32(bits, v));
@@ -256,7 +257,7 @@ TRA_TARGET_AVX512 static void gather_fours(char *dst, const char *src, const pic
 
 TRA_TARGET_AVX512 static void gather_eights(char *dst, const char *src, const picked *p) {
     for (int g = 0; g * GROUP < p->n; g++) {
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; k < 2 && p->group[g]; k++) {
             int n = p->n - g * GROUP - 8 * k;
             __mmask8 in = n >= 8  ? 0xff
                           : n > 0 ? (__mmask8)((1u << n) - 1)
@@ -322,10 +323,8 @@ static int select_rows(run *u, int k, tra_vector **columns, int n, int64_t first
         return -1;
     }
     int m = pick_rows(pick, pass, n); /* a NULL is 0 */
-    if (m == n) {
-        pick->n = 0;
-        return n;
-    }
+    if (m == n) pick->n = 0;
+    if (m == n || m == 0) return m;
     char *p = u->room[k];
     tra_vector *out = (tra_vector *)p;
     p += tra_vectors_bytes(s->in->n + 1);

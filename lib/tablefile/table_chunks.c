@@ -152,3 +152,32 @@ tra_status tra_table_chunk(tra_rel *r, int part, int64_t b, int64_t first, int64
     if (raw != to) free(raw);
     return s;
 }
+
+/* to[i] = from[at[i] - first] */
+static void pick(char *to, const char *from, int size, const int32_t *at, int64_t first, int64_t n) {
+    for (int64_t i = 0; i < n; i++) memmove(to + i * size, from + (at[i] - first) * size, (size_t)size);
+}
+
+void tra_chunk_compact(void *v, int size, const int32_t *at, int64_t n) { pick(v, v, size, at, 0, n); }
+
+tra_status tra_chunk_pick(tra_rel *r, int part, int64_t b, const int32_t *at, int64_t n, void *to, tra_err *e) {
+    enum { PIECE = 64 << 10 };
+    const tra_table_form *f = &r->table->form;
+    const tra_table_part *p = &f->part[part];
+    TRA_TRY(tra_table_find(r, part, e));
+    bool check = r->table->sums && !p->checked[b];
+    char piece[PIECE];
+    XXH64_state_t sum;
+    XXH64_reset(&sum, 0);
+    for (int64_t from = 0, k = 0, end; from < f->block; from = end) {
+        int64_t begin = k;
+        end = tra_min64(f->block, from + PIECE / p->size);
+        while (k < n && at[k] < end) k++;
+        if (!check && k == begin) continue;
+        size_t bytes = (size_t)((end - from) * p->size);
+        TRA_TRY(tra_pread(r->vfd->fd, piece, bytes, p->addr[b] + from * p->size, r->path, e));
+        if (check) XXH64_update(&sum, piece, bytes); /* while it is in the processor's cache */
+        pick((char *)to + begin * p->size, piece, p->size, at + begin, from, k - begin);
+    }
+    return check ? check_sum(r, part, b, tra_chunk_sum_end(XXH64_digest(&sum)), e) : TRA_OK;
+}

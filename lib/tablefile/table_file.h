@@ -10,7 +10,8 @@
  *   timestamps; tra_name, where HDF5 cannot have the name of the column.
  * - .tra/NAME/ has the tables xxh64 [arrays][blocks], of each chunk; blocks [columns][blocks][4]: least, greatest,
  *   NULLs, flags; statistics, frequencies, histograms, sketches (tra_column_facts); strings, string_ends: copies of the
- *   dictionaries; nulls/: masks of floats.
+ *   dictionaries; string_sums: of each column that has one (tra_strings_sum); nulls/:
+ *   masks of floats.
  *
  * The place of each row follows from the rows of all blocks before it, so these are counted before anything is written:
  *
@@ -59,8 +60,9 @@ TRA_MUSTUSE tra_status tra_writer_put_rows(tra_writer *w, int64_t first, const t
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 bool tra_rel_is_table(const tra_rel *r);
-/* Reads the strings of a table that was opened without them (tra_rel_open_bare), unless they are there. TRA_INPUT. */
-TRA_MUSTUSE tra_status tra_rel_read_strings(tra_rel *r, tra_err *e);
+/* Reads the strings of these columns (NULL: all) of a table that was opened without them (tra_rel_open_bare), unless
+ * they are there. TRA_INPUT. */
+TRA_MUSTUSE tra_status tra_rel_read_strings(tra_rel *r, const bool *of, tra_err *e);
 /* Bytes of memory that these take, which are among tra_rel_held_bytes. */
 int64_t tra_rel_strings_bytes(const tra_rel *r);
 bool tra_rel_is_coded(const tra_rel *r); /* compressed: so blocks are best read whole */
@@ -75,6 +77,16 @@ TRA_MUSTUSE tra_status tra_rel_choose_columns(tra_rel *r, const tra_schema *colu
 /* From now on tra_rel_read gives no rows for blocks whose number in `of` is 0, and does not read them. `of` must live
  * as long as the relation is open. */
 void tra_rel_skip_blocks(tra_rel *r, const int64_t *of);
+/* Which rows of a block are wanted, by some of its columns. */
+typedef struct tra_row_filter {
+    const bool *reads; /* of each column that tra_rel_read reads */
+    /* Writes the numbers of these rows to `at`, ascending; returns how many. -1: they are more than `most`, or all are
+     * wanted, for errors that are found later. Any thread calls it. */
+    int64_t (*find)(const struct tra_row_filter *f, const tra_batch *b, int32_t *at, int64_t most);
+} tra_row_filter;
+/* From now on tra_rel_read may leave out rows that are not wanted: where they are few of a block, the other columns are
+ * not brought to memory but for them. The filter must live as long as the relation is open. */
+void tra_rel_filter_rows(tra_rel *r, const tra_row_filter *f);
 /* Are these only some of the columns of a file? */
 bool tra_schema_is_chosen(const tra_schema *s);
 

@@ -105,22 +105,41 @@ static tra_status check_wide(tra_rel *r, int col, int64_t n, const int64_t *v, c
     return TRA_OK;
 }
 
-static tra_status read_column(tra_rel *r, int col, int64_t first, int64_t n, const tra_vector *v, char *room,
-                              tra_err *e) {
+/* Rows of the table: n of them from `first` on; with a list the rows of block `first` at these numbers in it. */
+typedef struct some_rows {
+    int64_t first, n;
+    const int32_t *at;
+} some_rows;
+
+/* The elements of these rows. */
+static tra_status read_some(tra_rel *r, int part, const some_rows *x, void *to, char *room, tra_err *e) {
+    const tra_table_form *f = &r->table->form;
+    const tra_table_part *p = &f->part[part];
+    if (!x->at) return read_part(r, part, x->first, x->n, to, room, e);
+    if (p->direct && !p->coded) return tra_chunk_pick(r, part, x->first, x->at, x->n, to, e);
+    TRA_TRY(read_part(r, part, x->first * f->block, tra_table_block_rows(f, x->first), to, room, e));
+    int held = p->mask ? 1 : (int)tra_coltype_size(f->schema->v[p->column].type);
+    tra_chunk_compact(to, p->direct ? p->size : held, x->at, x->n);
+    return TRA_OK;
+}
+
+static tra_status read_column(tra_rel *r, int col, const some_rows *x, const tra_vector *v, char *room, tra_err *e) {
     const tra_table_form *f = &r->table->form;
     const tra_column *c = &f->schema->v[col];
+    int64_t n = x->n;
     if (n == 0) return TRA_OK;
     if (f->values[col] < 0) { /* plain strings, which were encoded when the table was opened */
-        memcpy(v->values, r->table->codes[col] + first, (size_t)n * sizeof(int32_t));
+        const int32_t *codes = r->table->codes[col] + (x->at ? x->first * f->block : x->first);
+        for (int64_t i = 0; i < n; i++) ((int32_t *)v->values)[i] = codes[x->at ? x->at[i] : i];
         return widen_codes(r, col, 4, n, v->values, v->state, e);
     }
     const tra_table_part *p = &f->part[f->values[col]];
-    TRA_TRY(read_part(r, f->values[col], first, n, v->values, room, e));
+    TRA_TRY(read_some(r, f->values[col], x, v->values, room, e));
     if (p->u64 && !v->state) TRA_TRY(check_wide(r, col, n, v->values, NULL, e));
     if (tra_coltype_is_coded(c->type)) return widen_codes(r, col, p->direct ? p->size : 4, n, v->values, v->state, e);
     if (c->type == TRA_COL_BOOL) TRA_TRY(check_bools(r, col, n, v->values, e));
     if (!v->state) return TRA_OK;
-    TRA_TRY(read_part(r, f->nulls[col], first, n, v->state, room, e));
+    TRA_TRY(read_some(r, f->nulls[col], x, v->state, room, e));
     if (p->u64) TRA_TRY(check_wide(r, col, n, v->values, v->state, e));
     return apply_mask(r, col, n, v->values, v->state, e);
 }
@@ -130,7 +149,7 @@ static tra_status read_rows(tra_rel *r, int64_t first, const tra_batch *b, char 
     if (first < 0 || b->rows < 0 || first > f->rows - b->rows)
         return tra_fail(e, TRA_INTERNAL, "%s has no such rows", r->path);
     for (int c = 0; c < f->schema->n; c++)
-        if (b->v[c].values) TRA_TRY(read_column(r, c, first, b->rows, &b->v[c], room, e));
+        if (b->v[c].values) TRA_TRY(read_column(r, c, &(some_rows){first, b->rows, NULL}, &b->v[c], room, e));
     return TRA_OK;
 }
 
@@ -152,23 +171,58 @@ tra_status tra_rel_choose_columns(tra_rel *r, const tra_schema *columns, tra_err
 
 void tra_rel_skip_blocks(tra_rel *r, const int64_t *of) { r->wanted_rows = of; }
 
+void tra_rel_filter_rows(tra_rel *r, const tra_row_filter *f) { r->filter = f; }
+
 bool tra_schema_is_chosen(const tra_schema *s) {
     const tra_rel *r = s->n ? s->v[0].file : NULL;
     return r && r->table && r->table->form.schema->n != s->n;
 }
 
+/* The file's number of column i of those that are read. */
+static int column_number(const tra_rel *r, int i) { return r->chosen_columns ? r->chosen_columns->v[i].number : i; }
+
+/* Reads those columns of a block by which rows are wanted, or the others. */
+static tra_status read_columns(tra_rel *r, const tra_batch *b, const bool *reads, bool which, const some_rows *x,
+                               char *room, tra_err *e) {
+    for (int i = 0; i < b->schema->n; i++)
+        if (!reads || reads[i] == which) TRA_TRY(read_column(r, column_number(r, i), x, &b->v[i], room, e));
+    return TRA_OK;
+}
+
+/* Reads a block, and of columns by which no row is left out only what the rows have that are wanted, if these are few.
+ * Returns b with as many rows. */
+static tra_status read_wanted(tra_rel *r, int64_t ordinal, tra_batch *b, char *room, tra_err *e) {
+    enum { FEW = 8 };
+    const tra_row_filter *f = r->filter;
+    some_rows all = {ordinal * r->table->form.block, b->rows, NULL}, some = {.first = ordinal, .n = -1};
+    int64_t most = b->rows / FEW;
+    if (!f) return read_columns(r, b, NULL, true, &all, room, e);
+    TRA_TRY(read_columns(r, b, f->reads, true, &all, room, e));
+    int32_t *at = tra_malloc((size_t)(most + 1) * sizeof *at);
+    some.n = f->find(f, b, at, most);
+    some.at = at;
+    tra_status s = read_columns(r, b, f->reads, false, some.n < 0 ? &all : &some, room, e);
+    for (int i = 0; i < b->schema->n && some.n >= 0; i++) {
+        if (!f->reads[i]) continue;
+        tra_chunk_compact(b->v[i].values, (int)tra_coltype_size(b->schema->v[i].type), at, some.n);
+        if (b->v[i].state) tra_chunk_compact(b->v[i].state, 1, at, some.n);
+    }
+    if (some.n >= 0) b->rows = some.n;
+    free(at);
+    return s;
+}
+
 tra_status tra_table_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e) {
     const tra_table_form *f = &r->table->form;
     const tra_schema *s = r->chosen_columns ? r->chosen_columns : f->schema;
-    tra_vector *v = tra_calloc((size_t)(f->schema->n + s->n) + 1, sizeof *v);
-    tra_batch all = {.v = v}, b = {.v = v + f->schema->n};
-    tra_cell cell = tra_cell_new(&r->type, ordinal, buf);
     bool skipped = r->wanted_rows && r->wanted_rows[ordinal] == 0;
-    tra_columns_begin(&cell, s, skipped ? 0 : tra_table_block_rows(f, ordinal), &b);
-    for (int i = 0; i < s->n; i++) v[r->chosen_columns ? s->v[i].number : i] = b.v[i];
-    all.rows = b.rows;
-    tra_status st = read_rows(r, ordinal * f->block, &all, scratch, e);
-    free(v);
+    int64_t rows = skipped ? 0 : tra_table_block_rows(f, ordinal);
+    tra_batch b = {.schema = s, .v = tra_calloc((size_t)s->n + 1, sizeof *b.v)};
+    tra_cell cell = tra_cell_new(&r->type, ordinal, buf);
+    tra_columns_begin(&cell, s, rows, &b);
+    tra_status st = rows > 0 ? read_wanted(r, ordinal, &b, scratch, e) : TRA_OK;
+    if (b.rows < rows) (void)tra_columns_end(&cell, s, b.rows);
+    free(b.v);
     return st;
 }
 

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#define XXH_STATIC_LINKING_ONLY /* for states on the stack */
+#include <xxhash.h>
 
 void tra_writer_spooled(tra_writer *w, const tra_spooled *of) { w->table->spooled = of; }
 
@@ -169,9 +171,33 @@ bool tra_stream_end(tra_table_stream *t, bool ok) {
     return ok;
 }
 
+/* Writes the strings of a column after `at` bytes of others: where each ends, and their bytes. */
+static bool put_dictionary(some_strings *x, int64_t *at, tra_table_stream *ends, tra_table_stream *text,
+                           uint64_t *sum) {
+    int64_t *end = tra_malloc(AT_ONCE * sizeof *end);
+    XXH64_state_t of_ends, of_text;
+    bool ok = true;
+    XXH64_reset(&of_ends, 0);
+    XXH64_reset(&of_text, 0);
+    while (more_strings(x, &ok)) {
+        int64_t bytes = x->begin[x->n] - x->begin[0];
+        for (int64_t k = 0; k < x->n; k++) end[k] = *at + x->begin[k + 1] - x->begin[0];
+        XXH64_update(&of_ends, end, (size_t)x->n * sizeof *end);
+        XXH64_update(&of_text, x->bytes, (size_t)bytes);
+        ok = tra_stream_add(ends, end, x->n * (int64_t)sizeof *end) && tra_stream_add(text, x->bytes, bytes);
+        *at += bytes;
+    }
+    *sum = tra_strings_sum(XXH64_digest(&of_ends), XXH64_digest(&of_text));
+    free(end);
+    end_strings(x);
+    return ok;
+}
+
 bool tra_table_put_dictionaries(tra_writer *w, hid_t group) {
     const tra_schema *s = w->type.columns;
     int64_t n = 0, bytes = 0, at = 0;
+    hsize_t columns = 0;
+    uint64_t *sums = tra_calloc((size_t)s->n + 1, sizeof *sums);
     for (int c = 0; c < s->n; c++) {
         some_strings x = strings_of(w, c);
         if (x.d) n += x.d->n, bytes += x.spooled ? x.spooled->bytes : x.d->begin[x.d->n];
@@ -179,19 +205,13 @@ bool tra_table_put_dictionaries(tra_writer *w, hid_t group) {
     tra_table_stream ends, text;
     bool ok = tra_stream_begin(&ends, group, "string_ends", H5T_STD_I64LE, n, 0);
     ok = tra_stream_begin(&text, group, "strings", H5T_STD_I64LE, tra_ceil_div(bytes, 8), 0) && ok;
-    for (int c = 0; c < s->n; c++) {
+    for (int c = 0; c < s->n && ok; c++) {
         some_strings x = strings_of(w, c);
-        if (!x.d) continue;
-        while (more_strings(&x, &ok)) {
-            for (int64_t k = 0; k < x.n && ok; k++) {
-                int64_t end = at + x.begin[k + 1] - x.begin[0];
-                ok = tra_stream_add(&ends, &end, sizeof end);
-            }
-            ok = ok && tra_stream_add(&text, x.bytes, x.begin[x.n] - x.begin[0]);
-            at += x.begin[x.n] - x.begin[0];
-        }
-        end_strings(&x);
+        if (x.d) ok = put_dictionary(&x, &at, &ends, &text, &sums[columns++]);
     }
     ok = tra_stream_end(&ends, ok);
-    return tra_stream_end(&text, ok);
+    ok = tra_stream_end(&text, ok) &&
+         tra_h5_put_table(group, "string_sums", H5T_STD_U64LE, H5T_NATIVE_UINT64, 1, &columns, sums);
+    free(sums);
+    return ok;
 }

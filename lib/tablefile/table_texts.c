@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 tra_status tra_table_read_order(tra_rel *r, const char ***names, int *n, tra_err *e) {
     if (H5Aexists(r->dset, "column-order") <= 0)
@@ -58,55 +59,114 @@ const tra_dictionary *tra_table_categories(tra_rel *r, hid_t dset) {
 
 /* ---- of tables that tra wrote ----------------------------------------------------------------------------------- */
 
-/* Reads the strings of a table that tra wrote into its dictionaries. */
-static tra_status own_dictionaries(tra_rel *r, tra_err *e) {
-    int64_t n = 0, words = 0, at = 0;
-    const tra_column *columns = r->table->schema.v;
-    int64_t *ends = tra_sealed_numbers(r, "string_ends", &n), *text = tra_sealed_numbers(r, "strings", &words);
-    bool ok = ends && text;
-    const char *bytes = (const char *)text;
-    r->table->strings = text;
-    for (int c = 0; c < r->table->schema.n && ok; c++) {
-        tra_dictionary *d = (tra_dictionary *)columns[c].dict;
-        if (!d) continue;
-        int64_t base = at > 0 ? ends[at - 1] : 0;
-        if (!(ok = d->n <= n - at)) break;
-        int64_t *begin = tra_news(r->arena, int64_t, d->n + 1), longest = 0;
-        for (int64_t i = 0; i < d->n && ok; i++) {
-            begin[i + 1] = ends[at + i] - base;
-            longest = tra_max64(longest, begin[i + 1] - begin[i]);
-            ok = begin[i + 1] >= begin[i] && ends[at + i] <= words * 8;
-        }
-        at += d->n;
-        *d = (tra_dictionary){.n = d->n,
-                              .begin = begin,
-                              .bytes = bytes + base,
-                              .sorted = columns[c].type == TRA_COL_STRING,
-                              .longest = longest};
-        /* 8 of the 16 bytes for each string are freed when the table has been opened */
-        r->table->held += begin[d->n] + 16 * d->n;
+/* The strings of all columns of a table, or (`all` NULL) sums of those of each column, which can be read by itself. */
+typedef struct texts {
+    int64_t *ends, n, *text, words;
+    int64_t *sums; /* for each column that has a dictionary: of its ends, and its bytes */
+} texts;
+
+static bool read_texts(tra_rel *r, int dictionaries, texts *t) {
+    int64_t n;
+    *t = (texts){.sums = tra_sealed_numbers(r, "string_sums", &n)};
+    if (t->sums && n == dictionaries) return true;
+    free(t->sums);
+    t->sums = NULL;
+    t->ends = tra_sealed_numbers(r, "string_ends", &t->n);
+    t->text = r->table->strings = tra_sealed_numbers(r, "strings", &t->words);
+    return t->ends && t->text;
+}
+
+/* The ends of n strings from number `at` on, after that of the one before (0: there is none); room: NULL, or what is to
+ * be freed. NULL: they cannot be read. */
+static const int64_t *ends_of(tra_rel *r, const texts *t, int64_t at, int64_t n, int64_t **room) {
+    bool first = at == 0;
+    if (!t->sums && !first) return n <= t->n - at ? t->ends + at - 1 : NULL;
+    if (!tra_h5_fits(r, tra_mul_most(n + 1, 8))) return NULL;
+    int64_t *e = *room = tra_calloc((size_t)n + 1, sizeof *e);
+    if (t->sums) return tra_some_numbers(r, "string_ends", at - !first, n + !first, e + first) ? e : NULL;
+    if (n <= t->n) memcpy(e + 1, t->ends, (size_t)n * sizeof *e);
+    return n <= t->n ? e : NULL;
+}
+
+/* The bytes from .. to - 1 of all strings; NULL: they cannot be read. */
+static const char *bytes_of(tra_rel *r, const texts *t, int64_t from, int64_t to) {
+    int64_t first = from / 8, n = tra_ceil_div(to, 8) - first;
+    if (!t->sums) return to <= t->words * 8 ? (const char *)t->text + from : NULL;
+    if (!tra_h5_fits(r, tra_mul_most(n, 8))) return NULL;
+    int64_t *own = tra_arena_array(r->arena, (size_t)n + 1, sizeof *own);
+    return tra_some_numbers(r, "strings", first, n, own) ? (const char *)own + from % 8 : NULL;
+}
+
+static bool is_sum(const texts *t, int which, const int64_t *ends, int64_t n, const char *bytes, int64_t length) {
+    return !t->sums || tra_strings_sum(XXH64(ends, (size_t)n * 8, 0), XXH64(bytes, (size_t)length, 0)) ==
+                           (uint64_t)t->sums[which];
+}
+
+/* Reads a dictionary, which is number `which` of the table, and whose strings are numbers at, at + 1, ... of all. */
+static bool read_dictionary(tra_rel *r, const texts *t, const tra_column *c, int which, int64_t at) {
+    tra_dictionary *d = (tra_dictionary *)c->dict;
+    int64_t *room = NULL, *begin = tra_news(r->arena, int64_t, d->n + 1), longest = 0, n = d->n;
+    const int64_t *ends = ends_of(r, t, at, n, &room);
+    bool ok = ends != NULL;
+    for (int64_t i = 0; i < n && ok; i++) {
+        begin[i + 1] = ends[i + 1] - ends[0];
+        longest = tra_max64(longest, begin[i + 1] - begin[i]);
+        ok = begin[i + 1] >= begin[i];
     }
-    free(ends);
+    ok = ok && ends[0] >= 0;
+    const char *bytes = ok ? bytes_of(r, t, ends[0], ends[n]) : NULL;
+    ok = bytes && is_sum(t, which, ends + 1, n, bytes, begin[n]);
+    free(room);
+    if (!ok) return false;
+    *d = (tra_dictionary){
+        .n = n, .begin = begin, .bytes = bytes, .sorted = c->type == TRA_COL_STRING, .longest = longest};
+    /* 8 of the 16 bytes for each string are freed when the table has been opened */
+    r->table->held += begin[n] + 16 * n;
+    return true;
+}
+
+/* Reads the strings of these columns of a table that tra wrote into their dictionaries. */
+static tra_status own_dictionaries(tra_rel *r, const bool *of, tra_err *e) {
+    const tra_schema *s = &r->table->schema;
+    int64_t at = 0;
+    int which = 0;
+    texts t;
+    for (int c = 0; c < s->n; c++) which += s->v[c].dict != NULL;
+    bool ok = read_texts(r, which, &t);
+    which = 0;
+    for (int c = 0; c < s->n && ok; c++) {
+        const tra_dictionary *d = s->v[c].dict;
+        if (!d) continue;
+        if ((!of || of[c] || !t.sums) && !d->begin) ok = read_dictionary(r, &t, &s->v[c], which, at);
+        which++;
+        at += d->n;
+    }
+    ok = ok && (t.sums || at == t.n);
+    free(t.ends);
+    free(t.sums);
     if (r->lack) return *e = *r->lack, r->lack->status;
-    return ok && at == n ? TRA_OK
-                         : TRA_REL_BAD(r, e, "its dictionaries (.tra/%s/strings) are missing or damaged", r->name);
+    return ok ? TRA_OK
+              : TRA_REL_BAD(r, e, "its dictionaries (.tra/%s/strings) are missing or damaged", r->name);
 }
 
 int64_t tra_rel_strings_bytes(const tra_rel *r) {
     const struct tra_table *t = r->table;
     int64_t n = 0;
-    for (int c = 0; t && t->strings && c < t->schema.n; c++) {
+    for (int c = 0; t && !t->foreign && c < t->schema.n; c++) {
         const tra_dictionary *d = t->schema.v[c].dict;
-        if (d) n += d->begin[d->n] + 16 * d->n;
+        if (d && d->begin) n += d->begin[d->n] + 16 * d->n;
     }
     return n;
 }
 
-tra_status tra_rel_read_strings(tra_rel *r, tra_err *e) {
+tra_status tra_rel_read_strings(tra_rel *r, const bool *of, tra_err *e) {
     struct tra_table *t = r->table;
-    if (!t || t->foreign || t->strings) return TRA_OK;
+    bool any = false;
+    for (int c = 0; t && !t->foreign && c < t->schema.n; c++)
+        any |= t->schema.v[c].dict && !t->schema.v[c].dict->begin && (!of || of[c]);
+    if (!any) return TRA_OK;
     tra_h5_enter();
-    tra_status s = own_dictionaries(r, e);
+    tra_status s = own_dictionaries(r, of, e);
     tra_h5_leave();
     return s;
 }

@@ -111,6 +111,8 @@ typedef struct tra_table_stream {
 bool tra_stream_begin(tra_table_stream *t, hid_t group, const char *name, hid_t filetype, int64_t rows, int width);
 bool tra_stream_add(tra_table_stream *t, const void *v, int64_t bytes);
 bool tra_stream_end(tra_table_stream *t, bool ok); /* ok: nothing has failed before. Returns that nothing has. */
+/* The sum of the strings of a column, of the XXH64 of their ends and of their bytes. */
+static inline uint64_t tra_strings_sum(uint64_t ends, uint64_t bytes) { return ends * 0x9e3779b97f4a7c15 + bytes; }
 /* The numbers that the seal covers: all that reading the table depends on. */
 int64_t tra_table_header(const tra_table_form *f, int64_t v[4]);
 
@@ -124,6 +126,11 @@ const tra_dictionary *tra_table_categories(tra_rel *r, hid_t dset);
 TRA_MUSTUSE tra_status tra_table_find(tra_rel *r, int part, tra_err *e);
 TRA_MUSTUSE tra_status tra_table_chunk(tra_rel *r, int part, int64_t b, int64_t first, int64_t n, void *to, char *room,
                                        tra_err *e);
+/* The same of elements at[0] < at[1] < ... of a chunk that is stored as it is in memory, piece by piece. */
+TRA_MUSTUSE tra_status tra_chunk_pick(tra_rel *r, int part, int64_t b, const int32_t *at, int64_t n, void *to,
+                                      tra_err *e);
+/* Brings these elements before all others. */
+void tra_chunk_compact(void *v, int size, const int32_t *at, int64_t n);
 void tra_table_forget(tra_table_part *p); /* frees where its chunks are */
 
 /* ---- statistics (table_facts.c) ---------------------------------------------------------------------------------- */

@@ -465,7 +465,7 @@ for t in a[".tra/data"]:
     printf 'input t from "whole.h5"\ng = project(t, b)\noutput g to "g.h5"\n' >p.tra
     m=$(peak "$TRA" run -q --threads 1 --memory 40M p.tra)
     ((m <= 40 << 20)) || [ -n "${SAN:-}" ] || { echo "$m bytes with a ceiling of 40M"; return 1; }
-    printf 'input t from "whole.h5"\ng = project(t, a, b)\noutput g to "g.h5"\n' >p.tra
+    printf 'input t from "whole.h5"\ng = project(t, a, b, c, late)\noutput g to "g.h5"\n' >p.tra
     status 4 tra run -v --threads 1 --memory 40M p.tra; has "the least that would do"
     least=$(exactly)
     m=$(peak "$TRA" run -q --threads 1 --memory "$least" p.tra)

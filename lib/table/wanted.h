@@ -1,0 +1,12 @@
+/* wanted.h - rows that a kernel on the rows of a file may be given alone. */
+#ifndef TRA_WANTED_H
+#define TRA_WANTED_H
+
+#include "../kernel/kernel.h"
+#include "../tablefile/table_file.h"
+
+/* The rows that the selections pass with which the kernel begins, in the arena. NULL: it begins with none, or they read
+ * all columns, or it tells of the numbers of rows. */
+const tra_row_filter *tra_rows_wanted(tra_arena *a, const tra_rows_kernel *k);
+
+#endif
