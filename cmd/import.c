@@ -155,12 +155,11 @@ const tra_cmd tra_cmd_import = {
     .brief = "read a file of another program into a relation",
     .usage = "[options] [FILE|-] -o OUT[:NAME]",
     .about =
-        "Reads a CSV file (a table if it has a header line, a matrix if it has none and numbers alone), a numpy "
-        "array, a file of coordinates (MatrixMarket, .tns, edges, scipy's .npz), raw elements or an HDF5 dataset, and "
-        "writes it in blocks to a relation. Memory stays below --memory whatever the size and the order of the "
-        "source; what does not fit goes through a scratch file in TRA_SCRATCH, TMPDIR or the directory of the output. "
-        "A receipt on standard output says what was read. Without FILE a relation is made of the components of a "
-        "storage.",
+        "Reads a CSV file (a table if it has a header line, a matrix if it has none and numbers alone), a numpy array, "
+        "a file of coordinates (MatrixMarket, .tns, edges, scipy's .npz), raw elements or an HDF5 dataset, and writes "
+        "it in blocks to a relation. Memory stays below --memory whatever the size and the order of the source; what "
+        "does not fit goes through a scratch file in TRA_SCRATCH, TMPDIR or the directory of the output. A receipt on "
+        "standard output says what was read. Without FILE a relation is made of the components of a storage.",
     .opts = opts,
     .minargs = 0,
     .maxargs = 1,

@@ -299,8 +299,7 @@ static tra_status check_files(int n, tra_err *e) {
     if (limit.rlim_cur == need && setrlimit(RLIMIT_NOFILE, &limit) == 0) return TRA_OK;
     return tra_fail(
         e, TRA_RESOURCE,
-        "a process may have %llu files open at once, and mpirun needs %llu for %d sites: raise the limit (ulimit "
-        "-n)",
+        "a process may have %llu files open at once, and mpirun needs %llu for %d sites: raise the limit (ulimit -n)",
         (unsigned long long)limit.rlim_max, (unsigned long long)need, n);
 }
 

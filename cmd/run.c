@@ -51,8 +51,7 @@ const tra_opt tra_run_rows[] = {
             "go on from what an earlier run of the same program saved, if it ended before it was done"),
     TRA_ROW(0, "checkpoint", TRA_OPT_STR, &opt.checkpoint, "SECONDS",
             "work that a killed run may lose; 0: the states of loops are saved at the end of each turn (default: 5, or "
-            "more "
-            "where saving takes long)"),
+            "more where saving takes long)"),
     TRA_DEADLINE_ROWS,
     TRA_ROW(0, "require-convergence", TRA_OPT_FLAG, &opt.require_convergence, NULL,
             "status 1 when a loop ends without its condition being met; outputs are written all the same"),

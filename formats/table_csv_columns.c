@@ -47,8 +47,7 @@ static tra_status must_be_name(const tra_csv_import *m, int64_t column, const ch
     if (!value && !tra_csv_is_like_data(s, n)) return TRA_OK;
     return tra_fail(e, TRA_INPUT,
                     "%s: line %" PRId64 ", column %" PRId64
-                    ": \"%s\" is %s, in what seems to be a header: say --header "
-                    "if the line is one, or --no-header",
+                    ": \"%s\" is %s, in what seems to be a header: say --header if the line is one, or --no-header",
                     m->spec, m->form->lines + 1, column + 1, tra_shown(s, n, shown),
                     value ? "a value" : "rather a value with a mistake than a name");
 }

@@ -293,8 +293,7 @@ static void sum_matrices(tra_rewriting *w, tra_expr *x, tra_expr *y) {
 const tra_rule tra_rule_q_10 = {
     .name = "Q-10",
     .equivalence = "X'Y, X' diag(w) Y and sums of columns of joined rows = sums over groups of the joins' keys, "
-                   "joined; X W and sums of "
-                   "rows = sums of the joined tables' rows, joined",
+                   "joined; X W and sums of rows = sums of the joined tables' rows, joined",
     .condition =
         "columns of X and Y are f64 and never NULL; what they, predicates and keys read of the table together with "
         "another are whole numbers or words of few values, or factors of products (of X'Y); the joins check nothing of "

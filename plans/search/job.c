@@ -141,8 +141,7 @@ static tra_status set_memory(tra_job *job, int64_t memory, tra_err *e) {
     p->least_memory = tra_plan_memory(p, job->options.threads);
     if (memory == 0 || p->least_memory <= memory || job->options.over) return TRA_OK;
     return tra_fail(e, TRA_RESOURCE,
-                    "the plan does not fit in a memory ceiling of %s per site; the least that would do is "
-                    "%s%s",
+                    "the plan does not fit in a memory ceiling of %s per site; the least that would do is %s%s",
                     tra_human(memory, have),
                     tra_least_text(p->least_memory, tra_memory_base(p, job->options.threads),
                                    tra_plan_memory_estimated(p), "", least),

@@ -97,8 +97,7 @@ static bool check_same_rows(tra_build *b, const tra_ast *call, tra_node *const *
     if (rows[0] != rows[1])
         return tra_diag_error(
             b->d, call->span, "make both of one table; join brings the rows of two together",
-            "the matrix and its right side have rows of different tables, and only the run tells how many "
-            "there are");
+            "the matrix and its right side have rows of different tables, and only the run tells how many there are");
     if (shape[0].v[0] == shape[1].v[0]) return true;
     return tra_diag_error(b->d, call->span, NULL, "the right side has %" PRId64 " rows, and the matrix %" PRId64,
                           shape[1].v[0], shape[0].v[0]);

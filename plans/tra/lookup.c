@@ -85,8 +85,7 @@ static int64_t position_of(tra_build *b, const tra_ast *x, const tra_ast *index,
                        "dimension %d of '%s' has no labels", d, x->text);
     else if (one)
         tra_diag_error(b->d, index->span, tra_near_label(b, l, index->text),
-                       "no position of dimension %d of '%s' "
-                       "stands for '%s'",
+                       "no position of dimension %d of '%s' stands for '%s'",
                        d, x->text, tra_dim_labels_text(b->arena, one, 0));
     return -1;
 }

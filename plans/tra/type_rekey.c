@@ -279,8 +279,7 @@ static tra_status closed_form(const tra_node *n, bool *fits, tra_catalog *out, t
     if (v.is == DIFFER)
         return tra_fail(e, TRA_PROGRAM,
                         "the new keys differ, but are no grid, and %" PRId64
-                        " of them are more than the %d that can be "
-                        "listed; use larger blocks, or new keys without gaps",
+                        " of them are more than the %d that can be listed; use larger blocks, or new keys without gaps",
                         c->n, TRA_MAX_LIST);
     return tra_fail(e, TRA_PROGRAM,
                     "whether the new keys differ cannot be decided without looking at all %" PRId64
