@@ -338,12 +338,41 @@ static const tra_op *largest(const tra_plan *p, bool reads) {
     return is;
 }
 
+/* "small.h5 has 10000 blocks of 3 KiB each"; NULL: it has larger ones, or few. */
+static const char *small_blocks(const findings *f, const tra_op *o) {
+    enum { SMALL = 1 << 15, MANY = 1000 };
+    int64_t n = o ? o->type.cat->n : 0;
+    double each = n > 0 ? (double)tra_type_bytes_all(&o->type).expected / (double)n : SMALL;
+    if (n < MANY || each >= SMALL) return NULL;
+    return tra_arena_printf(f->a, "%s has %" PRId64 " blocks of %s each", o->what.path, n, size_text(f, (int64_t)each));
+}
+
+/* Inputs or outputs of so many small blocks that what a block takes by itself matters more than its bytes. */
+static bool find_blocks(findings *f) {
+    static const double MOSTLY = 0.5;
+    double computed = 0, all = tra_profile_sum(f->m, f->m->nops).seconds;
+    for (int s = 0; s < f->m->sites; s++)
+        computed = fmax(computed, tra_profile_site(f->m, f->m->nops, s)->kernel_seconds);
+    for (int reads = 1; reads >= 0; reads--) {
+        const char *blocks = small_blocks(f, largest(f->s->plan, reads));
+        if (!blocks || computed > MOSTLY * all) continue;
+        add(f, tra_arena_printf(f->a,
+                                "%s, and workers computed %.0f %% of the time: what each block takes by itself is most "
+                                "of the rest. Blocks of 1 MiB or more (%s) take less.",
+                                blocks, 100 * computed / all,
+                                reads ? "tra import --block" : "they follow from those of the inputs"));
+        return true;
+    }
+    return false;
+}
+
 /* How long threads waited for inputs or outputs, where that matters. */
 static void find_disk(findings *f, const char *what, int64_t bytes, double seconds, double rate, const char *told) {
+    enum { LEAST = 1 << 20 };
     static const double MUCH = 0.3, SOME = 0.1; /* share of the time of all threads, of the run */
     double threads = fmax(1, f->m->timeline.threads - 1) * f->m->sites;
     bool slow;
-    if (bytes == 0 || seconds < SHORT) return;
+    if (bytes < LEAST || seconds < SHORT) return; /* of few bytes the pace says nothing of a disk */
     told = pace(f, bytes, seconds, (double)bytes / rate, told, &slow);
     if (seconds > MUCH * threads * f->m->seconds || (slow && seconds > SOME * f->m->seconds))
         add(f, tra_arena_printf(f->a, "Threads waited %s in all for %s, %s, each %s.", seconds_text(f, seconds), what,
@@ -357,14 +386,14 @@ static void find_disks(findings *f) {
     const tra_node *n = in ? tra_input_named(f->job, in->what.name) : NULL;
     const tra_relinfo *file = n && n->rel ? tra_rel_info(n->rel) : NULL;
     bool packed = file && strcmp(file->codec, "none") != 0, slow;
-    if (in)
+    if (in && !small_blocks(f, in))
         find_disk(f, "inputs", all.disk_read, did(f, TRA_DO_READ) - all.scratch_seconds, rates->disk_read,
                   tra_arena_printf(f->a,
                                    packed ? "%s is packed by %s: unpacking takes long, or its disk is slow"
                                           : "the disk of %s is slow, or others use the machine. More memory or "
                                             "processors would change little; a copy on a faster disk%s would",
                                    file ? file->path : in->what.path, packed ? file->codec : ""));
-    if (out)
+    if (out && !small_blocks(f, out))
         find_disk(f, "outputs", all.disk_write, did(f, TRA_DO_WRITE), rates->disk_write,
                   tra_arena_printf(f->a, "the disk of %s is slow, or others use the machine", out->what.path));
     if (all.spilled < (all.disk_read + all.disk_write) / 10 || all.spilled < (1 << 20)) return;
@@ -383,8 +412,8 @@ static void find_disks(findings *f) {
 
 /* ---- threads -------------------------------------------------------------------------------------------------- */
 
-/* What workers of all sites did with their time. */
-static void find_waits(findings *f, bool busy) {
+/* What workers of all sites did with their time. enough: there were blocks for all. */
+static void find_waits(findings *f, bool busy, bool enough) {
     static const double MOSTLY = 0.75;
     static const struct {
         tra_doing what;
@@ -419,7 +448,7 @@ static void find_waits(findings *f, bool busy) {
                                 "them would help.",
                                 100 * did[TRA_DO_COMPUTE] / all));
     for (size_t i = 0; i < sizeof waits / sizeof *waits && all > 0; i++)
-        if (did[waits[i].what] > waits[i].least * all)
+        if (did[waits[i].what] > waits[i].least * all && !(enough && waits[i].what == TRA_DO_AWAIT_WORK))
             add(f, tra_arena_printf(f->a, "Workers computed %.0f %% of the time; %.0f %% of it they %s.",
                                     100 * did[TRA_DO_COMPUTE] / all, 100 * did[waits[i].what] / all, waits[i].told));
 }
@@ -436,8 +465,9 @@ int tra_explain_findings(const tra_job *job, const tra_shown_plan *s, const tra_
     find_longest(&f);
     find_uneven(&f);
     find_keys(&f);
+    bool many = find_blocks(&f);
     find_disks(&f);
-    find_waits(&f, busy);
+    find_waits(&f, busy, many);
     find_reads(&f);
     find_rows(&f);
     return f.n;

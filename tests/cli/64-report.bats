@@ -301,6 +301,29 @@ json.dump(p, open("slow.json", "w"))'
     done
 }
 
+@test "a report says that blocks are so small that each takes longer than its bytes, and of a slow disk nothing" {
+    slow() { # slow BLOCK: the run, had it been slow while nobody computed
+        tra gen -q --shape 20000x4 --block "$1"x4 -o a.h5
+        printf 'input a from "a.h5"\nE[i,j] = exp(a[i,j])\noutput E to "e.h5"\n' >p.tra
+        tra run -q --no-history --threads 2 --profile m.json p.tra
+        py 'p = json.load(open("m.json")); m = p["plans"][0]["measured"]
+m["seconds"] = p["run"]["seconds"] = 10
+for s in m["sites"]: s.update(seconds=10, kernel_seconds=.1, disk_read_bytes=100 << 20, cpu_seconds=9)
+t = p["timeline"]; ns = int(10e9 / t["buckets"])
+for s in t["sites"]:
+    for w in s["threads"][1:]: w.clear(); w.update(read=[ns * 3 // 10] * t["buckets"], wait_for_work=[ns * 7 // 10] * t["buckets"])
+json.dump(p, open("slow.json", "w"))'
+        tra explain --analyze slow.json p.tra | tr -s '\n ' ' '
+    }
+    said=$(slow 10)
+    grep -q 'a.h5 has 2000 blocks of 320 B each, and workers computed 1 % of the time' <<<"$said" || { echo "$said"; false; }
+    ! grep -Eq 'is slow|too few blocks' <<<"$said" || { echo "$said"; false; }
+    said=$(slow 2000)
+    grep -q 'too few blocks' <<<"$said" || { echo "$said"; false; }
+    grep -q 'the disk of a.h5 is slow' <<<"$said" || { echo "$said"; false; }
+    ! grep -q 'blocks of .* each, and' <<<"$said" || { echo "$said"; false; }
+}
+
 @test "a report says that inputs or outputs came slower than was counted on, and what of CSV files nothing uses" {
     ridge
     printf '%s\n' 'input A from "A.h5"' 'B[n,i] = exp(A[n,i])' 'output B to "B.h5"' >e.tra
