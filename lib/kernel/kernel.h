@@ -132,6 +132,8 @@ typedef struct tra_dimsrc {
 TRA_MUSTUSE tra_status tra_kernel_shape2(const tra_kernel *k, const tra_dims *a, const tra_dims *b,
                                          const tra_dims *bound_a, const tra_dims *bound_b, tra_dims *out,
                                          tra_dimsrc *src, tra_err *e);
+/* The largest arrays of two relations become extents that fit, which no pair that meets exceeds. */
+void tra_kernel_meet(const tra_kernel *k, tra_dims *a, tra_dims *b);
 TRA_MUSTUSE tra_status tra_kernel_shape1(const tra_kernel *k, const tra_dims *in, tra_dims *out, tra_dimsrc *src,
                                          tra_err *e);
 /* Result of an aggregation whose largest extents in the group are `in`; also the type of its result. */

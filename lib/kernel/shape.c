@@ -267,6 +267,31 @@ tra_status tra_kernel_shape2(const tra_kernel *k, const tra_dims *a, const tra_d
     return shape_rest(steps, n, out, src, e);
 }
 
+/* The lesser extent of each label, in both. */
+static void meet_by_labels(const tra_kernel *k, tra_dims *const *op) {
+    int64_t n[2 * TRA_MAXDIM];
+    for (int l = 0; l < k->nlabels; l++) n[l] = INT64_MAX;
+    for (int o = 0; o < 2; o++)
+        for (int d = 0; d < k->rank[o]; d++) n[k->in[o][d]] = tra_min64(n[k->in[o][d]], op[o]->v[d]);
+    for (int o = 0; o < 2; o++)
+        for (int d = 0; d < k->rank[o]; d++) op[o]->v[d] = n[k->in[o][d]];
+}
+
+void tra_kernel_meet(const tra_kernel *k, tra_dims *a, tra_dims *b) {
+    k = tra_kernel_first(k);
+    if (k->cls == TRA_K_EINSUM || k->cls == TRA_K_ALIGNED) {
+        meet_by_labels(k, (tra_dims *const[]){a, b});
+    } else if (k->cls == TRA_K_LAPACK && a->n == 2) {
+        a->v[0] = b->v[0] = tra_min64(a->v[0], b->v[0]);
+        if (tra_lapack_misfit(k->row->lapack, a, b)) a->v[1] = a->v[0]; /* it is to be square */
+    } else if (k->cls == TRA_K_SCALAR || k->cls == TRA_K_TOP) {
+        for (int i = 1; i <= a->n && i <= b->n; i++) {
+            int64_t *x = &a->v[a->n - i], *y = &b->v[b->n - i];
+            if (!k->stretch || (*x != 1 && *y != 1)) *x = *y = tra_min64(*x, *y);
+        }
+    }
+}
+
 tra_status tra_kernel_shape1(const tra_kernel *k, const tra_dims *in, tra_dims *out, tra_dimsrc *src, tra_err *e) {
     const tra_kernel *const *steps;
     int n = tra_steps(k, &steps, &k);

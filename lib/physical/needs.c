@@ -145,23 +145,6 @@ tra_tree tra_op_tree(const tra_plan *p, const tra_op *op) {
                        &op->what.group);
 }
 
-/* Extents of what a join makes of the largest arrays of its inputs, and bytes of scratch of its kernel. Where the two
- * largest arrays do not fit together, the extents of the largest result are a bound. */
-static void join_term(const tra_op *op, const tra_op *l, const tra_op *r, tra_dims *ext, int64_t *scratch) {
-    const tra_dims *a = &l->type.cat->bound, *b = &r->type.cat->bound;
-    tra_err none = {0};
-    int64_t n;
-    *scratch = 0;
-    if (tra_kernel_shape2(op->what.join, a, b, a, b, ext, NULL, &none) == TRA_OK && tra_dims_product(ext, &n)) {
-        bool dense = op->what.agg && !tra_op_grows(op);
-        *scratch =
-            tra_cell_scratch(op->what.join, TRA_USE_JOIN, &l->type, a, &r->type, b, dense ? NULL : op->type.layout);
-        return;
-    }
-    *ext = op->type.cat->bound;
-    if (tra_kernel_rest(op->what.join)) *scratch = 2 * tra_op_room(op);
-}
-
 tra_dtype tra_op_state_dtype(const tra_plan *p, const tra_op *op) {
     const tra_op *l = &p->ops[op->in[0]];
     if (!op->what.agg || op->what.partial) return op->type.dtype;
@@ -170,19 +153,23 @@ tra_dtype tra_op_state_dtype(const tra_plan *p, const tra_op *op) {
     return tra_op_accumulates(p, op) ? op->what.term : tra_agg_state_dtype(op->what.agg, op->what.term);
 }
 
-/* Extents of the largest terms that are aggregated, and of states of them; scratch of the join's kernel, and what it
- * keeps. */
-typedef struct terms {
-    tra_dims ext, state;
-    int64_t kernel, keep;
-} terms;
-
-static terms terms_of(const tra_plan *p, const tra_op *op) {
+/* tra_op_pair_need without `term` and `finish`. */
+static tra_pair_need terms_of(const tra_plan *p, const tra_op *op) {
     const tra_op *l = &p->ops[op->in[0]], *r = op->in[1] >= 0 ? &p->ops[op->in[1]] : NULL;
-    terms t = {.ext = l->type.cat->bound};
-    if (r) join_term(op, l, r, &t.ext, &t.kernel), t.keep = tra_cell_keep(op->what.join, &r->type.cat->bound, NULL);
-    if (op->what.agg) tra_agg_state_ext(op->what.agg, &t.ext, &t.state);
-    return t;
+    tra_pair_need n = {.ext = l->type.cat->bound};
+    if (r) {
+        tra_dims a = l->type.cat->bound, b = r->type.cat->bound;
+        bool dense = op->what.agg && !tra_op_grows(op);
+        const tra_layout *layout = dense ? NULL : op->type.layout;
+        n.keep = tra_cell_keep(op->what.join, &b, &n.own);
+        tra_kernel_meet(op->what.join, &a, &b);
+        if (tra_kernel_shape2(op->what.join, &a, &b, &a, &b, &n.ext, NULL, NULL) != TRA_OK)
+            n.kernel = TRA_SIZE_MOST; /* none of them meet */
+        else
+            n.kernel = tra_cell_scratch(op->what.join, TRA_USE_JOIN, &l->type, &a, &r->type, &b, layout);
+    }
+    if (op->what.agg) tra_agg_state_ext(op->what.agg, &n.ext, &n.state);
+    return n;
 }
 
 /* Is the aggregation followed by a map in the same kernel, so that states and results have different extents? */
@@ -221,7 +208,22 @@ int64_t tra_op_grown_together(const tra_plan *p, const tra_op *op, int64_t n) {
 /* Does the result of an aggregation have a block of its own, besides that of its dense state? */
 static bool has_own_block(const tra_op *op) { return is_composed(op) || op->type.layout; }
 
-static int64_t state_bytes(const tra_plan *p, const tra_op *op, const terms *t) {
+tra_pair_need tra_op_pair_need(const tra_plan *p, const tra_op *op) {
+    const tra_op *l = &p->ops[op->in[0]], *r = op->in[1] >= 0 ? &p->ops[op->in[1]] : NULL;
+    tra_pair_need n = terms_of(p, op);
+    bool grows = tra_op_grows(op);
+    if (r && op->what.agg && !grows && !tra_op_accumulates(p, op)) {
+        tra_dtype in = tra_kernel_dtype(op->what.join, TRA_USE_JOIN, l->type.dtype, r->type.dtype);
+        n.term = (tra_dense_bytes(in, &n.ext) + 63) / 64 * 64;
+    }
+    if (is_composed(op) || (op->what.agg && !op->what.partial && op->type.layout)) {
+        tra_type state = {.dtype = op->what.term, .layout = grows ? op->type.layout : NULL};
+        n.finish = tra_cell_scratch(op->what.agg, TRA_USE_AGG, &state, &n.state, NULL, NULL, op->type.layout);
+    }
+    return n;
+}
+
+static int64_t state_bytes(const tra_plan *p, const tra_op *op, const tra_pair_need *t) {
     tra_type sum = op->type;
     sum.dtype = tra_op_state_dtype(p, op);
     sum.layout = NULL;
@@ -230,7 +232,7 @@ static int64_t state_bytes(const tra_plan *p, const tra_op *op, const terms *t) 
 
 /* Bytes of one output whose state is dense: the state, with the sums of its tree, and its result where that has a block
  * of its own. */
-static int64_t dense_state(const tra_plan *p, const tra_op *op, const terms *t) {
+static int64_t dense_state(const tra_plan *p, const tra_op *op, const tra_pair_need *t) {
     int64_t state = state_bytes(p, op, t), result = result_bytes(op);
     int64_t more = (tra_tree_depth(tra_op_tree(p, op).leaves) - 1) * state;
     tra_mirror m;
@@ -241,7 +243,7 @@ static int64_t dense_state(const tra_plan *p, const tra_op *op, const terms *t) 
 int64_t tra_op_state_room(const tra_plan *p, const tra_op *op) {
     if (tra_op_grows(op)) return tra_max64(0, tra_op_grown(p, op).result - tra_op_room(op));
     if (!op->what.agg || !has_own_block(op)) return 0;
-    terms t = terms_of(p, op);
+    tra_pair_need t = terms_of(p, op);
     return tra_tree_depth(tra_op_tree(p, op).leaves) * state_bytes(p, op, &t);
 }
 
@@ -249,12 +251,8 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     const tra_op *l = &p->ops[op->in[0]], *r = op->in[1] >= 0 ? &p->ops[op->in[1]] : NULL;
     need n = {.left = left_room(p, op), .right = r ? tra_op_read_room(p, r) : 0, .output = result_bytes(op)};
     bool grows = tra_op_grows(op), counted = !op->what.agg && op->type.layout;
-    terms t = terms_of(p, op);
-    int64_t term = 0, finish = 0, step = 0;
-    if (r && op->what.agg && !grows && !tra_op_accumulates(p, op)) {
-        tra_dtype in = tra_kernel_dtype(op->what.join, TRA_USE_JOIN, l->type.dtype, r->type.dtype);
-        term = (tra_dense_bytes(in, &t.ext) + 63) / 64 * 64;
-    }
+    tra_pair_need t = tra_op_pair_need(p, op);
+    int64_t step = 0;
     if (grows || counted) {
         tra_grown g = tra_op_grown(p, op);
         n.output = grown_of(p, op, 0).result; /* as many are under way as have room whole */
@@ -263,12 +261,8 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     } else if (op->what.agg) {
         n.output = dense_state(p, op, &t);
     }
-    if (is_composed(op) || (op->what.agg && !op->what.partial && op->type.layout)) {
-        tra_type state = {.dtype = op->what.term, .layout = grows ? op->type.layout : NULL};
-        finish = tra_cell_scratch(op->what.agg, TRA_USE_AGG, &state, &t.state, NULL, NULL, op->type.layout);
-    }
     int64_t derive = tra_max64(tra_op_derive_scratch(p, l), r ? tra_op_derive_scratch(p, r) : 0);
-    int64_t scratch = footprint(tra_add_most(tra_max64(term + tra_max64(t.kernel, finish), derive), t.keep));
+    int64_t scratch = footprint(tra_add_most(tra_max64(tra_add_most(t.term, tra_max64(t.kernel, t.finish)), derive), t.keep));
     n.fixed = threads * (scratch + footprint(op->orders.io_bytes)) + tra_op_grow_at_once(op, threads) * step;
     if (!grows && !counted) n.panels = n.output;
     return n;

@@ -17,6 +17,17 @@ int64_t tra_memory_base(const tra_plan *p, int threads);
 /* Bytes that a process holds while it plans, before it has workers. The plans themselves are not included. */
 int64_t tra_memory_start(const tra_plan *p);
 
+/* What a worker needs to compute a pair of arrays that meet, or to aggregate one, at most. */
+typedef struct tra_pair_need {
+    tra_dims ext, state; /* of the terms that are aggregated, of states of them */
+    int64_t term;        /* bytes of a term that is not added to the state directly; */
+    int64_t kernel;      /* scratch of the kernel that makes it, or the result; */
+    int64_t finish;      /* of the kernel that makes the result of the state; */
+    int64_t keep;        /* what is kept of the right array, */
+    bool own;            /* each worker for itself */
+} tra_pair_need;
+tra_pair_need tra_op_pair_need(const tra_plan *p, const tra_op *op);
+
 /* The block loop of a join and its aggregation on one site: ci x cj output arrays are held while the inputs stream
  * past. ni, nj: output rows and columns, distinct values of the grouped keys that only L, only R has (nj = 1 without
  * R); nk: arrays of L in one row. budget: bytes for blocks. L is read ceil(nj/cj) times, or once where the

@@ -184,82 +184,6 @@ static tra_status emit_identities(tra_joinagg *st, tra_err *e) {
     return TRA_OK;
 }
 
-/* Bytes that computing one pair needs. */
-typedef struct pair_need {
-    int64_t term;    /* of its array, where that is not added to the state directly */
-    tra_dims ext;    /* largest extents of such an array */
-    int64_t scratch; /* of the kernel */
-    int64_t keep;    /* what it keeps of the right array, */
-    bool own;        /* each worker for itself */
-} pair_need;
-
-static tra_status need_of(const tra_joinagg *st, const tra_dims *a, const tra_dims *b, pair_need *most, tra_err *e) {
-    const tra_type *lt = st->pairs.l.part->type, *rt = st->pairs.r.part->type;
-    tra_dtype t = tra_kernel_dtype(st->join, TRA_USE_JOIN, lt->dtype, rt->dtype);
-    tra_dims out;
-    TRA_TRY(tra_kernel_shape2(st->join, a, b, &lt->cat->bound, &rt->cat->bound, &out, NULL, e));
-    bool dense = st->agg ? !st->how.grows : !st->op->type.layout;
-    int64_t bytes = tra_dense_bytes(t, &out);
-    if (dense && bytes >= TRA_SIZE_MOST)
-        return tra_fail(
-            e, TRA_RESOURCE,
-            "an array that a join makes of two blocks is too large; import the inputs with smaller blocks (--block)");
-    if (dense) most->term = tra_max64(most->term, bytes);
-    for (int d = 0; d < out.n; d++) most->ext.v[d] = tra_max64(d < most->ext.n ? most->ext.v[d] : 0, out.v[d]);
-    most->ext.n = out.n;
-    const tra_layout *of_term = st->agg && !st->how.grows ? NULL : st->op->type.layout;
-    int64_t scratch = tra_cell_scratch(st->join, TRA_USE_JOIN, lt, a, rt, b, of_term);
-    if (scratch >= TRA_SIZE_MOST)
-        return tra_fail(
-            e, TRA_RESOURCE,
-            "a join of two blocks needs too much scratch memory; import the inputs with smaller blocks (--block)");
-    most->scratch = tra_max64(most->scratch, scratch);
-    most->keep = tra_max64(most->keep, tra_cell_keep(st->join, b, &most->own));
-    return TRA_OK;
-}
-
-/* The different shapes among entries from..to of a side. last: for each shape, the round in which it was seen last. */
-static int shapes_among(const tra_side *s, int64_t from, int64_t to, int64_t *last, int64_t round, int *out) {
-    int n = 0;
-    for (int64_t i = from; i < to; i++) {
-        int shape = s->v[i].shape;
-        if (last[shape] != round) out[n++] = shape;
-        last[shape] = round;
-    }
-    return n;
-}
-
-/* The most that any pair which meets needs. Each pair of shapes is looked at once for each value of B and K. */
-static tra_status needs_of_meeting(tra_joinagg *st, pair_need *most, tra_err *e) {
-    const tra_side *l = &st->pairs.l, *r = &st->pairs.r;
-    tra_status s = TRA_OK;
-    tra_pairs_shapes(&st->pairs);
-    int64_t n = (int64_t)l->nshapes + r->nshapes, *last = tra_calloc((size_t)n + 1, sizeof *last), round = 0;
-    int *ls = tra_calloc((size_t)n + 1, sizeof *ls), *rs = ls + l->nshapes;
-    for (tra_pairs_range m = {0}; s == TRA_OK && tra_pairs_next_match(&st->pairs, &m);) {
-        int64_t nl = shapes_among(l, m.l0, m.l1, last, ++round, ls);
-        int64_t nr = shapes_among(r, m.r0, m.r1, last + l->nshapes, round, rs);
-        for (int64_t i = 0; i < nl * nr && s == TRA_OK; i++) {
-            tra_dims a, b;
-            tra_catalog_ext(l->part->type->cat, l->part->ordinal[l->shape[ls[i / nr]]], &a);
-            tra_catalog_ext(r->part->type->cat, r->part->ordinal[r->shape[rs[i % nr]]], &b);
-            s = need_of(st, &a, &b, most, e);
-        }
-    }
-    free(last);
-    free(ls);
-    return s;
-}
-
-/* The most that any pair needs: of the largest arrays, or where these do not fit together, of each pair. */
-static tra_status pair_needs(tra_joinagg *st, pair_need *most, tra_err *e) {
-    const tra_catalog *lc = st->pairs.l.part->type->cat, *rc = st->pairs.r.part->type->cat;
-    tra_err none = {0};
-    *most = (pair_need){0};
-    if (need_of(st, &lc->bound, &rc->bound, most, &none) == TRA_OK) return TRA_OK;
-    return needs_of_meeting(st, most, e);
-}
-
 /* In how many tiles an aggregation of whole arrays is computed, so that several workers share an output; 1 unless all
  * arrays have equal extents. */
 static int fold_tiles(const tra_joinagg *st) {
@@ -292,15 +216,12 @@ typedef struct worker_needs {
 static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
     const tra_op *op = st->op;
     const tra_type *lt = st->pairs.l.part->type;
-    int64_t term = 0, kernel = 0;
+    tra_pair_need pair = tra_op_pair_need(st->site->plan, op);
     st->how.summand = op->what.partial ? tra_place_summand(&op->place, st->site->comm.rank) : 0;
     st->how.state_dtype = tra_op_state_dtype(st->site->plan, op);
-    pair_need most = {.ext = lt->cat->bound};
-    if (st->join) {
-        TRA_TRY(pair_needs(st, &most, e));
-        kernel = most.scratch;
-        if (st->agg && !st->how.fused && !st->how.grows) term = most.term;
-    }
+    if (pair.term >= TRA_SIZE_MOST || pair.kernel >= TRA_SIZE_MOST || pair.finish >= TRA_SIZE_MOST)
+        return tra_fail(e, TRA_RESOURCE,
+                        "a pair of blocks needs too much memory; import the inputs with smaller blocks (--block)");
     if (st->agg) {
         /* summands that a fused kernel left in f32, where states are f64, are added as terms */
         st->how.merges = op->op == TRA_PLAN_MERGE && lt->dtype == st->how.state_dtype;
@@ -309,25 +230,15 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
         st->how.sums =
             tra_op_sums(st->site->plan, op, tra_engine_threads(st->site->engine), tra_pool_stat(st->site->pool).budget);
         st->how.tiles = st->how.grows || st->how.sums ? 1 : st->how.fused ? 0 : fold_tiles(st);
-        st->how.ahead = st->join && goes_ahead(st, &most.ext);
+        st->how.ahead = st->join && goes_ahead(st, &pair.ext);
         if (st->how.fused && !st->how.triangle) st->cut = tra_kernel_cut_rows(st->join, lt, st->pairs.r.part->type);
         if (st->cut) st->join = st->cut;
     } else {
         st->how.tiles = 1;
     }
-    st->kernel_scratch_at = ((size_t)term + 63) / 64 * 64;
-    size_t scratch = st->kernel_scratch_at + (size_t)kernel, derive = (size_t)op->orders.scratch_bytes;
-    if (st->how.composed || (st->agg && !op->what.partial && op->type.layout)) {
-        tra_type state = {.dtype = op->what.term, .layout = st->how.grows ? op->type.layout : NULL};
-        tra_dims ext;
-        tra_agg_state_ext(st->agg, &most.ext, &ext);
-        int64_t finish = tra_cell_scratch(st->agg, TRA_USE_AGG, &state, &ext, NULL, NULL, op->type.layout);
-        if (finish >= TRA_SIZE_MOST)
-            return tra_fail(e, TRA_RESOURCE,
-                            "an aggregation of blocks needs too much scratch memory; import the inputs with smaller "
-                            "blocks (--block)");
-        if (st->kernel_scratch_at + (size_t)finish > scratch) scratch = st->kernel_scratch_at + (size_t)finish;
-    }
+    st->kernel_scratch_at = (size_t)pair.term;
+    size_t scratch = st->kernel_scratch_at + (size_t)tra_max64(pair.kernel, pair.finish);
+    size_t derive = (size_t)op->orders.scratch_bytes;
     if (st->how.grows || st->how.counted) {
         int64_t step =
             tra_op_grown(st->site->plan, op).step * tra_op_grow_at_once(op, tra_engine_threads(st->site->engine));
@@ -336,8 +247,8 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
     }
     scratch = scratch > derive ? scratch : derive;
     if (scratch > workers->scratch) workers->scratch = scratch;
-    if ((size_t)most.keep > workers->keep) workers->keep = (size_t)most.keep;
-    workers->own = workers->own || most.own;
+    if ((size_t)pair.keep > workers->keep) workers->keep = (size_t)pair.keep;
+    workers->own = workers->own || pair.own;
     if ((size_t)op->orders.io_bytes > workers->io) workers->io = (size_t)op->orders.io_bytes;
     return TRA_OK;
 }
