@@ -13,7 +13,7 @@
 typedef struct masking {
     tra_lowering *w;
     const tra_einsum *s;
-    int m; /* the mask, an operand that is a reference of the statement */
+    int m; /* the mask, an operand */
     double entries;
 } masking;
 
@@ -145,6 +145,15 @@ static const tra_scalar *moved(tra_arena *a, const tra_scalar *e) {
 
 static bool sampled(const masking *k, const tra_einsum_ref *ref, const tra_einsum *x, tra_operand *y);
 
+/* The mask as a reference. */
+static tra_einsum_ref mask_ref(const masking *k) {
+    const tra_operand *m = &k->w->operand[k->m];
+    tra_einsum_ref r = {.node = m->node, .n = m->n};
+    if (k->m < k->s->nrefs) return k->s->ref[k->m];
+    memcpy(r.label, m->label, (size_t)m->n * sizeof *r.label);
+    return r;
+}
+
 /* A reference of statement x that has labels of its result alone, as that of var to the mean: if it is large too, then
  * at the entries of the mask. of: of each label of x, the one here or -1. */
 static bool sampled_within(const masking *k, tra_einsum_ref *r, const int *of) {
@@ -192,7 +201,7 @@ static bool sampled(const masking *k, const tra_einsum_ref *ref, const tra_einsu
     }
     t->ref = tra_news(a, tra_einsum_ref, t->nrefs);
     for (int i = 0; i < t->nrefs; i++) {
-        tra_einsum_ref r = i ? x->ref[i - 1] : k->s->ref[k->m];
+        tra_einsum_ref r = i ? x->ref[i - 1] : mask_ref(k);
         if (i && !sampled_within(k, &r, here)) return false;
         t->ref[i] = (tra_einsum_ref){.node = r.node, .n = r.n};
         for (int d = 0; d < r.n; d++) t->ref[i].label[d] = (i ? label : of)[r.label[d]];
@@ -300,7 +309,7 @@ static const tra_scalar *masked(masking *k, const tra_scalar *e) {
 static int mask_of(masking *k, const tra_scalar *e) {
     int best = -1;
     double least = 0;
-    for (k->m = 0; k->m < k->s->nrefs; k->m++) {
+    for (k->m = 0; k->m < k->w->noperands; k->m++) {
         const tra_type *t = type_of(k->w, k->m);
         if (!t->sparse || t->bounded || !tra_lower_is_sparse(k->w, e, k->m)) continue;
         k->entries = (double)tra_type_entries(t).expected;
@@ -310,11 +319,33 @@ static int mask_of(masking *k, const tra_scalar *e) {
     return k->m = best;
 }
 
+/* e, a product, a quotient or an `if`, with a part of sparse type that has several operands, as A[i,j] + B[i,j], as one
+ * operand, if the other part expands under that. */
+static const tra_scalar *with_mask(masking *k, const tra_scalar *e) {
+    for (int i = 0; i < (e->op == TRA_S_MUL ? 2 : e->op == TRA_S_DIV || e->op == TRA_S_IF); i++) {
+        const tra_scalar *x = i ? e->b : e->a, *other = i ? e->a : e->b;
+        int v[3], n = tra_lower_arguments(x, 0, v);
+        if (n < 2 || !tra_lower_is_sparse(k->w, x, -1)) continue;
+        k->m = -1, k->entries = 0;
+        for (int j = 0; j < n; j++) {
+            bool masks = type_of(k->w, v[j])->sparse && !type_of(k->w, v[j])->bounded;
+            if (!masks || tra_lower_labels_of(k->w, tra_scalar_argument(k->w->b->arena, v[j])) !=
+                              tra_lower_labels_of(k->w, x))
+                continue;
+            k->m = v[j];
+            k->entries += (double)tra_type_entries(type_of(k->w, v[j])).expected;
+        }
+        if (k->m < 0 || !expands(k, other) || !(x = tra_lower_materialise(k->w, x, UINT64_MAX))) continue;
+        return tra_scalar_of3(k->w->b->arena, e->op, i ? other : x, i ? x : other, e->c);
+    }
+    return e;
+}
+
 static const tra_scalar *walk(masking *k, const tra_scalar *e) {
     if (e->op == TRA_S_ARG || e->op == TRA_S_CONST) return e;
     const tra_scalar *x =
         tra_scalar_of3(k->w->b->arena, e->op, walk(k, e->a), e->b ? walk(k, e->b) : NULL, e->c ? walk(k, e->c) : NULL);
-    if (mask_of(k, x) < 0) return x;
+    if (mask_of(k, x) < 0 && mask_of(k, x = with_mask(k, x)) < 0) return x;
     const tra_scalar *y = masked(k, x);
     return y ? y : x;
 }
@@ -330,9 +361,10 @@ bool tra_lower_is_one_sum(const tra_einsum *s) {
 
 const tra_scalar *tra_lower_masked(tra_lowering *w, const tra_einsum *s) {
     masking k = {.w = w, .s = s};
-    bool sparse = false;
-    for (int i = 0; i < s->nrefs; i++) sparse = sparse || type_of(w, i)->sparse;
-    return sparse && s->nrefs > 1 && !s->is_one_sum ? walk(&k, s->expr) : s->expr;
+    int sparse = 0;
+    for (int i = 0; i < s->nrefs; i++) sparse += type_of(w, i)->sparse;
+    bool fuses = s->is_one_sum && sparse == 1; /* rule S-1 computes it at once */
+    return sparse > 0 && s->nrefs > 1 && !fuses ? walk(&k, s->expr) : s->expr;
 }
 
 bool tra_lower_is_sampled(const tra_einsum *s, int ref) {

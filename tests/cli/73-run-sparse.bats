@@ -150,6 +150,43 @@ print(s, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"
     diff - M.tns <<<$'5 7 4\n5 3000000 1\n7 5 4\n9 9 -1\n2999999 3000000 2\n3000000 5 1\n3000000 2999999 2'
 }
 
+@test "what meets at one place, in any order of the operands and types, is what numpy says: products, folded and not" {
+    tra gen -q --shape 150 --block 64 --seed 6 --dist normal -o X.h5:X
+    for t in f64 f32 i64 i32 bool; do
+        tra gen -q --shape 150x130 --block 64x50 --density 0.2 --dtype $t --seed 1 -o A.h5:A
+        tra gen -q --shape 150x130 --block 40x130 --density 0.25 --dtype $t --seed 2 -o B.h5:B
+        tra gen -q --shape 130x150 --block 50x64 --density 0.2 --dtype $t --seed 3 -o T.h5:T
+        for x in A B T X; do tra export -q $x.h5:$x --to npy -o $x.npy && echo "input $x from \"$x.h5:$x\""; done >p.tra
+        cat >lines.txt <<'END'
+A[i,j] * B[i,j]|i,j|A * B
+A[i,j] * T[j,i]|i,j|A * T.T
+A[i,j] * T[j,i]|j,i|A.T * T
+A[i,j] * X[i]|i,j|A * X[:, None]
+A[i,j] * X[i]|j,i|A.T * X
+T[j,i] / (X[i] + 9)|i,j|T.T / (X[:, None] + 9)
+sum A[i,j] * B[i,j]|i|(A * B).sum(1)
+sum A[i,j] * B[i,j]|j|(A * B).sum(0)
+sum A[i,j] * B[i,j]||(A * B).sum()
+sum A[i,j] * T[j,i]|j|(A * T.T).sum(0)
+sum A[i,j] * T[j,i]||(A * T.T).sum()
+max A[i,j] * T[j,i]|i|(A * T.T).max(1)
+END
+        awk -F'|' '{ printf "C%d[%s] = %s\noutput C%d to \"C.h5:C%d\"\n", NR, $2, $1, NR, NR }' lines.txt >>p.tra
+        for run in "--sites 1" "--sites 3" "--without S-1" "--codegen off"; do
+            rm -f C.h5
+            tra run -q $run p.tra
+            for n in $(seq "$(wc -l <lines.txt)"); do tra export -q C.h5:C$n --to npy -o C$n.npy; done
+            py "
+t = np.float64 if '$t'[0] == 'f' else np.int64
+A, B, T, X = (np.load(f + '.npy') for f in 'ABTX')
+A, B, T = (x.astype(t) for x in (A, B, T))
+for n, line in enumerate(open('lines.txt'), 1):
+    want, got = eval(line.split('|')[2]), np.load(f'C{n}.npy')
+    assert np.allclose(got, want, rtol=2e-6 if '$t' == 'f32' else 1e-11), (line, '$t $run', got, want)"
+        done
+    done
+}
+
 @test "a sum held by entries whose first terms are smaller than itself" {
     py 'r = np.random.default_rng(5)
 for name in "a", "b":

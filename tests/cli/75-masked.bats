@@ -136,6 +136,31 @@ END
     beside_reference 2
 }
 
+@test "a mask of several operands: products, sums, maxima, quotients and branches of them" {
+    inputs
+    tra gen -q --shape 130x150 --block 50x64 --density 0.01 --seed 8 -o T.h5:T
+    echo 'input T from "T.h5:T"' >>head.tra
+    cat >lines.txt <<'END'
+C[i,j] = A[i,j] * B[i,j] * sum[k](U[i,k] * V[j,k])
+C[i,j] = (A[i,j] + B[i,j]) * sum[k](U[i,k] * V[j,k])
+C[i,j] = (A[i,j] - 2 * B[i,j]) * X[i] * max[k](U[i,k] * V[j,k])
+C[i,j] = max(A[i,j], B[i,j]) / S[i,j]
+C[i,j] = if(A[i,j] > B[i,j], S[i,j], 0)
+C[j,i] = (A[i,j] + T[j,i]) * exp(S[i,j])
+C[i] = sum (A[i,j] + T[j,i]) * S[i,j]
+C[] = min (A[i,j] + B[i,j]) * prod[k](U[i,k] + V[j,k])
+C[i,l] = sum (A[i,j] - B[i,j]) * S[i,j] * V[j,l]
+END
+    for sites in 1 3; do beside_reference $sites; done
+    # 400 GB as a whole
+    for x in A B; do tra gen -q --shape 200000x200000 --density 1e-7 --seed 1 -o L$x.h5:L$x; done
+    tra gen -q --shape 200000x4 --seed 3 -o LU.h5:LU
+    printf 'input LA from "LA.h5:LA"\ninput LB from "LB.h5:LB"\ninput LU from "LU.h5:LU"\n' >l.tra
+    printf 'D[i,j] = LA[i,j] * LB[i,j] * sum[k](LU[i,k] * LU[j,k])\n' >>l.tra
+    printf 'C[i,j] = (LA[i,j] + LB[j,i]) * max[k](LU[i,k] * LU[j,k])\noutput C\noutput D\n' >>l.tra
+    tra run -q --memory 512M l.tra
+}
+
 @test "what is masked needs no room for the whole; an if of a sparse condition is sparse by type" {
     tra gen -q --shape 20000x20000 --block 5000x20000 --density 1e-6 --seed 1 -o A.h5:A
     tra gen -q --shape 20000x3 --block 5000x3 --seed 2 -o U.h5:U
