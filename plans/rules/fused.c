@@ -24,18 +24,26 @@ static bool is_candidate(const tra_memo *m, const tra_einsum *s) {
     return sparse;
 }
 
-/* Is it a product of two operands of sparse type at the same place, which adds nothing up? */
-static bool is_by_entries(const tra_einsum *s) {
-    return s->nrefs == 2 && s->nout == s->nlabels && s->expr->op == TRA_S_MUL && s->expr->a->op == TRA_S_ARG &&
-           s->expr->b->op == TRA_S_ARG && s->ref[0].node->type.sparse && s->ref[1].node->type.sparse &&
-           s->ref[0].n == s->nout && s->ref[1].n == s->nout;
+/* Is it a product of two operands whose kernel is as fast as any? Of two of sparse type at the same place, which adds
+ * nothing up; or of one with rows of a dense one, into rows of the result in no order: C[j,k] = sum A[i,j] * X[i,k]. */
+static bool has_kernel(const tra_einsum *s) {
+    bool product = s->nrefs == 2 && s->expr->op == TRA_S_MUL && s->expr->a->op == TRA_S_ARG;
+    if (!product || s->expr->b->op != TRA_S_ARG || s->nout < 1) return false;
+    bool sparse[2] = {s->ref[0].node->type.sparse, s->ref[1].node->type.sparse};
+    if (sparse[0] && sparse[1]) return s->nout == s->nlabels && s->ref[0].n == s->nout && s->ref[1].n == s->nout;
+    const tra_einsum_ref *x = &s->ref[sparse[0]], *a = &s->ref[!sparse[0]];
+    int last = s->out[s->nout - 1];
+    bool rows = x->n > 1 && a->n > 0 && x->label[x->n - 1] == last && s->fold == TRA_S_ADD, spread = false;
+    for (int d = 0; d < a->n; d++) rows = rows && a->label[d] != last;
+    for (int d = 0; d < s->nout; d++) spread = spread || (a->n > 0 && a->label[a->n - 1] == s->out[d]);
+    return rows && spread;
 }
 
 /* Why the statement cannot be fused; NULL: it can. */
 static const char *why_not(const tra_einsum *s) {
     bool folds = s->fold == TRA_S_MAX || s->fold == TRA_S_MIN;
     if (s->fold != TRA_S_ADD && !folds) return "it is no sum, maximum or minimum";
-    if (is_by_entries(s)) return "it has a kernel that takes entries in their order";
+    if (has_kernel(s)) return "its operands have a kernel that takes them as they are";
     if (!tra_is_sampled(s, s->expr)) return "it is not a product of its operands, numbers and functions of dense ones";
     if (folds && (s->nout != 2 || !fused_is_masked(s)))
         return "it does not add up, and is no product of two matrices under a mask";

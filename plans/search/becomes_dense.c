@@ -14,7 +14,7 @@ static double dense_bytes(const tra_node *n, int i) {
     double scratch = (double)tra_cell_scratch(n->kernel, join ? TRA_USE_JOIN : TRA_USE_MAP, l, &l->cat->bound,
                                               join ? r : NULL, join ? &r->cat->bound : NULL, n->type.layout);
     double held = 4 * (double)tra_type_bytes_all(in).expected;
-    if (result > held && result >= whole) return result;
+    if (result > held && result >= (double)tra_dense_bytes(n->type.dtype, &in->cat->bound)) return result;
     return scratch >= whole && whole > held / (double)in->cat->n ? scratch : 0;
 }
 

@@ -341,11 +341,24 @@ static const tra_scalar *with_mask(masking *k, const tra_scalar *e) {
     return e;
 }
 
+/* e, an `if` whose condition is 0 where an operand of sparse type is: its first branch matters at the entries of that
+ * alone, whatever the other one is, as in max[j](if(A[i,j] != 0, X[i] + Y[j], -1)). */
+static const tra_scalar *with_branch(masking *k, const tra_scalar *e) {
+    int v[3];
+    if (e->op != TRA_S_IF || tra_lower_arguments(e->a, 0, v) != 1) return e;
+    const tra_type *t = type_of(k->w, k->m = v[0]);
+    if (!t->sparse || t->bounded || !tra_lower_is_sparse(k->w, e->a, k->m)) return e;
+    k->entries = (double)tra_type_entries(t).expected;
+    const tra_scalar *x = expands(k, e->b) ? masked(k, under(k, k->m, e->b)) : NULL;
+    if (x) x = held(k, x);
+    return x ? tra_scalar_of3(k->w->b->arena, e->op, e->a, x, e->c) : e;
+}
+
 static const tra_scalar *walk(masking *k, const tra_scalar *e) {
     if (e->op == TRA_S_ARG || e->op == TRA_S_CONST) return e;
     const tra_scalar *x =
         tra_scalar_of3(k->w->b->arena, e->op, walk(k, e->a), e->b ? walk(k, e->b) : NULL, e->c ? walk(k, e->c) : NULL);
-    if (mask_of(k, x) < 0 && mask_of(k, x = with_mask(k, x)) < 0) return x;
+    if (mask_of(k, x) < 0 && mask_of(k, x = with_mask(k, x)) < 0) return with_branch(k, x);
     const tra_scalar *y = masked(k, x);
     return y ? y : x;
 }

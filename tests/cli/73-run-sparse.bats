@@ -474,6 +474,9 @@ np.save("want.npy", np.load("v.npy") @ m.tocsr())'
     printf 'input G from "g.h5:A"\nP[i,j] = exp(G[i,j])\noutput P\n' >p.tra
     status 4 tra run p.tra --memory 1G
     [[ $output == *"G is sparse and becomes dense"*"TiB, in 'P[i,j] = exp(G[i,j])'"* ]]
+    printf 'input G from "g.h5:A"\nP[i,j] = G[i,j] >= 0\noutput P\n' >p.tra
+    status 4 tra run p.tra --memory 1G
+    [[ $output == *"G is sparse and becomes dense"*"GiB, in 'P[i,j] = G[i,j] >= 0'"* ]]
     printf 'input G from "g.h5:A"\nP[i,j] = if(G[i,j] > 0.5, exp(G[i,j]), 0) + max(G[i,j], 0) + (G[i,j] != 0)\noutput P\n' >p.tra
     status 0 tra run p.tra --memory 1G
     # memory that is short for another reason is not put down to this

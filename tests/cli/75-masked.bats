@@ -150,6 +150,9 @@ C[j,i] = (A[i,j] + T[j,i]) * exp(S[i,j])
 C[i] = sum (A[i,j] + T[j,i]) * S[i,j]
 C[] = min (A[i,j] + B[i,j]) * prod[k](U[i,k] + V[j,k])
 C[i,l] = sum (A[i,j] - B[i,j]) * S[i,j] * V[j,l]
+C[i] = max[j](if(A[i,j] != 0, X[i] + Y[j], -1))
+C[j] = min[i](if(A[i,j] > 0.5, S[i,j] - A[i,j], 3))
+C[] = prod (if(A[i,j] != 0, X[i] + Y[j], 1))
 END
     for sites in 1 3; do beside_reference $sites; done
     # 400 GB as a whole
