@@ -21,6 +21,11 @@ static tra_bytes after(tra_bytes t, int64_t bytes) { return (tra_bytes){t.s + by
 
 int64_t tra_points(tra_bytes t) {
     int64_t n = 0;
+    for (uint64_t eight; t.n - n >= 8; n += 8) { /* of ASCII each byte is one */
+        memcpy(&eight, t.s + n, sizeof eight);
+        if (eight & UINT64_C(0x8080808080808080)) break;
+    }
+    t = (tra_bytes){t.s + n, t.n - n};
     for (; t.n > 0; t = after(t, tra_point(t))) n++;
     return n;
 }

@@ -5,8 +5,8 @@
 #include "../kernel/kernel.h"
 #include "../tablefile/table_file.h"
 
-/* The rows that the selections pass with which the kernel begins, in the arena. NULL: it begins with none, or they read
- * all columns, or it tells of the numbers of rows. */
+/* The rows that the selections pass with which the kernel begins, or that it brings first, in the arena. NULL: it does
+ * neither, or they are found by nearly all columns, or it tells of the numbers of rows. */
 const tra_row_filter *tra_rows_wanted(tra_arena *a, const tra_rows_kernel *k);
 
 #endif

@@ -192,7 +192,7 @@ static tra_status read_columns(tra_rel *r, const tra_batch *b, const bool *reads
 /* Reads a block, and of columns by which no row is left out only what the rows have that are wanted, if these are few.
  * Returns b with as many rows. */
 static tra_status read_wanted(tra_rel *r, int64_t ordinal, tra_batch *b, char *room, tra_err *e) {
-    enum { FEW = 8 };
+    enum { FEW = 16 };
     const tra_row_filter *f = r->filter;
     some_rows all = {ordinal * r->table->form.block, b->rows, NULL}, some = {.first = ordinal, .n = -1};
     int64_t most = b->rows / FEW;

@@ -503,6 +503,26 @@ with open("t.csv", "w") as f:
     done
 }
 
+@test "of a block whose first rows by an order are wanted the other columns are read for these rows: the same tables" {
+    py 'import random
+r = random.Random(4)
+with open("t.csv", "w") as f:
+    f.write("k,s,w,x,n\n")
+    for i in range(5000):
+        f.write("%d,%s,w%d,%r,%s\n" % (r.randrange(60), r.choice("zebra apple quince".split()), r.randrange(900), r.random(), r.choice(["", "3", "9"])))'
+    for types in k=i64 s=text,w=text; do
+        tra import -q t.csv -o t.h5 --block 1000 --types $types
+        for o in '[k desc]), 7' '[s, k]), 20, from = 3' '[n desc, w]), 5' '[x]), 1' '[k]), 900'; do
+            printf 'input t from "t.h5"\nA = limit(order(t, %s)\noutput A to "A.h5"\n' "$o" >a.tra
+            status 0 tra run -q a.tra; cp A.h5 own.h5
+            status 0 tra run -q --engine reference a.tra
+            status 0 tra diff own.h5 A.h5
+            status 0 tra run -q --sites 2 --threads 1 a.tra
+            status 0 tra diff own.h5 A.h5
+        done
+    done
+}
+
 @test "only the strings of columns that a program uses are read, and they are checked" {
     printf 'a,b,x\n' >t.csv
     for i in {1..3000}; do echo "left $i,right $i,$i"; done >>t.csv
