@@ -212,9 +212,9 @@ static void text_of(const asking *x, tra_str *out) {
     for (int g = 0; g < GOALS; g++) {
         const tra_point *p = best(x, g);
         tra_str_printf(out, "%-14s %-*s %5d %7d %11s %12s %8d %13s %13.3g\n",
-                       g == HOURS ? "machine-hours" : goals[g], width, tra_printable_name(p->on->name, name), p->sites, p->threads,
-                       tra_human(p->memory, memory), p->scratch ? tra_human(p->scratch, scratch) : "none", p->machines,
-                       tra_span_text(p->seconds, time), p->hours);
+                       g == HOURS ? "machine-hours" : goals[g], width, tra_printable_name(p->on->name, name), p->sites,
+                       p->threads, tra_human(p->memory, memory),
+                       p->scratch ? tra_human(p->scratch, scratch) : "none", p->machines, tra_span_text(p->seconds, time), p->hours);
     }
     tra_str_add(out, "\n");
     for (int g = 0; g < GOALS; g++) {
