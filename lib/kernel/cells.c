@@ -2,7 +2,6 @@
  * those of the layout; of the rows of tables, those of lib/table. */
 #include "../model/columns.h"
 #include "program_int.h"
-#include "rows_run.h"
 
 #include <assert.h>
 #include <string.h>

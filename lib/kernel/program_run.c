@@ -245,25 +245,33 @@ int64_t tra_program_scratch(const tra_kernel *k, const tra_type *a, const tra_di
 
 /* ---- a pair of arrays that meet --------------------------------------------------------------------------------- */
 
-/* A relation that has no elements is no operand: names that no operand has stand for such. */
-static tra_status get_none(void *ctx, const int64_t *at, tra_calc_number *v, tra_err *e) {
-    (void)ctx, (void)at, (void)v;
-    return tra_fail(e, TRA_INTERNAL, "an element of a relation that has none");
-}
-
-static bool next_none(void *ctx, int n, const int64_t *prefix, int64_t *key) {
-    (void)ctx, (void)n, (void)prefix, (void)key;
-    return false;
-}
-
-static tra_calc_operand no_elements(const tra_calc_operand *o, tra_codegen_operand *held) {
-    tra_calc_operand x = *o;
-    x.ctx = NULL;
-    x.get = get_none;
-    x.next = next_none;
-    for (int d = 0; d < o->rank; d++) held->extent[d] = held->length[d] = o->extent[d];
-    held->width = o->rank ? o->extent[o->rank - 1] : 1;
-    return x;
+/* What the names of relations stand for, for the interpreter and for compiled kernels: arrays that meet; or what no
+ * operand has, since it has no elements, but extents. */
+static void find_operands(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const int64_t *origin,
+                          tra_operand_view *v, tra_calc_operand *operand, tra_codegen_operand *held) {
+    const tra_calc_program *p = k->program;
+    memset(v, 0, (size_t)p->nscope * sizeof *v);
+    memset(held, 0, (size_t)p->nscope * sizeof *held);
+    for (int i = 0; i < p->nscope; i++) {
+        const tra_calc_operand *o = p->scope[i].operand;
+        if (!o) continue;
+        v[i].rank = o->rank;
+        operand[i] = *o;
+        operand[i].ctx = &v[i];
+        operand[i].get = tra_operand_get;
+        operand[i].next = tra_operand_next;
+        for (int d = 0; d < v[i].rank; d++) held[i].width = held[i].extent[d] = held[i].length[d] = o->extent[d];
+    }
+    for (int o = 0; o < p->noperands; o++) {
+        const tra_program_operand *d = &p->operand[o];
+        if (d->name < 0) continue;
+        tra_operand_view *x = &v[d->name];
+        tra_operand_view_of(k, o, a, b, x);
+        for (int i = 0; i < x->rank; i++) x->at.origin[i] = d->label[i] < 0 ? 0 : origin[d->label[i]];
+        operand[d->name].origin = x->at.origin;
+        operand[d->name].length = x->at.length;
+        held[d->name] = x->at;
+    }
 }
 
 static tra_status run_pair(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, char *scratch,
@@ -271,35 +279,19 @@ static tra_status run_pair(const tra_kernel *k, const tra_cell *a, const tra_cel
     const tra_calc_program *p = k->program;
     int64_t origin[TRA_PROGRAM_MOST] = {0};
     tra_calc_free scope[p->nscope + 1];
-    tra_calc_operand operand[TRA_PROGRAM_MOST], empty[p->nscope + 1];
-    tra_operand_view v[TRA_PROGRAM_MOST];
+    tra_calc_operand operand[p->nscope + 1];
+    tra_operand_view v[p->nscope + 1];
     run x = {.p = p, .out = out, .real = p->value->type.real};
     tra_codegen_operand held[p->nscope + 1];
     TRA_TRY(tra_operand_origins(k, a, b, origin, e));
-    memset(held, 0, sizeof held);
     const tra_made *m = tra_program_made(k, a, b, false, e);
     if (!m) return TRA_INTERNAL;
     x.kernel = m->kernel;
     x.held = held;
+    find_operands(k, a, b, origin, v, operand, held);
     for (int i = 0; i < p->nscope; i++) {
         scope[i] = p->scope[i];
-        if (!scope[i].operand) continue;
-        empty[i] = no_elements(scope[i].operand, &held[i]);
-        scope[i].operand = &empty[i];
-    }
-    for (int o = 0; o < p->noperands; o++) {
-        const tra_program_operand *d = &p->operand[o];
-        if (d->name < 0) continue;
-        tra_operand_view_of(k, o, a, b, &v[o]);
-        for (int i = 0; i < v[o].rank; i++) v[o].at.origin[i] = d->label[i] < 0 ? 0 : origin[d->label[i]];
-        operand[o] = *p->scope[d->name].operand;
-        operand[o].ctx = &v[o];
-        operand[o].get = tra_operand_get;
-        operand[o].next = tra_operand_next;
-        operand[o].origin = v[o].at.origin;
-        operand[o].length = v[o].at.length;
-        scope[d->name].operand = &operand[o];
-        held[d->name] = v[o].at;
+        if (scope[i].operand) scope[i].operand = &operand[i];
     }
     for (int d = 0; d < p->shape.n; d++) {
         int label = p->key[p->out[d]].label;

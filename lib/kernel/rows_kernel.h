@@ -2,7 +2,7 @@
 #ifndef TRA_ROWS_KERNEL_H
 #define TRA_ROWS_KERNEL_H
 
-#include "row_columns.h"
+#include "../model/columns.h"
 
 typedef enum tra_kernel_use { TRA_USE_JOIN = 1, TRA_USE_AGG = 2, TRA_USE_MAP = 4 } tra_kernel_use;
 
@@ -57,6 +57,29 @@ typedef struct tra_rows_form {
         __VA_ARGS__;                                                                                                   \
         return x;                                                                                                      \
     }
+
+/* Which columns a kernel on rows reads, and what it is over fewer of them (rule Q-6). Columns of operands are numbered
+ * together: those of the left one, then those of the right one. */
+typedef struct tra_rows_reads {
+    int left;   /* columns of the left operand */
+    bool *read; /* the kernel reads this column, whoever reads its result; all are false before */
+    int *from;  /* of each column of the result the one that it repeats; -1, as before: the kernel makes it */
+    bool both;  /* and the one of that number of the right operand, too */
+} tra_rows_reads;
+/* It reads n columns of an operand, whose columns begin at `first`; column NULL: its first n. */
+void tra_rows_read(tra_rows_reads *r, int first, int n, const int *column);
+/* Its first n columns are those from `first` on. */
+void tra_rows_repeat(tra_rows_reads *r, int first, int n);
+
+/* Fewer columns: all that are read are there. The result has those that the kernel makes, and those that it repeats
+ * where these are there. */
+typedef struct tra_rows_fewer {
+    int left;                      /* columns that the left operand had */
+    const tra_schema *in[2], *out; /* what the operands (NULL: no table) and the result have */
+    const int *place;              /* of each former column its number in its operand; -1: it is gone */
+} tra_rows_fewer;
+/* What n columns of an operand, whose columns began at `first`, are now. */
+const int *tra_rows_places(tra_arena *a, const tra_rows_fewer *f, int first, int n, const int *column);
 
 /* What a kernel on rows works on. */
 typedef struct tra_rows_io {
@@ -117,5 +140,8 @@ typedef struct tra_rows_kernel {
 bool tra_rows_reads_of(const tra_rows_kernel *k, tra_rows_reads *r);
 /* tra_rows_ops.add, for an operand and scratch. */
 void tra_rows_add(const tra_rows_kernel *k, const tra_cell *a, tra_array *sum, void *scratch);
+/* Of the other functions, as tra_cell_scratch, and as what runs a kernel on cells. */
+int64_t tra_rows_scratch(const tra_rows_kernel *k, const tra_dims *ext_a, const tra_dims *ext_b);
+void tra_rows_run(const tra_rows_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
 
 #endif

@@ -1,5 +1,5 @@
 /* rows_run.c - runs kernels on rows: opens their operands, and finds room for columns in scratch and for the result. */
-#include "rows_run.h"
+#include "kernel.h"
 
 static tra_rows_form form_of(const tra_rows_kernel *k) {
     return k->ops->form ? k->ops->form(k->data) : (tra_rows_form){0};
@@ -68,4 +68,20 @@ bool tra_rows_reads_of(const tra_rows_kernel *k, tra_rows_reads *r) {
     if (f.repeats == TRA_REPEATS_LEFT || f.repeats == TRA_REPEATS_BOTH) tra_rows_repeat(r, 0, f.in[0]->n);
     r->both = f.repeats == TRA_REPEATS_BOTH;
     return true;
+}
+
+/* ---- lists of columns that are read --------------------------------------------------------------------------- */
+
+void tra_rows_read(tra_rows_reads *r, int first, int n, const int *column) {
+    for (int i = 0; i < n; i++) r->read[first + (column ? column[i] : i)] = true;
+}
+
+void tra_rows_repeat(tra_rows_reads *r, int first, int n) {
+    for (int i = 0; i < n; i++) r->from[i] = first + i;
+}
+
+const int *tra_rows_places(tra_arena *a, const tra_rows_fewer *f, int first, int n, const int *column) {
+    int *to = tra_news(a, int, n + 1);
+    for (int i = 0; i < n; i++) to[i] = f->place[first + column[i]];
+    return to;
 }

@@ -168,4 +168,7 @@ bool tra_counted_take(tra_cell *c, const tra_dims *ext); /* tra_cell_take, with 
 /* Lays out the block of a cell for an array of these extents, and sets array.data and array.ext. */
 void tra_counted_begin(tra_cell *c, const tra_dims *ext);
 
+/* Values of `size` bytes (1, 4 or 8) whose state is not 0 become 0. Returns the bits of all states. */
+uint8_t tra_values_clear(void *restrict values, size_t size, const uint8_t *restrict state, int64_t n);
+
 #endif

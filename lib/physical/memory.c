@@ -3,7 +3,6 @@
 
 #include "../storage/mapped.h"
 #include "../tablefile/table_file.h"
-#include "overlap.h"
 #include "scan.h"
 
 #include <stdlib.h>

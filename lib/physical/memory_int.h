@@ -1,4 +1,5 @@
-/* memory_int.h - shared by memory.c (what is held, and when), edges.c (who reads what) and disk.c (what is read). */
+/* memory_int.h - shared by memory.c (what is held, and when), edges.c (who reads what), disk.c (what is read) and
+ * overlap.c (which exchanges overlap stages). */
 #ifndef TRA_MEMORY_INT_H
 #define TRA_MEMORY_INT_H
 
@@ -22,5 +23,19 @@ void tra_choose_fused(tra_plan *p, const tra_edges *e);
 /* Adds to each operator's predicted.cost.disk_read, and to the plan's, the bytes of inputs that are read. budget: for
  * blocks; 0: everything stays in memory once it is read. */
 void tra_predict_reads(tra_plan *p, const tra_edges *e, int threads, int64_t budget);
+
+/* An exchange begins when what it sends is whole. Where there is memory for what is on its way, it goes on while the
+ * next stage runs, which reads each tuple when it has come: so the network and the workers are busy at the same time.
+ * Otherwise it is a stage by itself. What was decided stands in the orders of each exchange (ends, window) and of the
+ * stages that it overlaps (reserved). */
+
+/* Makes every exchange a stage by itself. */
+void tra_overlap_none(tra_plan *p);
+/* Decides which exchanges overlap stages: all that may, if everything fits below the ceiling then. Otherwise, within
+ * `budget` bytes of blocks, those that leave the stages their least memory, if the bytes that the stages read again,
+ * having less memory, are fewer than the bytes that are sent meanwhile; p->rereads tells which. held: bytes of each
+ * operator's result on the fullest site; peak: what a site needs without overlap. Returns the bytes of memory that
+ * overlap adds. */
+int64_t tra_overlap_choose(tra_plan *p, const int64_t *held, int threads, int64_t peak, int64_t budget);
 
 #endif

@@ -262,7 +262,8 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
         n.output = dense_state(p, op, &t);
     }
     int64_t derive = tra_max64(tra_op_derive_scratch(p, l), r ? tra_op_derive_scratch(p, r) : 0);
-    int64_t scratch = footprint(tra_add_most(tra_max64(tra_add_most(t.term, tra_max64(t.kernel, t.finish)), derive), t.keep));
+    int64_t compute = tra_add_most(t.term, tra_max64(t.kernel, t.finish));
+    int64_t scratch = footprint(tra_add_most(tra_max64(compute, derive), t.keep));
     n.fixed = threads * (scratch + footprint(op->orders.io_bytes)) + tra_op_grow_at_once(op, threads) * step;
     if (!grows && !counted) n.panels = n.output;
     return n;

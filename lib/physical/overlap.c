@@ -1,5 +1,5 @@
 /* overlap.c - which exchanges overlap stages. */
-#include "overlap.h"
+#include "memory_int.h"
 
 #include "needs.h"
 #include "scan.h"

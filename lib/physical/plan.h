@@ -184,7 +184,7 @@ typedef struct tra_op_orders {
     int64_t panel;    /* memory that is planned at most for a result, since it is made and written in panels (needs.h);
                          of an output: for what it writes. 0: for all of it */
     int ends;         /* of an exchange: the last stage during which it runs: itself, unless it overlaps the stages from
-                         the next operator to this one (overlap.h) */
+                         the next operator to this one (overlap.c) */
     int64_t window;   /* of an exchange that overlaps: bytes in flight from a site, and as many to it, at most */
     int64_t reserved; /* of a stage: bytes that its block loop leaves to the exchanges that overlap it. Units that are
                          already queued may use them all the same */

@@ -13,7 +13,7 @@
 #include "plan.h"
 
 /* Sets orders.scan of all operators. budget: bytes for blocks, of which the stages of a scan must have enough for one
- * pass each. What overlaps with stages is not known yet, and may not overlap with a scan of several (overlap.h). */
+ * pass each. What overlaps with stages is not known yet, and may not overlap with a scan of several (overlap.c). */
 void tra_scan_choose(tra_plan *p, int threads, int64_t budget);
 
 /* Is the input `side` of the stage the one that its scan reads? */

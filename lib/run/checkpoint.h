@@ -1,6 +1,6 @@
 /* checkpoint.h - checkpoints of intermediate results, from which a resumed run goes on.
  *
- * Outputs are recorded block by block as they are written (output.h). Intermediate results are saved by time: when
+ * Outputs are recorded block by block as they are written (output.c). Intermediate results are saved by time: when
  * `seconds` of work have passed since everything that was needed had been saved, results are written to the scratch
  * directory as they are made; and at the end of that stage also those that were made before and are still needed. Then
  * saved results from which only these were made are removed. So saving costs a few per cent at most; a resumed run has

@@ -6,7 +6,7 @@
  */
 #include "../base/simd.h"
 #include "../kernel/strips.h"
-#include "../model/states.h"
+#include "../model/columns.h"
 #include "eval_int.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* table_read.c - reading rows of a table, and the statistics of its columns. */
 #include "../base/simd.h"
-#include "../model/states.h"
+#include "../model/columns.h"
 #include "tablefile_int.h"
 
 #include <stdlib.h>
