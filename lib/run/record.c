@@ -60,6 +60,7 @@ typedef struct moment {
 
 struct tra_record {
     double begun, width, sampled, first, last; /* of the bucket `at` */
+    double ended, due;                         /* the operator that was added last; when the next is */
     int at;
     double made; /* when there was a record */
     double phase[TRA_PHASES_COUNT];
@@ -170,8 +171,11 @@ static void add_op(moment *m, int op, int64_t ns) {
 }
 
 void tra_record_op(tra_record *r, int op, double from, double to) {
+    enum { SHORT = 64 }; /* of what takes less than such a part of a bucket the one that ends when it is due stands */
     tra_phase phase;
-    if (!r || to <= from) return;
+    if (!r || to <= from || (op >= 0 && to < r->due)) return;
+    if (op >= 0 && r->due > from) from = r->ended; /* for all since then */
+    r->ended = to, r->due = to + r->width / SHORT;
     if (op >= 0 && from >= r->first && to < r->last) { /* most are short */
         add_op(&r->v[r->at], op, (int64_t)((to - from) * 1e9));
         return;
