@@ -254,17 +254,15 @@ static tra_status end_collecting(making *g, tra_err *e) {
 
 static tra_status make_dictionary(making *g, int k, tra_column *c, tra_err *e) {
     tra_err why = {0};
-    tra_status s = tra_text_column_end(g->texts[k], false, g->memory / 4, &g->spooled[g->m->nkept + k], &why);
+    tra_status s = tra_text_column_end(g->texts[k], false, g->memory / 4, &g->spooled[k], &why);
     if (s == TRA_INPUT && why.status == TRA_OK)
         return tra_fail(e, TRA_INPUT, "%s makes more than 2^31 different strings", g->m->text[k]);
     if (s != TRA_OK) return *e = why, s;
     tra_dictionary *d = tra_new(g->arena, tra_dictionary);
-    *d = (tra_dictionary){.n = g->spooled[g->m->nkept + k].n, .sorted = true};
+    const tra_spooled *f = &g->spooled[k];
+    *d = (tra_dictionary){.n = f->n, .sorted = true, .file = f, .bytes_most = f->bytes};
     *c = (tra_column){g->m->name[k], TRA_COL_STRING, .nullable = g->worker[0].nulls[k], .dict = d};
-    if (d->n == 0) { /* all are NULL: nothing is in the scratch file */
-        g->spooled[g->m->nkept + k] = (tra_spooled){0};
-        c->dict = tra_dictionary_new(g->arena, 0, NULL, NULL);
-    }
+    if (d->n == 0) c->dict = tra_dictionary_new(g->arena, 0, NULL, NULL); /* all are NULL */
     return TRA_OK;
 }
 
@@ -336,7 +334,6 @@ static tra_status write_all(making *g, const char *to, const char *history, tra_
     TRA_TRY(tra_catalog_blocks(&shape, &block, &cat, e));
     tra_type type = {.dtype = TRA_F64, .cat = &cat, .layout = &tra_columns, .columns = schema, .cut = {1}};
     TRA_TRY(tra_writer_create(to, &type, &(tra_write_options){.history = history}, &g->writer, e));
-    tra_writer_spooled(g->writer, g->spooled);
     TRA_TRY(tra_writer_place_rows(g->writer, NULL, e));
     TRA_TRY(each_batch(g, g->keeps, write_rows, e));
     worker *one = &g->worker[0];
@@ -389,6 +386,7 @@ tra_status tra_made_strings_write(const tra_made_strings *m, const char *to, int
     const tra_schema *s = tra_rel_type(m->from)->columns;
     making g = {.m = m, .fd = -1};
     enum { LEAST = 2 << 20 };
+    for (int k = 0; k < m->nmade; k++) TRA_TRY(tra_colexpr_read(m->x[k], e));
     int64_t held = tra_buffer_held(), n = m->nmade;
     int64_t row = tra_schema_row_bytes(s) + 16 * (m->nkept + 2 * n);
     TRA_TRY(tra_buffer_check(memory, held + LEAST + 2 * LEAST_ROWS * row, e));
@@ -405,7 +403,7 @@ tra_status tra_made_strings_write(const tra_made_strings *m, const char *to, int
     g.last = tra_news(g.arena, tra_vector, m->nkept + 1);
     for (int k = 0; k < m->nkept; k++) g.last[k] = room_of(g.arena, &s->v[m->kept[k]], 1);
     g.texts = tra_news(g.arena, tra_text_column *, n + 1);
-    g.spooled = tra_news(g.arena, tra_spooled, m->nkept + 2 * n + 1);
+    g.spooled = tra_news(g.arena, tra_spooled, n + 1);
     g.worker = tra_news(g.arena, worker, g.nworkers);
     for (int i = 0; i < g.nworkers; i++) begin_worker(&g, &g.worker[i]);
     g.text = tra_news(g.arena, tra_str, n + 1);

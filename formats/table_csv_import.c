@@ -246,7 +246,6 @@ static tra_status create(tra_csv_import *m, tra_column *columns, int64_t rows, i
     tra_type type = {.dtype = TRA_F64, .cat = cat, .layout = &tra_columns, .columns = &m->schema, .cut = {1}};
     tra_write_options o = {.history = m->history, .codec = m->codec};
     TRA_TRY(tra_writer_create(m->to, &type, &o, &m->writer, e));
-    tra_writer_spooled(m->writer, tra_csv_spooled(m));
     return tra_writer_place_rows(m->writer, NULL, e);
 }
 

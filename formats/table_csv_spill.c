@@ -141,7 +141,8 @@ static tra_status end_column(struct tra_csv_spill *x, int slot, tra_column *colu
                         m->column[c].name);
     if (s != TRA_OK) return *e = why, s;
     tra_dictionary *d = tra_new(m->arena, tra_dictionary);
-    *d = (tra_dictionary){.n = x->spooled[c].n, .sorted = !text};
+    *d = (tra_dictionary){
+        .n = x->spooled[c].n, .sorted = !text, .file = &x->spooled[c], .bytes_most = x->spooled[c].bytes};
     columns[c].dict = d;
     return TRA_OK;
 }
@@ -180,8 +181,6 @@ tra_status tra_csv_spill_columns(tra_csv_import *m, tra_column *columns, tra_err
 }
 
 /* ---- afterwards ------------------------------------------------------------------------------------------------- */
-
-const tra_spooled *tra_csv_spooled(const tra_csv_import *m) { return m->spill ? m->spill->spooled : NULL; }
 
 tra_status tra_csv_spilled_codes(const tra_csv_import *m, int column, int64_t first, int64_t rows, int32_t *to,
                                  uint8_t *state, tra_err *e) {

@@ -17,8 +17,6 @@ void tra_csv_drop_texts(tra_csv_worker *w, int column);
 /* Columns that are to be spilled, once the rows before each piece are known: fills their dictionaries (n alone), and
  * adds them to the digests of workers. */
 TRA_MUSTUSE tra_status tra_csv_spill_columns(tra_csv_import *m, tra_column *columns, tra_err *e);
-/* Of each column, for the writer; NULL: no column is spilled. */
-const tra_spooled *tra_csv_spooled(const tra_csv_import *m);
 /* Codes of rows from `first` on, of a column that is spilled; state may be NULL. */
 TRA_MUSTUSE tra_status tra_csv_spilled_codes(const tra_csv_import *m, int column, int64_t first, int64_t rows,
                                              int32_t *to, uint8_t *state, tra_err *e);

@@ -228,7 +228,7 @@ static tra_status merge_some(tra_text_runs *r, int from, int to, int64_t buffer,
     if (s != TRA_OK) return s;
     if (out) {
         *out = (tra_spooled){
-            .fd = r->fd, .where = r->where, .n = t.n, .begin_at = other, .bytes_at = at, .bytes = t.bytes};
+            .fd = r->fd, .where = r->where, .n = t.n, .ends_at = other + 8, .bytes_at = at, .bytes = t.bytes};
         return TRA_OK;
     }
     TRA_ROOM(r->v, r->n, r->cap);
@@ -295,7 +295,7 @@ static tra_status add_item(tra_sorter *s, int64_t place, int64_t value, tra_err 
 static tra_status put_string(ordering *o, int64_t i, tra_err *e) {
     int64_t begin[2];
     const tra_spooled *f = o->from;
-    TRA_TRY(tra_pread(f->fd, begin, sizeof begin, f->begin_at + 8 * i, f->where, e));
+    TRA_TRY(tra_pread(f->fd, begin, sizeof begin, f->ends_at + 8 * (i - 1), f->where, e));
     TRA_TRY(tra_pread(f->fd, o->buf, (size_t)(begin[1] - begin[0]), f->bytes_at + begin[0], f->where, e));
     TRA_TRY(put(&o->bytes, o->buf, begin[1] - begin[0], e));
     o->at += begin[1] - begin[0];
@@ -349,11 +349,11 @@ static tra_status order(ordering *o, int64_t seen_at, tra_sorter *places, tra_so
 static tra_status order_by_place(tra_text_runs *r, int64_t seen_at, int64_t memory, tra_spooled *d, int64_t *codes_at,
                                  tra_err *e) {
     tra_spooled to = *d;
-    to.begin_at = reserve(r, 8 * (d->n + 1));
+    to.ends_at = reserve(r, 8 * (d->n + 1)) + 8;
     to.bytes_at = reserve(r, d->bytes);
     *codes_at = reserve(r, 4 * d->n);
     ordering o = {.r = r, .from = d, .buf = tra_malloc((size_t)r->longest + 1)};
-    o.begin = buffer_at(r, to.begin_at, 0, 64 << 10);
+    o.begin = buffer_at(r, to.ends_at - 8, 0, 64 << 10);
     o.bytes = buffer_at(r, to.bytes_at, 0, 64 << 10);
     o.codes = buffer_at(r, *codes_at, 0, 64 << 10);
     tra_sorter *places = sorter_of(r, d->n, r->rows, memory / 2), *codes = sorter_of(r, d->n, d->n, memory / 2);

@@ -94,3 +94,32 @@ int64_t *tra_sealed_numbers(tra_rel *r, const char *table, int64_t *n) {
     *n = 0;
     return read_sealed(r, table, 0, NULL, n);
 }
+
+/* Where the n numbers of a dataset are in its file, one after another; -1: they are not stored so. */
+static int64_t place_of(hid_t dset, int64_t n) {
+    hid_t type = H5Dget_type(dset), dcpl = H5Dget_create_plist(dset);
+    bool plain =
+        H5Tequal(type, H5T_STD_I64LE) > 0 && H5Pget_layout(dcpl) == H5D_CONTIGUOUS && H5Pget_external_count(dcpl) == 0;
+    haddr_t at = plain && n > 0 ? H5Dget_offset(dset) : HADDR_UNDEF;
+    H5Pclose(dcpl);
+    H5Tclose(type);
+    return at == HADDR_UNDEF ? -1 : (int64_t)at;
+}
+
+bool tra_sealed_place(tra_rel *r, const char *table, bool check, int64_t *n, int64_t *at) {
+    enum { PIECE = 16384 };
+    const char *path = tra_table_path(r->arena, r->name, table);
+    hid_t dset = tra_h5_exists(r->file, path) ? H5Dopen2(r->file, path, H5P_DEFAULT) : -1;
+    bool ok = dset >= 0 && has_extents(dset, 0, NULL, n) && (*at = place_of(dset, *n)) >= 0, sealed = false;
+    int64_t *v = tra_malloc(PIECE * sizeof *v), seal = 0;
+    uint64_t h = ok ? (uint64_t)*n : 0;
+    if (ok && check && H5Aexists(dset, "tra_seal") > 0) sealed = ok = tra_h5_get_ints(dset, "tra_seal", &seal, 1) == 1;
+    for (int64_t i = 0, k; sealed && ok && i < *n; i += k) {
+        k = tra_min64(PIECE, *n - i);
+        ok = tra_pread(r->vfd->fd, v, (size_t)k * 8, *at + 8 * i, r->path, NULL) == TRA_OK;
+        if (ok) h = tra_h5_seal_more(h, v, k);
+    }
+    free(v);
+    if (dset >= 0) H5Dclose(dset);
+    return ok && (!sealed || (int64_t)h == seal);
+}

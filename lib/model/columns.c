@@ -1,5 +1,5 @@
 /* columns.c - types of columns, dictionaries, schemas, and the blocks of rows. */
-#include "columns.h"
+#include "spooled.h"
 
 #include "../base/simd.h"
 
@@ -134,11 +134,24 @@ const tra_dictionary *tra_dictionary_union(tra_arena *a, int n, const tra_dictio
     return made;
 }
 
+static void mark_of(const tra_dictionary *d, uint64_t mark[2]) {
+    memcpy(mark, d->mark, sizeof d->mark);
+    for (int64_t i = 0, len; i < d->n && d->begin && !d->mark[0]; i++) {
+        const char *s = tra_dictionary_at(d, i, &len);
+        tra_mark_add(mark, s, len);
+    }
+}
+
 bool tra_dictionary_eq(const tra_dictionary *a, const tra_dictionary *b) {
     if (a == b) return true;
-    if (!a || !b || a->n != b->n || !a->begin || !b->begin) return false;
-    if (memcmp(a->begin, b->begin, (size_t)(a->n + 1) * sizeof *a->begin) != 0)
-        return false;
+    if (!a || !b || a->n != b->n) return false;
+    if (tra_dictionary_is_away(a) || tra_dictionary_is_away(b)) {
+        uint64_t x[2], y[2];
+        mark_of(a, x);
+        mark_of(b, y);
+        return x[0] && x[0] == y[0] && x[1] == y[1];
+    }
+    if (memcmp(a->begin, b->begin, (size_t)(a->n + 1) * sizeof *a->begin) != 0) return false;
     return a->begin[a->n] == 0 || memcmp(a->bytes, b->bytes, (size_t)a->begin[a->n]) == 0;
 }
 

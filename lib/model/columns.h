@@ -61,10 +61,19 @@ static inline bool tra_coltype_is_float(tra_coltype t) { return tra_dtype_is_flo
  * Immutable; whoever makes a dictionary says in which arena it lives. */
 typedef struct tra_dictionary {
     int64_t n;
-    const int64_t *begin; /* n + 1, ascending from 0 */
+    const int64_t *begin; /* n + 1, ascending from 0; NULL: its strings are not in memory (spooled.h) */
     const char *bytes;
     bool sorted;     /* by bytes, and none occurs twice */
     int64_t longest; /* bytes of its longest string; 0: not known */
+    /* Of one that is not in memory, or was not: where its strings are, in a file or (NULL) in one or several sorted
+     * dictionaries; most bytes of these; whence memory comes; what is equal of equal ones, and of others not. */
+    const struct tra_spooled *file;
+    int nparts;
+    const struct tra_dictionary *const *part;
+    const uint64_t *kept; /* of one part: which of its strings (bits) there are; NULL: all */
+    int64_t bytes_most;
+    tra_arena *arena;
+    uint64_t mark[2];
 } tra_dictionary;
 
 enum { TRA_MAX_CODES = INT32_MAX }; /* entries of a dictionary */
@@ -81,7 +90,10 @@ const tra_dictionary *tra_dictionary_new(tra_arena *a, int64_t n, const char *co
 int64_t tra_dictionary_find(const tra_dictionary *d, const char *s, int64_t len);
 /* The sorted union of n dictionaries. map[i][c] becomes the new code of code c of d[i]. All is in the arena. */
 const tra_dictionary *tra_dictionary_union(tra_arena *a, int n, const tra_dictionary *const *d, int32_t **map);
+/* Have they the same strings in the same order? */
 bool tra_dictionary_eq(const tra_dictionary *a, const tra_dictionary *b);
+/* Adds a string to the mark of a dictionary, which begins as zeros. */
+void tra_mark_add(uint64_t mark[2], const char *s, int64_t len);
 /* TRA_INPUT, saying what is wrong, unless begin ascends from 0 and, if `sorted` says so, the strings are sorted. */
 TRA_MUSTUSE tra_status tra_dictionary_check(const tra_dictionary *d, tra_err *e);
 

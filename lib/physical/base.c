@@ -2,7 +2,6 @@
  * bookkeeping of tuples. */
 #include "needs.h"
 
-#include "../model/columns.h"
 #include "../model/rows.h"
 #include "../storage/stored.h"
 #include "../tablefile/table_file.h"
@@ -28,10 +27,10 @@ static bool is_new(seen *s, const void *x) {
 }
 
 /* Bytes of four things: *files: what open tables hold, most of it dictionaries; *again: of these what the run holds
- * once more, since it opens the files too, but reads no strings; *made: dictionaries that operators make, and what the
- * longest string takes while it is written (a copy that grew by doubling, and two in HDF5); *statistics: the statistics
- * of open tables, which planning has read and which are freed when the run begins. Little of the first three counts as
- * 0, since TRA_PROCESS has room for it. */
+ * once more, since it opens the files too, but reads no strings; *made: dictionaries that operators make, or what says
+ * of united ones whose code is which, and what the longest string takes while it is written (a copy that grew by
+ * doubling, and two in HDF5); *statistics: the statistics of open tables, which planning has read and which are freed
+ * when the run begins. Little of the first three counts as 0, since TRA_PROCESS has room for it. */
 static void dictionary_bytes(const tra_plan *p, int64_t *files, int64_t *again, int64_t *made, int64_t *statistics) {
     enum { SMALL = 1024, INCLUDED = 64 << 10 };
     seen rels = {0}, dicts = {0};
@@ -48,6 +47,7 @@ static void dictionary_bytes(const tra_plan *p, int64_t *files, int64_t *again, 
                 *statistics += tra_rel_facts_bytes(s->v[c].file);
             }
             if (d && p->ops[i].op == TRA_PLAN_OUTPUT) longest = tra_max64(longest, d->longest);
+            if (tra_dictionary_is_away(d) && is_new(&dicts, d)) *made += d->nparts * (d->n / 8 + d->n / 16);
             if (!d || !d->begin || d->begin[d->n] + 8 * d->n <= SMALL || !is_new(&dicts, d)) continue;
             if (!file) *made += d->begin[d->n] + 16 * d->n; /* with the codes that are needed to make it */
         }
@@ -165,12 +165,14 @@ static int64_t packers(const tra_plan *p, int threads) {
 
 int64_t tra_memory_base(const tra_plan *p, int threads) {
     int64_t run = p->sites > 1 ? TRA_PLAN_OF_RUN_MPI : TRA_PLAN_OF_RUN;
-    int64_t tuples = tuples_at_once(p), chunk = 0, library = 0, codec = 0, again, statistics;
+    int64_t tuples = tuples_at_once(p), chunk = 0, library = 0, codec = 0, words = 0, again, statistics;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
         library = tra_max64(library, op->what.hdf5_bytes); /* one read at a time */
         bool packed = op->what.levels || op->what.mapping || op->type.columns;
         if (op->op == TRA_PLAN_OUTPUT && !packed) chunk = tra_max64(chunk, tra_store_chunk_bytes(&op->type));
+        if (op->op == TRA_PLAN_OUTPUT && op->type.columns)
+            words = tra_max64(words, tra_string_words_bytes(op->type.columns, threads));
         if (op->op == TRA_PLAN_OUTPUT && packed && p->compress)
             codec = tra_max64(codec, tra_pack_bytes(&op->type, p->compress, threads));
     }
@@ -178,7 +180,7 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
     int64_t process = process_bytes(p, &again, &statistics);
     return process + again + run + (int64_t)threads * TRA_WORKER + packers(p, threads) * TRA_PACKER +
            (int64_t)p->nops * TRA_OPERATOR + TRA_TUPLE * tra_min64(tuples, INT64_MAX / (2 * TRA_TUPLE)) + codec +
-           library + p->program;
+           library + words + p->program;
 }
 
 int64_t tra_least_with_margin(int64_t least, int64_t base) {

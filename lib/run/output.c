@@ -14,6 +14,7 @@ void tra_outfile_free(tra_outfile *o) {
     free(o->rows_before);
     tra_compact_free(o);
     tra_arena_free(o->strings);
+    tra_string_words_free(o->words);
     free(o->spool_at);
     free(o->spool_file);
     free(o->encoded);

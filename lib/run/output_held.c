@@ -262,6 +262,8 @@ tra_status tra_held_place(tra_outfile *o, tra_err *e) {
         o->rows_before = tra_calloc((size_t)o->file_type.cat->n + 1, sizeof *o->rows_before);
         for (int64_t t = 0; t < o->file_type.cat->n; t++) o->rows_before[t + 1] = o->rows_before[t] + o->counts[t];
         s = tra_strings_cut(o, e);
+        if (s == TRA_OK) s = tra_string_words_new(o->file_type.columns, o->scratch, &o->words, e);
+        s = tra_comm_agree(&o->comm, s, e);
     }
     if (s == TRA_OK && (o->comm.rank == 0 || o->counted)) s = o->sink->place(o, e);
     s = tra_comm_agree(&o->comm, s, e);

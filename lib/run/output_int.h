@@ -76,12 +76,13 @@ struct tra_outfile {
     tra_write_options options;
     tra_temp joined; /* and where chunks are not written as they are, the file of rank 0 in which they come together */
     int joined_fd;   /* before that, as this rank has opened it; -1: there is none */
-    struct tra_kept_strings *kept; /* of each column, where strings are left out (output_strings.c); NULL: none are */
-    tra_arena *strings;            /* of what that takes */
-    int64_t count_room;            /* bytes of scratch that each worker has for counting */
-    tra_held *held;                /* of each tuple: its array that waits; NULL: none do */
-    double due;                    /* until this time these may wait in memory alone, */
-    bool saving;                   /* a worker saves what waits in memory, or has saved it */
+    struct tra_kept_strings *kept;  /* of each column, where strings are left out (output_strings.c); NULL: none are */
+    tra_arena *strings;             /* of what that takes */
+    struct tra_string_words *words; /* of strings that are not in memory, for the digest; NULL: there are none */
+    int64_t count_room;             /* bytes of scratch that each worker has for counting */
+    tra_held *held;                 /* of each tuple: its array that waits; NULL: none do */
+    double due;                     /* until this time these may wait in memory alone, */
+    bool saving;                    /* a worker saves what waits in memory, or has saved it */
 
     /* Encoded chunks wait, each at its place here, and arrays that are counted where memory is short: in the journal's
      * data files, one for each rank, or in an unnamed scratch file. */

@@ -158,6 +158,7 @@ static tra_status put_rows(tra_outfile *o, tra_worker *w, int64_t t, const tra_b
     if (s == TRA_OK) tra_strings_recode(o, &b, a);
     if (s == TRA_OK) s = tra_writer_put_rows(o->writer, first, &b, e);
     if (s == TRA_OK) tra_digest_rows(&o->tallies[w->id].digest, first, &b);
+    if (s == TRA_OK) s = tra_digest_away(&o->tallies[w->id].digest, first, &b, o->words, e);
     tra_arena_free(a);
     free(b.v);
     if (s == TRA_OK || e->kind != TRA_KIND_OVERFLOW) return s;

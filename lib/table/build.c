@@ -1,4 +1,5 @@
 /* build.c - typed trees over columns: what types operators take, and what they give. */
+#include "../model/spooled.h"
 #include "table_int.h"
 
 #include <assert.h>
@@ -88,14 +89,6 @@ const tra_colexpr *tra_colexpr_lookup(tra_arena *a, const tra_colexpr *x, tra_co
     y->tstate = tstate;
     if (tstate) y->nullable = true;
     return x->dict ? tra_colexpr_fold(a, y) : y;
-}
-
-const tra_colexpr *tra_colexpr_recode(tra_arena *a, const tra_colexpr *x, const tra_dictionary *dict,
-                                      const int32_t *table) {
-    tra_colexpr *y = tra_colexpr_node(a, TRA_C_RECODE, TRA_COL_STRING, 1, &x);
-    y->dict = dict;
-    y->table = table;
-    return dict ? tra_colexpr_fold(a, y) : y;
 }
 
 /* ---- kinds ------------------------------------------------------------------------------------------------------- */
@@ -450,6 +443,7 @@ static tra_status call(tra_arena *a, tra_colop op, int n, const tra_colexpr **ki
     case TRA_COLCLASS_MOMENT: return moment(a, op, n, kids, out, e);
     case TRA_COLCLASS_CALL: return tra_colexpr_of_call(a, op, n, kids, out, e);
     case TRA_COLCLASS_HASH:
+        for (int i = 0; i < n; i++) TRA_TRY(tra_dictionary_read(kids[i]->dict, e));
         x = tra_colexpr_node(a, op, TRA_COL_I64, n, kids);
         x->nullable = false;
         x->least = 0;
@@ -478,6 +472,8 @@ tra_status tra_colexpr_convert(tra_arena *a, const tra_colexpr *x, tra_coltype t
     if (x->untyped) return *out = tra_colexpr_null_of(a, type, dict), TRA_OK;
     if (tra_coltype_is_coded(type) && tra_coltype_is_coded(x->type)) {
         if (x->type == type && (x->dict == dict || tra_dictionary_eq(x->dict, dict))) return *out = x, TRA_OK;
+        TRA_TRY(tra_dictionary_read(x->dict, e));
+        TRA_TRY(tra_dictionary_read(dict, e));
         int32_t *table = x->dict && dict ? tra_news(a, int32_t, x->dict->n) : NULL;
         for (int64_t c = 0; table && c < x->dict->n; c++) {
             int64_t len;

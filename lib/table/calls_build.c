@@ -5,6 +5,7 @@
  * dictionary. So is a call that gives strings, over all that its operands may be: the entries of dictionaries, the
  * numbers of a range, the values that a column of a file has; where these are too many, its strings are made of the
  * rows (made.h). Another call is computed row by row. */
+#include "../model/spooled.h"
 #include "calls_int.h"
 
 #include "../tablefile/table_file.h"
@@ -452,6 +453,7 @@ tra_status tra_colexpr_of_call(tra_arena *a, tra_colop op, int n, const tra_cole
     bool constants = true, null = false;
     for (int i = 0; i < n; i++) {
         TRA_TRY(operand(a, op, i, &kids[i], e));
+        if (op != TRA_C_TO_STRING || !is_coded(kids[i])) TRA_TRY(tra_colexpr_read(kids[i], e));
         v[i] = is_constant(kids[i]) ? constant_of(kids[i]) : (tra_call_value){.type = kids[i]->type};
         constants = constants && is_constant(kids[i]);
         null = null || (is_constant(kids[i]) && kids[i]->null);

@@ -2,6 +2,7 @@
  * hashes. */
 #include "../base/simd.h"
 #include "../kernel/strips.h"
+#include "../model/spooled.h"
 #include "eval_int.h"
 
 #include <assert.h>
@@ -31,7 +32,11 @@ static void recode(tra_colstep *s) {
     int32_t *d = s->out->values;
     const int32_t *c = s->kid[0]->values;
     const uint8_t *state = s->kid[0]->state;
-    for (int i = 0; i < s->n; i++) d[i] = state && state[i] ? 0 : table[c[i]]; /* a dictionary may be empty */
+    const tra_recoding *recoding = s->x->recoding;
+    for (int i = 0; i < s->n; i++) { /* a dictionary may be empty */
+        bool none = state && state[i];
+        d[i] = none ? 0 : recoding ? tra_recoded(recoding, c[i]) : table[c[i]];
+    }
 }
 
 #define LOOK_UP(T)                                                                                                     \

@@ -1,4 +1,5 @@
 /* leaves.c - the leaves of expressions, which are columns and constants, and what a tree is made of. */
+#include "../model/spooled.h"
 #include "table_int.h"
 
 tra_colexpr *tra_colexpr_leaf(tra_arena *a, tra_colop op, tra_coltype type) {
@@ -65,6 +66,11 @@ bool tra_colexpr_uses_row(const tra_colexpr *x) {
         if (tra_colexpr_uses_row(x->kids[i])) return true;
     }
     return false;
+}
+
+tra_status tra_colexpr_read(const tra_colexpr *x, tra_err *e) {
+    for (int i = 0; i < x->nkids; i++) TRA_TRY(tra_colexpr_read(x->kids[i], e));
+    return tra_dictionary_read(x->dict, e);
 }
 
 void tra_colexpr_columns(const tra_colexpr *x, bool *used) {

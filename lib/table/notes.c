@@ -1,4 +1,5 @@
 /* notes.c - what kernels note beside their results, until the executor asks for it. */
+#include "../model/spooled.h"
 #include "table_int.h"
 
 #include "../base/mix.h"
@@ -56,7 +57,8 @@ static void value_text(const tra_column *c, const tra_vector *v, int64_t i, char
     if (v->state && v->state[i] != TRA_STATE_VALUE) {
         snprintf(to, room, "NULL");
     } else if (tra_coltype_is_coded(c->type) && (uint64_t)tra_element_whole(t, v->values, i) < (uint64_t)c->dict->n) {
-        const char *s = tra_dictionary_at(c->dict, ((const int32_t *)v->values)[i], &len);
+        char buf[TRA_ENTRYTEXT];
+        const char *s = tra_dictionary_text(c->dict, ((const int32_t *)v->values)[i], buf, &len);
         snprintf(to, room, "%.*s%s", cut_text(s, len, 40), s, len > 40 ? ".." : "");
     } else if (c->type == TRA_COL_DATE || c->type == TRA_COL_TIMESTAMP) {
         int64_t at = tra_element_whole(t, v->values, i);

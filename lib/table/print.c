@@ -1,4 +1,5 @@
 /* print.c - expressions as text: for readers, and as what tells one kernel from another. */
+#include "../model/spooled.h"
 #include "table_int.h"
 
 #include <string.h>
@@ -10,6 +11,9 @@ static uint64_t table_digest(const tra_colexpr *x) {
     size_t n = !x->table ? 0 : x->op == TRA_C_PICK ? (size_t)x->entries : from ? (size_t)from->n : 0;
     uint64_t h = n ? XXH64(x->table, n * tra_coltype_size(x->type), 0) : 0;
     if (n && x->tstate) h = XXH64(x->tstate, n, h);
+    if (x->recoding && from)
+        h = XXH64(x->recoding->at, (size_t)(from->n / TRA_RECODED + 1) * sizeof *x->recoding->at, h);
+    if (to && to->mark[0]) return XXH64(to->mark, sizeof to->mark, h);
     if (to) h = XXH64(to->begin, (size_t)(to->n + 1) * sizeof *to->begin, h);
     if (to) h = XXH64(to->bytes, (size_t)to->begin[to->n], h);
     return h;
@@ -36,7 +40,8 @@ static void add_constant(const tra_colexpr *x, tra_str *out) {
     case TRA_COL_TEXT: break;
     }
     int64_t len;
-    const char *s = tra_dictionary_at(x->dict, x->value.i, &len);
+    char buf[TRA_ENTRYTEXT];
+    const char *s = tra_dictionary_text(x->dict, x->value.i, buf, &len);
     tra_str_add(out, "\"");
     tra_str_addn(out, s, (size_t)len);
     tra_str_add(out, "\"");

@@ -1,4 +1,5 @@
 /* strings.c - comparisons of strings, and dates of them, computed once for each entry of a dictionary. */
+#include "../model/spooled.h"
 #include "table_int.h"
 
 #include <stdlib.h>
@@ -38,16 +39,26 @@ static bool holds(tra_colop op, text a, text b) {
 static int64_t entries(const tra_colexpr *x) { return x->dict ? x->dict->n : 0; }
 
 /* A comparison of x with any of some constants. turned: the constant stands on the left. */
-static const tra_colexpr *predicate(tra_arena *a, tra_colop op, const tra_colexpr *x, int n,
-                                    const tra_colexpr *const *constants, bool turned) {
+static tra_status predicate(tra_arena *a, tra_colop op, const tra_colexpr *x, int n,
+                            const tra_colexpr *const *constants, bool turned, const tra_colexpr **out, tra_err *e) {
+    for (int k = 0; k < n; k++) TRA_TRY(tra_dictionary_read(constants[k]->dict, e));
     uint8_t *table = tra_news(a, uint8_t, entries(x));
-    for (int64_t i = 0; i < entries(x); i++) {
-        for (int k = 0; k < n && !table[i]; k++) {
-            text s = entry_of(x->dict, i), c = constant_of(constants[k]);
-            table[i] = turned ? holds(op, c, s) : holds(op, s, c);
+    tra_strings s = {0};
+    tra_status status = TRA_OK;
+    if (x->dict) tra_strings_begin(&s, x->dict);
+    while (x->dict && (status = tra_strings_more(&s, e)) == TRA_OK && s.n > 0) {
+        for (int64_t i = 0; i < s.n; i++) {
+            text of;
+            of.s = tra_strings_at(&s, i, &of.n);
+            for (int k = 0; k < n && !table[s.from + i]; k++) {
+                text c = constant_of(constants[k]);
+                table[s.from + i] = turned ? holds(op, c, of) : holds(op, of, c);
+            }
         }
     }
-    return tra_colexpr_lookup(a, x, TRA_COL_BOOL, table, NULL);
+    tra_strings_end(&s);
+    *out = tra_colexpr_lookup(a, x, TRA_COL_BOOL, table, NULL);
+    return status;
 }
 
 static const tra_colexpr *parsed(tra_arena *a, tra_colop op, const tra_colexpr *x) {
@@ -96,34 +107,53 @@ tra_status tra_colexpr_of_strings(tra_arena *a, tra_colop op, int n, const tra_c
         return tra_fail(e, TRA_PROGRAM, "%s takes a string, not a value of type %s", name, tra_coltype_name(x->type));
     switch (op) {
     case TRA_C_DATE:
-    case TRA_C_TIMESTAMP: return *out = parsed(a, op, x), TRA_OK;
-    case TRA_C_IN: return *out = predicate(a, op, x, n - 1, kids + 1, false), TRA_OK;
+    case TRA_C_TIMESTAMP: TRA_TRY(tra_dictionary_read(x->dict, e)); return *out = parsed(a, op, x), TRA_OK;
+    case TRA_C_IN: return predicate(a, op, x, n - 1, kids + 1, false, out, e);
     default: /* a comparison */
-        *out = is_constant(kids[1]) ? predicate(a, op, x, 1, &kids[1], false)
-                                    : predicate(a, op, kids[1], 1, &kids[0], true);
-        return TRA_OK;
+        return is_constant(kids[1]) ? predicate(a, op, x, 1, &kids[1], false, out, e)
+                                    : predicate(a, op, kids[1], 1, &kids[0], true, out, e);
     }
+}
+
+/* Code -> code of this dictionary. */
+static const tra_colexpr *recode(tra_arena *a, const tra_colexpr *x, const tra_dictionary *dict, const int32_t *table,
+                                 const tra_recoding *recoding) {
+    tra_colexpr *y = tra_colexpr_node(a, TRA_C_RECODE, TRA_COL_STRING, 1, &x);
+    y->dict = dict;
+    y->table = table;
+    y->recoding = recoding;
+    return dict ? tra_colexpr_fold(a, y) : y;
 }
 
 tra_status tra_colexpr_unite(tra_arena *a, int n, const tra_colexpr **kids, bool ordered, tra_err *e) {
     const tra_dictionary **d = tra_news(a, const tra_dictionary *, n);
     int32_t **map = tra_news(a, int32_t *, n);
-    bool same = true;
+    bool same = true, away = false, sorted = true;
     int64_t bytes = 0;
     for (int i = 0; i < n; i++) {
         same &= kids[i]->type == kids[0]->type && tra_dictionary_eq(kids[i]->dict, kids[0]->dict);
         d[i] = kids[i]->dict;
+        away = away || tra_dictionary_is_away(d[i]);
+        sorted = sorted && d[i] && d[i]->sorted;
         if (d[i] && d[i]->begin) bytes += d[i]->begin[d[i]->n] + 60 * d[i]->n; /* also what sorting takes */
     }
     for (int i = 0; i < n; i++) {
         if (!d[i]) { /* of a table that is only declared */
-            for (int k = 0; k < n; k++) kids[k] = tra_colexpr_recode(a, kids[k], NULL, NULL);
+            for (int k = 0; k < n; k++) kids[k] = recode(a, kids[k], NULL, NULL, NULL);
             return TRA_OK;
         }
     }
     if (same && (!ordered || d[0]->sorted)) return TRA_OK;
+    if (away && sorted) {
+        tra_recoding *recoding = tra_news(a, tra_recoding, n);
+        const tra_dictionary *united;
+        TRA_TRY(tra_dictionary_unite(a, n, d, &united, recoding, e));
+        for (int i = 0; i < n; i++) kids[i] = recode(a, kids[i], united, NULL, &recoding[i]);
+        return TRA_OK;
+    }
+    for (int i = 0; i < n; i++) TRA_TRY(tra_dictionary_read(d[i], e));
     TRA_TRY(tra_ceiling_check(bytes, "the strings of columns that meet", e));
     const tra_dictionary *u = tra_dictionary_union(a, n, d, map);
-    for (int i = 0; i < n; i++) kids[i] = tra_colexpr_recode(a, kids[i], u, map[i]);
+    for (int i = 0; i < n; i++) kids[i] = recode(a, kids[i], u, map[i], NULL);
     return TRA_OK;
 }

@@ -127,11 +127,12 @@ struct tra_colexpr {
         int64_t i;       /* integers, bools, dates, timestamps, codes */
         double f;        /* floats */
     } value;
-    bool null;             /* CONST: it is NULL */
-    const void *table;     /* RECODE, LOOKUP: the result for each code, in the type that tra_coltype_held says */
-    const uint8_t *tstate; /* LOOKUP: the state of each of these; NULL: all are values */
+    bool null;         /* CONST: it is NULL */
+    const void *table; /* RECODE, LOOKUP: the result for each code, in the type that tra_coltype_held says; */
+    const struct tra_recoding *recoding; /* RECODE: or (table NULL) its place in a dictionary that is not in memory */
+    const uint8_t *tstate;               /* LOOKUP: the state of each of these; NULL: all are values */
     tra_time_unit counts;
-    bool calendar; /* DATE, TIMESTAMP: made of year, month, day, ... */
+    bool calendar;           /* DATE, TIMESTAMP: made of year, month, day, ... */
     const tra_colaxis *axis; /* PICK: of each operand; `entries` results in the table */
     int64_t entries;
     const void *prepared; /* a function of calls.h */
@@ -145,6 +146,8 @@ tra_colop tra_colop_mirrored(tra_colop op);
 const char *tra_colop_function(int i); /* the name of function i (a word, also "div"); NULL after the last */
 /* Does the tree ask for row()? */
 bool tra_colexpr_uses_row(const tra_colexpr *x);
+/* Reads into memory the strings of all of its dictionaries. TRA_RESOURCE: they do not fit below the ceiling. */
+TRA_MUSTUSE tra_status tra_colexpr_read(const tra_colexpr *x, tra_err *e);
 /* Marks the columns that the tree reads: used[number]. */
 void tra_colexpr_columns(const tra_colexpr *x, bool *used);
 

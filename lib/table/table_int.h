@@ -46,8 +46,6 @@ TRA_MUSTUSE tra_status tra_colexpr_unite(tra_arena *a, int n, const tra_colexpr 
 /* Code -> value of this type; table and tstate in the arena. */
 const tra_colexpr *tra_colexpr_lookup(tra_arena *a, const tra_colexpr *x, tra_coltype type, const void *table,
                                       const uint8_t *tstate);
-const tra_colexpr *tra_colexpr_recode(tra_arena *a, const tra_colexpr *x, const tra_dictionary *dict,
-                                      const int32_t *table);
 
 /* Brings operands of `op` to one type, as a comparison wants them; ordered: codes by the order of strings. TRA_PROGRAM
  * unless they are of one kind. */

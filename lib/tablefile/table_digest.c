@@ -5,7 +5,9 @@
 #include "../base/simd.h"
 #include "../model/digest.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 enum { STRIP = 512, NONE = 0x6e756c6c /* stands for a NULL */ };
@@ -90,12 +92,138 @@ static void digest_column(tra_digest *d, int64_t first, int64_t rows, const tra_
     }
 }
 
-static bool is_elsewhere(const tra_dictionary *d) { return d && d->n > 0 && !d->begin; }
-
 void tra_digest_rows(tra_digest *d, int64_t first, const tra_batch *b) {
     for (int c = 0; c < b->schema->n; c++)
-        if (b->v[c].values && !is_elsewhere(b->schema->v[c].dict))
+        if (b->v[c].values && !tra_dictionary_is_away(b->schema->v[c].dict))
             digest_column(d, first, b->rows, &b->schema->v[c], &b->v[c], tra_mix((uint64_t)c + 1));
+}
+
+/* ---- strings that are not in memory ------------------------------------------------------------------------------ */
+
+enum { WINDOW = 1 << 17 }; /* words that are in memory at a time */
+
+struct tra_string_words {
+    int n, fd;        /* columns; the scratch file */
+    int64_t *at;      /* of each column: where its words begin in that; -1: it is in memory, or has none */
+    uint64_t **whole; /* of each column its words, where they are few; NULL: they are many, or there are none */
+};
+
+void tra_string_words_free(tra_string_words *w) {
+    for (int c = 0; w && c < w->n; c++) free(w->whole[c]);
+    if (w && w->fd >= 0) close(w->fd);
+    if (w) free(w->whole), free(w->at);
+    free(w);
+}
+
+int64_t tra_string_words_bytes(const tra_schema *s, int threads) {
+    int64_t bytes = 0, windows = 0;
+    for (int c = 0; c < s->n; c++) {
+        const tra_dictionary *d = s->v[c].dict;
+        if (!tra_dictionary_is_away(d)) continue;
+        bytes += tra_min64(d->n, WINDOW) * 8;
+        windows = tra_max64(windows, tra_max64(tra_strings_bytes(d), d->n > WINDOW ? threads * WINDOW * 8 : 0));
+    }
+    return bytes + windows;
+}
+
+/* Puts the words of a dictionary into memory, or (to NULL) into the scratch file. */
+static tra_status put_words(const tra_dictionary *d, uint64_t *to, int fd, int64_t at, tra_err *e) {
+    uint64_t *some = to ? NULL : tra_calloc(WINDOW, sizeof *some);
+    tra_strings s;
+    tra_strings_begin(&s, d);
+    tra_status status = tra_strings_more(&s, e);
+    for (int64_t len; status == TRA_OK && s.n > 0;) {
+        uint64_t *here = to ? to + s.from : some;
+        for (int64_t k = 0; k < s.n; k++) {
+            const char *text = tra_strings_at(&s, k, &len);
+            here[k] = tra_digest_string(text, (size_t)len);
+        }
+        if (!to) status = tra_pwrite(fd, some, (size_t)s.n * 8, at + 8 * s.from, "a scratch file", e);
+        if (status == TRA_OK) status = tra_strings_more(&s, e);
+    }
+    tra_strings_end(&s);
+    free(some);
+    return status;
+}
+
+tra_status tra_string_words_new(const tra_schema *s, const char *folder, tra_string_words **out, tra_err *e) {
+    bool any = false;
+    int64_t end = 0;
+    *out = NULL;
+    for (int c = 0; c < s->n; c++) any |= tra_dictionary_is_away(s->v[c].dict);
+    if (!any) return TRA_OK;
+    tra_string_words *w = *out = tra_calloc(1, sizeof *w);
+    *w = (tra_string_words){.n = s->n, .fd = -1};
+    w->at = tra_calloc((size_t)s->n, sizeof *w->at);
+    w->whole = tra_calloc((size_t)s->n, sizeof *w->whole);
+    for (int c = 0; c < s->n; c++) {
+        const tra_dictionary *d = s->v[c].dict;
+        w->at[c] = -1;
+        if (!tra_dictionary_is_away(d)) continue;
+        if (d->n <= WINDOW) {
+            w->whole[c] = tra_calloc((size_t)d->n, sizeof **w->whole);
+        } else {
+            if (w->fd < 0) w->fd = tra_unnamed_file(folder);
+            if (w->fd < 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot make a scratch file in %s", folder);
+            w->at[c] = end;
+            end += 8 * d->n;
+        }
+        TRA_TRY(put_words(d, w->whole[c], w->fd, w->at[c], e));
+    }
+    return TRA_OK;
+}
+
+/* Adds the rows whose codes are from .. from + n - 1. */
+static void add_some(tra_digest *d, int64_t first, int64_t rows, int column, const tra_vector *v, const uint64_t *word,
+                     int64_t from, int64_t n) {
+    const int32_t *code = v->values;
+    uint64_t mark = tra_mix((uint64_t)column + 1), x[STRIP];
+    int64_t row[STRIP];
+    for (int64_t at = 0; at < rows;) {
+        int k = 0;
+        for (; at < rows && k < STRIP; at++) {
+            row[k] = at;
+            x[k] = (uint64_t)code[at] - (uint64_t)from;
+            k += x[k] < (uint64_t)n && !(v->state && v->state[at]);
+        }
+        for (int i = 0; i < k; i++) {
+            x[i] = word[x[i]];
+            add_words(d, (uint64_t)(first + row[i]) + 1, mark, &x[i], NULL, 1);
+        }
+    }
+}
+
+tra_status tra_digest_away(tra_digest *d, int64_t first, const tra_batch *b, const tra_string_words *w, tra_err *e) {
+    static const uint64_t none = NONE;
+    uint64_t *window = NULL;
+    tra_status s = TRA_OK;
+    for (int c = 0; w && c < b->schema->n && s == TRA_OK; c++) {
+        const tra_vector *v = &b->v[c];
+        const int32_t *code = v->values;
+        const tra_dictionary *of = b->schema->v[c].dict;
+        if (!tra_dictionary_is_away(of)) continue;
+        int32_t least = INT32_MAX, most = -1;
+        for (int64_t i = 0; i < b->rows; i++) {
+            if (v->state && v->state[i]) {
+                add_words(d, (uint64_t)(first + i) + 1, tra_mix((uint64_t)c + 1), &none, v->state + i, 1);
+                continue;
+            }
+            least = code[i] < least ? code[i] : least;
+            most = code[i] > most ? code[i] : most;
+        }
+        if (w->whole[c]) {
+            add_some(d, first, b->rows, c, v, w->whole[c], 0, of->n);
+            continue;
+        }
+        if (!window) window = tra_malloc(WINDOW * sizeof *window);
+        for (int64_t from = least; from <= most && s == TRA_OK; from += WINDOW) {
+            int64_t n = tra_min64(WINDOW, most + 1 - from);
+            s = tra_pread(w->fd, window, (size_t)n * 8, w->at[c] + 8 * from, "a scratch file", e);
+            if (s == TRA_OK) add_some(d, first, b->rows, c, v, window, from, n);
+        }
+    }
+    free(window);
+    return s;
 }
 
 void tra_digest_strings(tra_digest *d, int column, int64_t first, int64_t rows, const uint64_t *x,

@@ -27,7 +27,7 @@
 #ifndef TRA_TABLE_FILE_H
 #define TRA_TABLE_FILE_H
 
-#include "../model/columns.h"
+#include "../model/spooled.h"
 #include "../h5/h5.h"
 #include "../model/digest.h"
 
@@ -36,17 +36,6 @@
 /* rows: of each tuple; NULL: the extents of the catalog. Blocks in the file have as many rows as the catalog's bound.
  * TRA_RESOURCE when the disk is full. */
 TRA_MUSTUSE tra_status tra_writer_place_rows(tra_writer *w, const int64_t *rows, tra_err *e);
-/* A dictionary that does not fit in memory and is in a scratch file: at begin_at, n + 1 numbers of 64 bits, from 0 on,
- * say where its strings begin and the last one ends; at bytes_at are their bytes. n = 0: the column's dictionary is in
- * memory, or it has none. */
-typedef struct tra_spooled {
-    int fd;
-    const char *where; /* for messages */
-    int64_t n, begin_at, bytes_at, bytes;
-} tra_spooled;
-/* Tells the writer of such dictionaries, one entry for each column, before rows are placed. They must outlive the
- * writer. In the type, the dictionary of such a column has only its n. */
-void tra_writer_spooled(tra_writer *w, const tra_spooled *of);
 /* The same columns with other dictionaries, of which rows that are put have the codes; before rows are placed. Both
  * must outlive the writer. */
 void tra_writer_columns(tra_writer *w, const tra_schema *s);
@@ -60,10 +49,12 @@ TRA_MUSTUSE tra_status tra_writer_put_rows(tra_writer *w, int64_t first, const t
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 bool tra_rel_is_table(const tra_rel *r);
-/* Reads the strings of these columns (NULL: all) of a table that was opened without them (tra_rel_open_bare), unless
- * they are there. TRA_INPUT. */
+/* Finds the strings of these columns (NULL: all) of a table that was opened without them (tra_rel_open_bare), unless
+ * they are known: few are read, many stay in the file until tra_dictionary_read (spooled.h). Or reads all of them.
+ * TRA_INPUT; TRA_RESOURCE: they do not fit below the ceiling. */
+TRA_MUSTUSE tra_status tra_rel_find_strings(tra_rel *r, const bool *of, tra_err *e);
 TRA_MUSTUSE tra_status tra_rel_read_strings(tra_rel *r, const bool *of, tra_err *e);
-/* Bytes of memory that these take, which are among tra_rel_held_bytes. */
+/* Bytes of memory that those take that were read, which are among tra_rel_held_bytes. */
 int64_t tra_rel_strings_bytes(const tra_rel *r);
 bool tra_rel_is_coded(const tra_rel *r); /* compressed: so blocks are best read whole */
 int64_t tra_rel_rows(const tra_rel *r);
@@ -132,11 +123,20 @@ TRA_MUSTUSE tra_status tra_rel_block_facts(tra_rel *r, int column, int64_t block
 
 /* ---- digest ----------------------------------------------------------------------------------------------------- */
 
+/* What a digest needs of the strings of columns whose dictionaries are not in memory: a word for each, few in memory,
+ * many in a scratch file of this folder. *out is NULL where there are no such columns. */
+typedef struct tra_string_words tra_string_words;
+TRA_MUSTUSE tra_status tra_string_words_new(const tra_schema *s, const char *folder, tra_string_words **out,
+                                            tra_err *e);
+void tra_string_words_free(tra_string_words *w);
+int64_t tra_string_words_bytes(const tra_schema *s, int threads); /* of memory, while threads use them */
 /* Adds rows to the digest of a table: values and NULLs of rows in order, strings by their bytes; of those columns whose
- * values in b are not NULL, so that columns may be added one by one. */
+ * values in b are not NULL, so that columns may be added one by one. Columns whose strings are not in memory are left
+ * out, and added by the second function. */
 void tra_digest_rows(tra_digest *d, int64_t first, const tra_batch *b);
-/* tra_digest_rows leaves out columns of strings whose dictionary is in a scratch file (tra_spooled). These are added
- * here, by the tra_digest_string of each value. */
+TRA_MUSTUSE tra_status tra_digest_away(tra_digest *d, int64_t first, const tra_batch *b, const tra_string_words *w,
+                                       tra_err *e);
+/* Adds a column of strings by the tra_digest_string of each value. */
 uint64_t tra_digest_string(const char *s, size_t n);
 void tra_digest_strings(tra_digest *d, int column, int64_t first, int64_t rows, const uint64_t *x,
                         const uint8_t *state);

@@ -17,7 +17,9 @@ static bool table_is(hid_t group) {
 
 static void table_begin(tra_rel *r) { r->table = tra_new(r->arena, struct tra_table); }
 
-static int64_t table_held(const tra_rel *r) { return r->table->held; }
+static int64_t table_held(const tra_rel *r) {
+    return r->table->held + (r->table->foreign ? 0 : tra_rel_strings_bytes(r));
+}
 
 static uint64_t table_identity(tra_rel *r) {
     const struct tra_table *t = r->table;
@@ -196,7 +198,7 @@ static tra_status categorical(tra_rel *r, hid_t group, const char *path, int i, 
     if (r->table->foreign) TRA_TRY(distinct(r, c, e));
     bool texts = text && strcmp(text, "text") == 0;
     c->type = texts || (c->dict && !c->dict->sorted) ? TRA_COL_TEXT : TRA_COL_STRING;
-    if (!c->dict) { /* tra_rel_read_strings fills it; only its size is known now */
+    if (!c->dict) { /* tra_rel_find_strings fills it; only its size is known now */
         tra_dictionary *d = tra_new(r->arena, tra_dictionary);
         d->n = entries;
         c->dict = d;

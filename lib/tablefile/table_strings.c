@@ -7,76 +7,12 @@
 #define XXH_STATIC_LINKING_ONLY /* for states on the stack */
 #include <xxhash.h>
 
-void tra_writer_spooled(tra_writer *w, const tra_spooled *of) { w->table->spooled = of; }
-
 void tra_writer_columns(tra_writer *w, const tra_schema *s) { w->table->form.schema = w->type.columns = s; }
-
-/* ---- some strings at a time ------------------------------------------------------------------------------------- */
-
-enum { AT_ONCE = 4096, BYTES = 256 << 10 };
-
-/* Strings from .. from + n - 1 of a dictionary, BYTES of them at most where they are several: string k of these is
- * bytes[begin[k] - begin[0]] and so on. */
-typedef struct some_strings {
-    const tra_dictionary *d;
-    const tra_spooled *spooled; /* NULL: all are in memory */
-    int64_t from, n;
-    const int64_t *begin;
-    const char *bytes;
-    int64_t *begin_buf;
-    char *buf;
-    int64_t room;
-} some_strings;
-
-static some_strings strings_of(const tra_writer *w, int c) {
-    const tra_spooled *s = w->table->spooled ? &w->table->spooled[c] : NULL;
-    return (some_strings){.d = w->type.columns->v[c].dict, .spooled = s && s->n > 0 ? s : NULL};
-}
-
-static void end_strings(some_strings *s) {
-    free(s->begin_buf);
-    free(s->buf);
-}
-
-/* How many of the n strings that begin at begin[0] .. begin[n - 1] are taken at once. */
-static int64_t some_of(const int64_t *begin, int64_t n) {
-    while (n > 1 && begin[n] - begin[0] > BYTES) n /= 2;
-    return n;
-}
-
-static bool load(some_strings *s) {
-    const tra_spooled *f = s->spooled;
-    if (!s->begin_buf) s->begin_buf = tra_malloc((AT_ONCE + 1) * sizeof *s->begin_buf);
-    if (tra_pread(f->fd, s->begin_buf, (size_t)(s->n + 1) * 8, f->begin_at + s->from * 8, f->where, NULL) != TRA_OK)
-        return false;
-    s->n = some_of(s->begin_buf, s->n);
-    int64_t bytes = s->begin_buf[s->n] - s->begin_buf[0];
-    if (bytes > s->room) {
-        free(s->buf);
-        s->room = tra_max64(bytes, BYTES);
-        s->buf = tra_malloc((size_t)s->room);
-    }
-    s->begin = s->begin_buf;
-    s->bytes = s->buf;
-    return bytes == 0 || tra_pread(f->fd, s->buf, (size_t)bytes, f->bytes_at + s->begin[0], f->where, NULL) == TRA_OK;
-}
-
-/* Goes on to the next strings. False, with n = 0: there are no more, or they cannot be read (*ok). */
-static bool more_strings(some_strings *s, bool *ok) {
-    s->from += s->n;
-    s->n = *ok ? tra_min64(AT_ONCE, s->d->n - s->from) : 0;
-    if (s->n == 0) return false;
-    if (s->spooled) return *ok = load(s);
-    s->begin = s->d->begin + s->from;
-    s->n = some_of(s->begin, s->n);
-    s->bytes = s->d->bytes + s->begin[0];
-    return true;
-}
 
 /* ---- for other programs ----------------------------------------------------------------------------------------- */
 
 /* Copies the strings to `room`, each with a NUL, and points text to them. */
-static void end_by_zeros(const some_strings *s, tra_str *room, const char **text) {
+static void end_by_zeros(const tra_strings *s, tra_str *room, const char **text) {
     room->n = 0;
     for (int64_t k = 0; k < s->n; k++) {
         tra_str_addn(room, s->bytes + (s->begin[k] - s->begin[0]), (size_t)(s->begin[k + 1] - s->begin[k]));
@@ -90,16 +26,18 @@ static void end_by_zeros(const some_strings *s, tra_str *room, const char **text
 }
 
 bool tra_table_put_categories(tra_writer *w, int column, hid_t group) {
-    some_strings s = strings_of(w, column);
+    tra_strings s;
+    tra_strings_begin(&s, w->type.columns->v[column].dict);
     hsize_t dims = (hsize_t)s.d->n;
     hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate_simple(1, &dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE);
     bool ok = H5Tset_size(type, H5T_VARIABLE) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0 &&
               H5Pset_obj_track_times(dcpl, false) >= 0;
     hid_t dset = ok ? H5Dcreate2(group, "categories", type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT) : -1;
     ok = dset >= 0 && tra_table_put_encoding(dset, "string-array", "0.2.0");
-    const char **text = tra_calloc(AT_ONCE, sizeof *text);
+    const char **text = NULL;
     tra_str room = {0};
-    while (more_strings(&s, &ok)) {
+    while (ok && (ok = tra_strings_more(&s, NULL) == TRA_OK) && s.n > 0) {
+        text = tra_realloc(text, (size_t)s.n, sizeof *text);
         hsize_t from = (hsize_t)s.from, n = (hsize_t)s.n;
         hid_t memory = H5Screate_simple(1, &n, NULL);
         end_by_zeros(&s, &room, text);
@@ -109,7 +47,7 @@ bool tra_table_put_categories(tra_writer *w, int column, hid_t group) {
     }
     free(text);
     tra_str_free(&room);
-    end_strings(&s);
+    tra_strings_end(&s);
     if (dset >= 0 && H5Dclose(dset) < 0) ok = false;
     H5Pclose(dcpl);
     H5Sclose(space);
@@ -172,14 +110,14 @@ bool tra_stream_end(tra_table_stream *t, bool ok) {
 }
 
 /* Writes the strings of a column after `at` bytes of others: where each ends, and their bytes. */
-static bool put_dictionary(some_strings *x, int64_t *at, tra_table_stream *ends, tra_table_stream *text,
-                           uint64_t *sum) {
-    int64_t *end = tra_malloc(AT_ONCE * sizeof *end);
+static bool put_dictionary(tra_strings *x, int64_t *at, tra_table_stream *ends, tra_table_stream *text, uint64_t *sum) {
+    int64_t *end = NULL;
     XXH64_state_t of_ends, of_text;
     bool ok = true;
     XXH64_reset(&of_ends, 0);
     XXH64_reset(&of_text, 0);
-    while (more_strings(x, &ok)) {
+    while (ok && (ok = tra_strings_more(x, NULL) == TRA_OK) && x->n > 0) {
+        end = tra_realloc(end, (size_t)x->n, sizeof *end);
         int64_t bytes = x->begin[x->n] - x->begin[0];
         for (int64_t k = 0; k < x->n; k++) end[k] = *at + x->begin[k + 1] - x->begin[0];
         XXH64_update(&of_ends, end, (size_t)x->n * sizeof *end);
@@ -189,7 +127,17 @@ static bool put_dictionary(some_strings *x, int64_t *at, tra_table_stream *ends,
     }
     *sum = tra_strings_sum(XXH64_digest(&of_ends), XXH64_digest(&of_text));
     free(end);
-    end_strings(x);
+    tra_strings_end(x);
+    return ok;
+}
+
+static bool add_bytes(const tra_dictionary *d, int64_t *bytes) {
+    tra_strings s;
+    bool ok = true;
+    if (!tra_dictionary_is_away(d) || !d->kept) return *bytes += d->begin ? d->begin[d->n] : d->bytes_most, true;
+    tra_strings_begin(&s, d);
+    while ((ok = tra_strings_more(&s, NULL) == TRA_OK) && s.n > 0) *bytes += s.begin[s.n] - s.begin[0];
+    tra_strings_end(&s);
     return ok;
 }
 
@@ -198,16 +146,19 @@ bool tra_table_put_dictionaries(tra_writer *w, hid_t group) {
     int64_t n = 0, bytes = 0, at = 0;
     hsize_t columns = 0;
     uint64_t *sums = tra_calloc((size_t)s->n + 1, sizeof *sums);
-    for (int c = 0; c < s->n; c++) {
-        some_strings x = strings_of(w, c);
-        if (x.d) n += x.d->n, bytes += x.spooled ? x.spooled->bytes : x.d->begin[x.d->n];
+    bool ok = true;
+    for (int c = 0; c < s->n && ok; c++) {
+        const tra_dictionary *d = s->v[c].dict;
+        if (d) n += d->n, ok = add_bytes(d, &bytes);
     }
     tra_table_stream ends, text;
-    bool ok = tra_stream_begin(&ends, group, "string_ends", H5T_STD_I64LE, n, 0);
+    ok = tra_stream_begin(&ends, group, "string_ends", H5T_STD_I64LE, n, 0) && ok;
     ok = tra_stream_begin(&text, group, "strings", H5T_STD_I64LE, tra_ceil_div(bytes, 8), 0) && ok;
     for (int c = 0; c < s->n && ok; c++) {
-        some_strings x = strings_of(w, c);
-        if (x.d) ok = put_dictionary(&x, &at, &ends, &text, &sums[columns++]);
+        tra_strings x;
+        if (!s->v[c].dict) continue;
+        tra_strings_begin(&x, s->v[c].dict);
+        ok = put_dictionary(&x, &at, &ends, &text, &sums[columns++]);
     }
     ok = tra_stream_end(&ends, ok);
     ok = tra_stream_end(&text, ok) &&

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#define XXH_STATIC_LINKING_ONLY /* for states on the stack */
 #include <xxhash.h>
 
 tra_status tra_table_read_order(tra_rel *r, const char ***names, int *n, tra_err *e) {
@@ -98,8 +99,8 @@ static const char *bytes_of(tra_rel *r, const texts *t, int64_t from, int64_t to
 }
 
 static bool is_sum(const texts *t, int which, const int64_t *ends, int64_t n, const char *bytes, int64_t length) {
-    return !t->sums || tra_strings_sum(XXH64(ends, (size_t)n * 8, 0), XXH64(bytes, (size_t)length, 0)) ==
-                           (uint64_t)t->sums[which];
+    return !t->sums ||
+           tra_strings_sum(XXH64(ends, (size_t)n * 8, 0), XXH64(bytes, (size_t)length, 0)) == (uint64_t)t->sums[which];
 }
 
 /* Reads a dictionary, which is number `which` of the table, and whose strings are numbers at, at + 1, ... of all. */
@@ -120,10 +121,10 @@ static bool read_dictionary(tra_rel *r, const texts *t, const tra_column *c, int
     if (!ok) return false;
     *d = (tra_dictionary){
         .n = n, .begin = begin, .bytes = bytes, .sorted = c->type == TRA_COL_STRING, .longest = longest};
-    /* 8 of the 16 bytes for each string are freed when the table has been opened */
-    r->table->held += begin[n] + 16 * n;
     return true;
 }
+
+static bool has_strings(const tra_dictionary *d) { return d->begin || d->file; }
 
 /* Reads the strings of these columns of a table that tra wrote into their dictionaries. */
 static tra_status own_dictionaries(tra_rel *r, const bool *of, tra_err *e) {
@@ -137,7 +138,7 @@ static tra_status own_dictionaries(tra_rel *r, const bool *of, tra_err *e) {
     for (int c = 0; c < s->n && ok; c++) {
         const tra_dictionary *d = s->v[c].dict;
         if (!d) continue;
-        if ((!of || of[c] || !t.sums) && !d->begin) ok = read_dictionary(r, &t, &s->v[c], which, at);
+        if ((!of || of[c] || !t.sums) && !has_strings(d)) ok = read_dictionary(r, &t, &s->v[c], which, at);
         which++;
         at += d->n;
     }
@@ -145,8 +146,100 @@ static tra_status own_dictionaries(tra_rel *r, const bool *of, tra_err *e) {
     free(t.ends);
     free(t.sums);
     if (r->lack) return *e = *r->lack, r->lack->status;
-    return ok ? TRA_OK
-              : TRA_REL_BAD(r, e, "its dictionaries (.tra/%s/strings) are missing or damaged", r->name);
+    return ok ? TRA_OK : TRA_REL_BAD(r, e, "its dictionaries (.tra/%s/strings) are missing or damaged", r->name);
+}
+
+/* Reads where the strings of a dictionary end, which ascends and is no more than `all`. */
+static tra_status check_ends(tra_rel *r, const tra_spooled *f, int64_t all, int64_t *longest, uint64_t *sum,
+                             tra_err *e) {
+    enum { PIECE = 8192 };
+    int64_t end[PIECE], before = f->first;
+    XXH64_state_t of;
+    XXH64_reset(&of, 0);
+    for (int64_t i = 0, n; i < f->n; i += n) {
+        n = tra_min64(PIECE, f->n - i);
+        TRA_TRY(tra_pread(f->fd, end, (size_t)n * 8, f->ends_at + 8 * i, f->where, e));
+        XXH64_update(&of, end, (size_t)n * 8);
+        for (int64_t k = 0; k < n; before = end[k++]) {
+            if (end[k] < before || end[k] > all)
+                return TRA_REL_BAD(r, e, "its dictionaries (.tra/%s/strings) are missing or damaged", r->name);
+            *longest = tra_max64(*longest, end[k] - before);
+        }
+    }
+    *sum = XXH64_digest(&of);
+    return TRA_OK;
+}
+
+/* Reads the strings once, for the mark of the dictionary and the sum of their bytes. */
+static tra_status mark(tra_dictionary *d, uint64_t *sum, tra_err *e) {
+    tra_strings s;
+    XXH64_state_t of;
+    XXH64_reset(&of, 0);
+    tra_strings_begin(&s, d);
+    tra_status status = tra_strings_more(&s, e);
+    for (int64_t len; status == TRA_OK && s.n > 0; status = tra_strings_more(&s, e)) {
+        XXH64_update(&of, s.bytes, (size_t)(s.begin[s.n] - s.begin[0]));
+        for (int64_t k = 0; k < s.n; k++) {
+            const char *text = tra_strings_at(&s, k, &len);
+            tra_mark_add(d->mark, text, len);
+        }
+    }
+    tra_strings_end(&s);
+    *sum = XXH64_digest(&of);
+    return status;
+}
+
+/* The dictionary is in the file, from string number `at` of all on; unless it is small, and may be read. sum: NULL, or
+ * what its strings have. */
+static tra_status find_dictionary(tra_rel *r, const tra_column *c, const tra_spooled *all, int64_t at,
+                                  const int64_t *sum, tra_err *e) {
+    enum { FEW = 256 << 10 };
+    tra_dictionary *d = (tra_dictionary *)c->dict;
+    tra_spooled *f = tra_new(r->arena, tra_spooled);
+    int64_t last = 0;
+    uint64_t ends, bytes;
+    *f = *all;
+    f->n = d->n;
+    f->ends_at += 8 * at;
+    if (at > 0) TRA_TRY(tra_pread(f->fd, &f->first, 8, f->ends_at - 8, f->where, e));
+    TRA_TRY(tra_pread(f->fd, &last, 8, f->ends_at + 8 * (d->n - 1), f->where, e));
+    f->bytes = last - f->first;
+    if (sum && f->bytes + 8 * d->n < FEW) return TRA_OK;
+    TRA_TRY(check_ends(r, f, all->bytes, &d->longest, &ends, e));
+    d->bytes_most = f->bytes;
+    d->file = f;
+    d->arena = r->arena;
+    d->sorted = c->type == TRA_COL_STRING;
+    TRA_TRY(mark(d, &bytes, e));
+    if (sum && tra_strings_sum(ends, bytes) != (uint64_t)*sum)
+        return TRA_REL_BAD(r, e, "its dictionaries (.tra/%s/strings) are missing or damaged", r->name);
+    return d->sorted ? TRA_OK : tra_dictionary_read(d, e); /* texts are compared */
+}
+
+/* Finds where the strings of these columns are in the file, but those that are few, or that HDF5 alone can read. */
+static tra_status find_dictionaries(tra_rel *r, const bool *of, tra_err *e) {
+    enum { FEW = 32 << 10 };
+    const tra_schema *s = &r->table->schema;
+    int64_t n = 0, words = 0, at = 0, which = 0, nsums = 0, *sums = tra_sealed_numbers(r, "string_sums", &nsums);
+    tra_spooled all = {.fd = r->vfd->fd, .where = r->path};
+    tra_status status = TRA_OK;
+    for (int c = 0; c < s->n; c++) at += s->v[c].dict ? s->v[c].dict->n : 0, which += s->v[c].dict != NULL;
+    if (nsums != which) free(sums), sums = NULL;
+    bool found = tra_sealed_place(r, "string_ends", !sums, &n, &all.ends_at) &&
+                 tra_sealed_place(r, "strings", !sums, &words, &all.bytes_at) && at == n && n + words >= FEW;
+    all.bytes = words * 8;
+    at = which = 0;
+    for (int c = 0; c < s->n && found && status == TRA_OK; c++) {
+        const tra_dictionary *d = s->v[c].dict;
+        if (!d) continue;
+        if (d->n > 0 && (!of || of[c]) && !has_strings(d))
+            status = find_dictionary(r, &s->v[c], &all, at, sums ? &sums[which] : NULL, e);
+        if (d->n == 0 && !d->begin) *(tra_dictionary *)d = *tra_dictionary_new(r->arena, 0, NULL, NULL);
+        at += d->n;
+        which++;
+    }
+    free(sums);
+    return status;
 }
 
 int64_t tra_rel_strings_bytes(const tra_rel *r) {
@@ -154,19 +247,32 @@ int64_t tra_rel_strings_bytes(const tra_rel *r) {
     int64_t n = 0;
     for (int c = 0; t && !t->foreign && c < t->schema.n; c++) {
         const tra_dictionary *d = t->schema.v[c].dict;
-        if (d && d->begin) n += d->begin[d->n] + 16 * d->n;
+        /* of those that were read whole 8 of the 16 bytes for each string are freed then */
+        if (d && d->begin) n += d->begin[d->n] + (d->file ? 8 : 16) * d->n;
     }
     return n;
 }
 
-tra_status tra_rel_read_strings(tra_rel *r, const bool *of, tra_err *e) {
-    struct tra_table *t = r->table;
+static bool lacks_strings(const tra_rel *r, const bool *of) {
+    const struct tra_table *t = r->table;
     bool any = false;
     for (int c = 0; t && !t->foreign && c < t->schema.n; c++)
-        any |= t->schema.v[c].dict && !t->schema.v[c].dict->begin && (!of || of[c]);
-    if (!any) return TRA_OK;
+        any |= t->schema.v[c].dict && !has_strings(t->schema.v[c].dict) && (!of || of[c]);
+    return any;
+}
+
+tra_status tra_rel_find_strings(tra_rel *r, const bool *of, tra_err *e) {
+    if (!lacks_strings(r, of)) return TRA_OK;
     tra_h5_enter();
-    tra_status s = own_dictionaries(r, of, e);
+    tra_status s = find_dictionaries(r, of, e);
+    if (s == TRA_OK && lacks_strings(r, of)) s = own_dictionaries(r, of, e);
     tra_h5_leave();
     return s;
+}
+
+tra_status tra_rel_read_strings(tra_rel *r, const bool *of, tra_err *e) {
+    TRA_TRY(tra_rel_find_strings(r, of, e));
+    for (int c = 0; r->table && !r->table->foreign && c < r->table->schema.n; c++)
+        if (!of || of[c]) TRA_TRY(tra_dictionary_read(r->table->schema.v[c].dict, e));
+    return TRA_OK;
 }

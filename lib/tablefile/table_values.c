@@ -103,6 +103,7 @@ tra_status tra_rel_column_labels(tra_rel *r, int column, const tra_dim_labels **
     if (rows > TRA_SCALE_LABELS)
         return tra_fail(e, TRA_INPUT, "%s:%s has %" PRId64 " rows, and labels are at most %d", r->path, r->name, rows,
                         TRA_SCALE_LABELS);
+    TRA_TRY(tra_dictionary_read(c->dict, e));
     tra_vector v = {tra_arena_alloc(r->arena, (size_t)(rows + 8) * sizeof(int64_t)), NULL};
     if (tra_column_has_states(c)) v.state = tra_arena_alloc(r->arena, (size_t)rows + 8);
     r->labels_bytes += 16 * rows;

@@ -45,7 +45,6 @@ struct tra_table_placing {
      * few, in facts. */
     int frequencies;
     int64_t *frequencies_at;
-    const tra_spooled *spooled; /* tra_writer_spooled; NULL: none */
 };
 
 enum { TRA_BLOCK_SORTED = 1, TRA_BLOCK_NAN = 2, TRA_BLOCK_EMPTY = 4 };

@@ -68,8 +68,9 @@ static void set_file_order(tra_build *b, tra_node *n) {
 }
 
 void *tra_build_unreadable(tra_build *b, tra_span span, const char *advice, const tra_err *why) {
+    int before = b->d->errors; /* which the same error at the same place leaves as it is */
     tra_diag_error(b->d, span, advice, "%s", why->msg);
-    if (b->unreadable++ > 0) return NULL;
+    if (b->d->errors == before || b->unreadable++ > 0) return NULL;
     b->unreadable_as = why->status;
     int line, column;
     tra_script_place(b->g->src, span.at, &line, &column);
@@ -77,20 +78,20 @@ void *tra_build_unreadable(tra_build *b, tra_span span, const char *advice, cons
     return NULL;
 }
 
-/* Reads the strings of those columns of the open table that the program may use. name: of the input; NULL: it has none.
+/* Finds the strings of those columns of the open table that the program may use. name: of the input; NULL: it has none.
  */
-static tra_status read_strings(const tra_build *b, const char *name, tra_rel *rel, tra_err *e) {
+static tra_status find_strings(const tra_build *b, const char *name, tra_rel *rel, tra_err *e) {
     const tra_schema *s = tra_rel_type(rel)->columns;
     bool *of = tra_news(b->arena, bool, (s ? s->n : 0) + 1);
     for (int i = 0; s && i < s->n; i++) of[i] = !name || tra_build_may_use(b, name, s->v[i].name);
-    return tra_rel_read_strings(rel, of, e);
+    return tra_rel_find_strings(rel, of, e);
 }
 
 /* Opens the file n->path of an input and sets what follows from it. defined: the path is from -D. */
 static bool open_input(tra_build *b, const char *name, tra_span span, tra_node *n, bool defined) {
     tra_err e = {0};
     if (tra_rel_open_bare(n->path, NULL, &n->rel, &e) == TRA_OK &&
-        read_strings(b, name, n->rel, &e) == TRA_OK) {
+        find_strings(b, name, n->rel, &e) == TRA_OK) {
         n->type = *tra_rel_type(n->rel);
         n->units = tra_units_of_file(n->rel);
         if (n->type.bounded) n->rows = tra_table_own_rows(b, n);

@@ -1,5 +1,6 @@
 /* loop_state.c - the type of a state, the same in all turns, to which its values are brought. */
 #include "build.h"
+#include "../../lib/model/spooled.h"
 #include "table_build.h"
 
 #include <string.h>
@@ -42,6 +43,9 @@ static bool is_coded_otherwise(const tra_column *x, const tra_column *y) {
 
 /* A string of x that y does not have; NULL: it has all. */
 static const char *string_beyond(tra_arena *a, const tra_dictionary *x, const tra_dictionary *y) {
+    tra_err e = {0};
+    if (tra_dictionary_read(x, &e) != TRA_OK || tra_dictionary_read(y, &e) != TRA_OK)
+        return tra_arena_printf(a, "%s", e.msg);
     for (int64_t c = 0; c < x->n; c++) {
         int64_t len;
         const char *s = tra_dictionary_at(x, c, &len);

@@ -3,6 +3,7 @@
  * A column that selections and joins have passed on has the values of its file, or some of these. They are assumed to
  * be distributed as all values of the file are, and columns to be independent of each other. */
 #include "cardinality.h"
+#include "../../lib/model/spooled.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -227,15 +228,6 @@ double tra_table_selectivity(const tra_colexpr *x) {
 
 /* ---- joins -------------------------------------------------------------------------------------------------- */
 
-/* A value of the right column as one of the left: of strings its code in the left dictionary, -1: it is not there. */
-static int64_t as_left_value(const tra_column *l, const tra_column *r, int64_t value) {
-    int64_t len;
-    if (!tra_coltype_is_coded(l->type) || l->dict == r->dict) return value;
-    if (value < 0 || value >= r->dict->n) return -1;
-    const char *s = tra_dictionary_at(r->dict, value, &len);
-    return tra_dictionary_find(l->dict, s, len);
-}
-
 static int by_value(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -243,13 +235,17 @@ static int by_value(const void *a, const void *b) {
 
 typedef int64_t value_count[2];
 
-/* The values of the right column with their frequencies, as values of the left one, ascending. */
+/* The values of the right column with their frequencies, as values of the left one, ascending: of strings codes in the
+ * left dictionary, -1 where it does not have them. NULL: they cannot be read. */
 static const value_count *values_as_left(const tra_column *l, const tra_column *r, const tra_column_facts *y,
                                          tra_arena *a) {
     bool ascend = y->whole && !tra_coltype_is_float(r->type); /* bits of floats do not */
     if (ascend && (!tra_coltype_is_coded(l->type) || l->dict == r->dict)) return y->frequency;
     value_count *v = tra_arena_array(a, (size_t)y->n + 1, sizeof *v);
-    for (int64_t i = 0; i < y->n; i++) v[i][0] = as_left_value(l, r, y->frequency[i][0]), v[i][1] = y->frequency[i][1];
+    memcpy(v, y->frequency, (size_t)y->n * sizeof *v);
+    qsort(v, (size_t)y->n, sizeof *v, by_value);
+    if (!tra_coltype_is_coded(l->type) || l->dict == r->dict) return v;
+    if (tra_dictionary_find_all(l->dict, r->dict, y->n, v, NULL) != TRA_OK) return NULL;
     qsort(v, (size_t)y->n, sizeof *v, by_value);
     return v;
 }
@@ -277,8 +273,8 @@ static int64_t compare_all_values(const tra_column *l, const tra_column *r, cons
     const value_count *v = values_as_left(l, r, y, a);
     double rows = (double)x->rows;
     *out = (tra_join_selectivity){0};
-    int64_t pairs = 0, from = 0;
-    for (int64_t i = 0; i < x->n; i++) {
+    int64_t pairs = v ? 0 : INT64_MAX, from = 0;
+    for (int64_t i = 0; v && i < x->n; i++) {
         if (tra_coltype_is_float(l->type)) from = 0;
         const value_count *at = find_value(v, y->n, x->frequency[i][0], &from);
         if (!at) continue;
@@ -319,6 +315,8 @@ static void estimate_by_containment(const tra_column *l, const tra_column *r, co
     double pairs = p.rows * q.rows / fmax(p.distinct, q.distinct);
     double matched = y->n > 0 && q.rows <= 0 ? 0 : p.rows * fmin(1, q.distinct / p.distinct);
     const value_count *v = values_as_left(l, r, y, a);
+    *out = (tra_join_selectivity){1, 1};
+    if (!v) return;
     for (int64_t i = 0; i < x->n; i++) { /* listed values of x */
         int64_t from = 0;
         const value_count *at = find_value(v, y->n, x->frequency[i][0], &from);

@@ -1,5 +1,6 @@
 /* table_pivot.c - pivot(T, row, column, value, agg): groups by two keys as a matrix, sparse by type. */
 #include "../../lib/tablefile/table_file.h"
+#include "../../lib/model/spooled.h"
 #include "../../lib/table/group.h"
 #include "lower.h"
 #include "made.h"
@@ -183,6 +184,7 @@ bool tra_table_key_values(const tra_table_builder *w, const tra_column *c, const
     if (tra_coltype_is_coded(c->type) && c->dict) {
         const tra_dictionary *sorted = c->dict;
         int32_t *place;
+        if (tra_dictionary_read(sorted, &e) != TRA_OK) return tra_build_unreadable(w->b, at->span, NULL, &e) != NULL;
         if (!sorted->sorted) sorted = tra_dictionary_union(a, 1, &c->dict, &place), key->place = place;
         key->n = sorted->n;
         *labels = tra_dim_labels_of_dictionary(a, c->name, sorted);

@@ -1,5 +1,6 @@
 /* table_unpivot.c - operators that make several rows of one: unpivot and explode. */
 #include "table_derived.h"
+#include "../../lib/model/spooled.h"
 
 #include <string.h>
 
@@ -97,16 +98,17 @@ tra_node *tra_derive_unpivot(tra_deriving *d) {
 /* ---- explode ------------------------------------------------------------------------------------------------ */
 
 /* The most pieces that a string of the dictionary has. */
-static int64_t pieces_most(const tra_dictionary *dict, const char *sep) {
-    int64_t most = 1;
+static tra_status pieces_most(const tra_dictionary *dict, const char *sep, int64_t *most, tra_err *e) {
     size_t size = strlen(sep);
+    *most = 1;
+    TRA_TRY(tra_dictionary_read(dict, e));
     for (int64_t c = 0; dict && c < dict->n; c++) {
         int64_t len, pieces = 1;
         const char *s = tra_dictionary_at(dict, c, &len);
         for (const char *at; (at = memmem(s, (size_t)len, sep, size)); pieces++) len -= at + size - s, s = at + size;
-        most = tra_max64(most, pieces);
+        *most = tra_max64(*most, pieces);
     }
-    return most;
+    return TRA_OK;
 }
 
 /* cross(T, numbers), of which those stay that number a piece, and the piece in place of the string. */
@@ -131,7 +133,10 @@ tra_node *tra_derive_explode(tra_deriving *d) {
     /* of NULL the one row with NULL stays */
     tra_ast *stays =
         tra_derive_binary(d, "<=", at, tra_derive_call(d, "ifnull", 2, (tra_ast *[]){last, tra_derive_int(d, 0)}));
-    int64_t most = pieces_most(s->v[c].dict, sep);
+    int64_t most;
+    tra_err e = {0};
+    if (pieces_most(s->v[c].dict, sep, &most, &e) != TRA_OK)
+        return tra_build_unreadable(d->b, call->kids[1]->span, NULL, &e);
     if (most > MOST) return tra_derive_refuse(d, call->kids[1], "more than 900 parts of a string are too many");
     tra_ast **part = tra_news(a, tra_ast *, most);
     for (int64_t k = 0; k < most; k++)
