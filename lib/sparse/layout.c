@@ -163,14 +163,19 @@ static int64_t merged_room(int64_t entries, const tra_dims *ext) {
     return tra_round64(tra_rows_room(TRA_F64, rows, entries));
 }
 
+/* The function's result needs no fold: it is rows in the order of the operand. */
+static bool is_whole(const plan *p, const tra_layout *out) {
+    return out && is_in_order(p->step, p->total.of) && !p->after.code;
+}
+
 static int64_t merge_scratch(const plan *p, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
-                             const tra_dims *ext_b) {
+                             const tra_dims *ext_b, const tra_layout *out) {
     const tra_dims *ext = p->total.of ? ext_b : ext_a;
     int64_t n = a->layout ? tra_most_entries(a, ext_a) : 0, all = n;
     if (b && b->layout) n = tra_add_most(n, tra_most_entries(b, ext_b));
     if (tra_dims_product(ext, &all)) n = tra_min64(n, all);
     if (p->way == TOTAL) return tra_rows_total_scratch(&p->total, a->dtype, ext, n);
-    if (is_in_order(p->step, p->total.of) && !p->after.code) return 0;
+    if (is_whole(p, out)) return 0;
     return tra_min64(tra_add_most(merged_room(n, ext), tra_project_scratch(n)), TRA_SIZE_MOST);
 }
 
@@ -196,7 +201,7 @@ static int64_t scratch_of(const tra_kernel *k, tra_kernel_use use, const tra_typ
                    : tra_rows_contract_scratch(p.step, a, ext_a, b, ext_b);
     case REDUCE: return reduce_scratch(&p, k, a, ext_a, out);
     case MERGE:
-    case TOTAL: return merge_scratch(&p, a, ext_a, b, ext_b);
+    case TOTAL: return merge_scratch(&p, a, ext_a, b, ext_b, out);
     case SLOW: break;
     }
     return tra_slow_scratch(k, use, a, ext_a, b, ext_b, out);
@@ -225,11 +230,11 @@ static void map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *sc
 }
 
 static tra_impl choose(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out,
-                      bool accumulates) {
+                       bool accumulates) {
     if (accumulates) return tra_rows_contract_way(a, b);
-    plan p = plan_of(k, b ? TRA_USE_JOIN : TRA_USE_MAP, a->array.dtype, b ? b->array.dtype : a->array.dtype,
-                     &a->array.ext, b ? &b->array.ext : NULL, (a->layout ? LEFT : 0) | (b && b->layout ? RIGHT : 0),
-                     out->layout);
+    plan p =
+        plan_of(k, b ? TRA_USE_JOIN : TRA_USE_MAP, a->array.dtype, b ? b->array.dtype : a->array.dtype, &a->array.ext,
+                b ? &b->array.ext : NULL, (a->layout ? LEFT : 0) | (b && b->layout ? RIGHT : 0), out->layout);
     if (p.way != PRODUCT) return (tra_impl)p.way;
     return out->layout ? tra_rows_product_way(p.step, &p.after, a, b, out) : tra_rows_contract_way(a, b);
 }
@@ -257,7 +262,7 @@ static void merge(const plan *p, const tra_cell *const *in, tra_cell *out, void 
     const tra_cell *operand[2] = {&own[0], &own[1]};
     tra_cell both = {.layout = &tra_rows, .sparse = true, .array.ext = in[p->total.of]->array.ext, .head = scratch};
     own[1 - p->total.of].array.ext = p->as;
-    if (out->layout && is_in_order(p->step, p->total.of) && !p->after.code) {
+    if (is_whole(p, out->layout)) {
         tra_rows_compute(code, types, 2, wide, operand, out);
         return;
     }
