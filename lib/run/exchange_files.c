@@ -21,7 +21,9 @@ typedef struct head {
     uint64_t sum;
 } head;
 
-tra_tuning tra_tune = {.message = 1 << 26, .sends = 128, .file = 4096, .piece = 1 << 20};
+/* A file is made and removed on a file system of several hosts in the time in which some 100 KiB go by the network:
+ * smaller tuples go by messages. */
+tra_tuning tra_tune = {.message = 1 << 26, .sends = 128, .file = 1 << 18, .piece = 1 << 20};
 
 enum {
     SMALL = 4096, /* pieces under this are stored as they are */
