@@ -156,12 +156,22 @@ typedef struct tabulation {
     bool nulls, errors;
 } tabulation;
 
+/* May tables of the program take so much more? Together they have a quarter of the ceiling, on each rank the same:
+ * ranks that held more or less at this moment would have other plans. */
+static bool affords(const tra_arena *a, int64_t bytes) {
+    return tra_ceiling == 0 || bytes <= (1 << 20) || tra_arena_bytes(a) + (size_t)bytes <= (size_t)tra_ceiling / 4;
+}
+
+/* The same of n results without the bytes of their strings, which are sorted in the end. */
+static bool affords_results(const tra_arena *a, bool strings, int64_t n) {
+    return affords(a, tra_mul_most(n, strings ? 64 : 9));
+}
+
 /* Grants twice as many bytes of text, if three times those fit: sorting them in the end takes two more copies. */
 static bool grant_more(tabulation *t) {
-    tra_err e = {0};
     if (t->granted >= BYTES_MOST) return false;
     t->granted *= 2;
-    return tra_ceiling_check(3 * t->granted - (int64_t)t->text.n, "strings", &e) == TRA_OK;
+    return affords(t->arena, 3 * t->granted + 64 * t->n);
 }
 
 /* Adds the result of operands whose states are the worst of these. TRA_NO: the strings become too many bytes. */
@@ -405,6 +415,7 @@ static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *cons
     } else if (!coded) {
         column = NULL;
     }
+    if (column && !affords_results(a, strings, one.v.count)) column = NULL;
     if (column) {
         tabulation t = begin(a, c, kids, type, one.v.count + 1);
         tra_status status = tabulate_column(&t, &one, &strict, e);
@@ -414,7 +425,7 @@ static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *cons
         if (status != TRA_OK || strict) return status;
         if (strings && total > tra_combinations_most) return *out = as_node(a, c, kids, type), TRA_OK;
     }
-    if (!strings) return *out = as_node(a, c, kids, type), TRA_OK;
+    if (!strings || !affords_results(a, true, total)) return *out = as_node(a, c, kids, type), TRA_OK;
     tabulation t = begin(a, c, kids, type, total);
     tra_status status = tabulate(&t, naxes, x, total, e);
     if (status == TRA_OK) *out = finish(&t, type, naxes, x, total);

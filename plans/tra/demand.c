@@ -1,6 +1,6 @@
 /* demand.c - which columns of its inputs a program may use, so that a file of another format need not be read wholly.
  *
- * An input is open where a column may be used without its name: in an output, by *, by labels. Of any other input those
+ * An input is open where a column may be used without its name: in an output, by *, by drop, by labels. Of any other input those
  * columns count whose names the program has, or ends of its names, since joins put something before a name. */
 #include "table_build.h"
 
@@ -25,10 +25,11 @@ static bool is_one_of(const char *word, const char *const *v) {
     return *v != NULL;
 }
 
-static bool has_star(const tra_ast *x) {
-    bool star = x->kind == TRA_AST_STAR;
-    for (int i = 0; i < x->nkids && !star; i++) star = has_star(x->kids[i]);
-    return star;
+/* Does x stand for columns that it does not name: by *, or as all but those of drop(..)? */
+static bool has_unnamed(const tra_ast *x) {
+    bool any = x->kind == TRA_AST_STAR || (x->kind == TRA_AST_CALL && strcmp(x->text, "drop") == 0);
+    for (int i = 0; i < x->nkids && !any; i++) any = has_unnamed(x->kids[i]);
+    return any;
 }
 
 /* How many of the first operands of a call pass no column on but those that it names. *passes: they do where the
@@ -39,7 +40,7 @@ static int operands_of(const tra_ast *x, bool *passes) {
     *passes = is_one_of(x->text, through);
     if (!*passes && !is_one_of(x->text, ends)) return 0;
     for (int i = 1; i < x->nkids; i++)
-        if (has_star(x->kids[i])) return 0;
+        if (has_unnamed(x->kids[i])) return 0;
     return strcmp(x->text, "join") == 0 ? 2 : 1;
 }
 
