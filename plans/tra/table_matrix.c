@@ -91,7 +91,7 @@ static const tra_ast *label_ast(const tra_table_builder *w, const tra_ast *at, c
 /* Adds what onehot(x) stands for: for each value that x may have a column that is 1 where x has it, else 0, NULL
  * included. */
 static bool add_onehot(tra_table_builder *w, const tra_ast *arg) {
-    enum { MOST = 4096 };
+    enum { MOST = 4096, LONGEST = 1024 };
     const tra_ast *call = arg->kind == TRA_AST_NAMED ? arg->kids[0] : arg, *x = call->nkids ? call->kids[0] : NULL;
     if (call->nkids != 1) return tra_table_refuse(w, call, "onehot has one argument, a column");
     if (x->kind != TRA_AST_NAME && arg->kind != TRA_AST_NAMED)
@@ -107,6 +107,11 @@ static bool add_onehot(tra_table_builder *w, const tra_ast *arg) {
         return tra_diag_error(w->b->d, call->span, "pivot(T, row, column, 1, count) makes a sparse matrix of them",
                               "onehot makes at most %d columns, and there are %" PRId64 " values", MOST, values.n);
     for (int64_t i = 0; i < values.n; i++) {
+        size_t bytes = strlen(tra_dim_labels_text(w->b->arena, l, i));
+        if (bytes > LONGEST)
+            return tra_diag_error(
+                w->b->d, call->span, "write for instance m = onehot(substr(s, 1, 20)): the beginning of each",
+                "onehot names columns by values, and one of %zu bytes is more than %d", bytes, LONGEST);
         const tra_ast *is = tree(w, TRA_AST_BINARY, "==", call, x, label_ast(w, call, l, i));
         is = tree(w, TRA_AST_CALL, "ifnull", call, is, tree(w, TRA_AST_NAME, "false", call, NULL, NULL));
         const char *text = tra_arena_printf(w->b->arena, "%s_%s", name, tra_dim_labels_text(w->b->arena, l, i));
