@@ -207,14 +207,14 @@ static void text_of(const asking *x, tra_str *out) {
     if (isfinite(x->deadline)) tra_str_printf(out, ", %d done within %s", within, tra_span_text(x->deadline, time));
     tra_str_add(out, "\n\n");
     if (within == 0) return;
-    tra_str_printf(out, "%-14s %-*s %5s %7s %11s %12s %8s %13s %13s\n", "least", width, "machine", "sites",
-                   "threads", "memory each", "scratch each", "machines", "time", "machine-hours");
+    tra_str_printf(out, "%-14s %-*s %5s %7s %11s %12s %8s %13s %13s\n", "least", width, "machine", "sites", "threads",
+                   "memory each", "scratch each", "machines", "time", "machine-hours");
     for (int g = 0; g < GOALS; g++) {
         const tra_point *p = best(x, g);
-        tra_str_printf(out, "%-14s %-*s %5d %7d %11s %12s %8d %13s %13.3g\n",
-                       g == HOURS ? "machine-hours" : goals[g], width, tra_printable_name(p->on->name, name), p->sites,
-                       p->threads, tra_human(p->memory, memory),
-                       p->scratch ? tra_human(p->scratch, scratch) : "none", p->machines, tra_span_text(p->seconds, time), p->hours);
+        tra_str_printf(out, "%-14s %-*s %5d %7d %11s %12s %8d %13s %13.3g\n", g == HOURS ? "machine-hours" : goals[g],
+                       width, tra_printable_name(p->on->name, name), p->sites, p->threads, tra_human(p->memory, memory),
+                       p->scratch ? tra_human(p->scratch, scratch) : "none", p->machines,
+                       tra_span_text(p->seconds, time), p->hours);
     }
     tra_str_add(out, "\n");
     for (int g = 0; g < GOALS; g++) {

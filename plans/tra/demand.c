@@ -1,7 +1,8 @@
 /* demand.c - which columns of its inputs a program may use, so that a file of another format need not be read wholly.
  *
- * An input is open where a column may be used without its name: in an output, by *, by drop, by labels. Of any other input those
- * columns count whose names the program has, or ends of its names, since joins put something before a name. */
+ * An input is open where a column may be used without its name: in an output, by *, by drop, by labels. Of any other
+ * input those columns count whose names the program has, or ends of its names, since joins put something before a
+ * name. */
 #include "table_build.h"
 
 #include "../../lib/h5/stand_in.h"
