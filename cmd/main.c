@@ -138,7 +138,7 @@ static void take_all_files(const tra_cmd *cmd) {
 /* ---- dispatch ----------------------------------------------------------------------------------------------- */
 
 tra_status tra_cmd_find(const char *name, const tra_cmd **cmd, tra_err *e) {
-    const char *names[64];
+    const char *names[64] = {NULL};
     int n = 0;
     for (; tra_cmds[n]; n++) {
         if (strcmp(tra_cmds[n]->name, name) == 0) {
