@@ -21,7 +21,7 @@ typedef struct tra_visit {
     tra_rows_view rows;
     int64_t row, next, row_end, row_index; /* row_end: where the entries of the row end; row_index: its first index */
     int64_t n;                             /* elements of a dense array, else -1 */
-    tra_view *view;                  /* NULL: of one array alone */
+    tra_view *view;                        /* NULL: of one array alone */
     int64_t tuple;
     int64_t memory, height, from; /* height: rows of a band, 0: nothing is sorted; from: where the next one begins */
     const char *output;

@@ -183,13 +183,13 @@ struct tra_rel {
     uint64_t *sums;       /* of each tuple, or NULL */
     bool has_mask_sum;    /* the file has the sum of tra_mask_sum */
     uint64_t mask_sum;
-    _Atomic bool *checked;            /* with sums: the chunk was read before and had its checksum */
-    int direct_fd;                    /* the file opened past the page cache; -1: no chunk can be read so */
-    char fill[8];                     /* BY_CHUNK, foreign: value of elements of chunks that are not allocated */
-    bool stored_bytes_known;          /* info.stored_bytes was asked for */
-    struct tra_table *table;          /* not NULL: a table (table_int.h), and dset is its group */
-    const tra_schema *chosen_columns; /* columns that are read; NULL: all */
-    const int64_t *wanted_rows;       /* blocks for which this is 0 are skipped; NULL: none */
+    _Atomic bool *checked;               /* with sums: the chunk was read before and had its checksum */
+    int direct_fd;                       /* the file opened past the page cache; -1: no chunk can be read so */
+    char fill[8];                        /* BY_CHUNK, foreign: value of elements of chunks that are not allocated */
+    bool stored_bytes_known;             /* info.stored_bytes was asked for */
+    struct tra_table *table;             /* not NULL: a table (table_int.h), and dset is its group */
+    const tra_schema *chosen_columns;    /* columns that are read; NULL: all */
+    const int64_t *wanted_rows;          /* blocks for which this is 0 are skipped; NULL: none */
     const struct tra_row_filter *filter; /* rows that are read; NULL: all */
     const struct tra_dim_labels *const *labels; /* NULL: not asked for yet, or there are none */
     int64_t labels_bytes;                       /* bytes that the labels take */

@@ -135,7 +135,8 @@ tra_status tra_strings_more(tra_strings *s, tra_err *e) {
         s->bytes = d->bytes + s->begin[0];
         return TRA_OK;
     }
-    if (!d->file && d->nparts == 0) return tra_fail(e, TRA_INTERNAL, "strings of a column are used that nobody found");
+    if (!d->file && d->nparts == 0)
+        return tra_fail(e, TRA_INTERNAL, "the strings of a column are used before they are found");
     if (!s->ends) s->ends = tra_calloc(AT_ONCE + 1, sizeof *s->ends);
     tra_status status = d->file ? load(s, e) : merge(s, e);
     s->begin = s->ends;

@@ -67,8 +67,7 @@ typedef struct taking {
 static tra_status take_derived(void *ctx, int64_t bytes, tra_block **out, tra_err *e) {
     const taking *x = ctx;
     tra_err own = {0};
-    tra_status s =
-        x->w ? tra_engine_take_block(x->w, bytes, out, &own) : tra_block_new(x->g->pool, bytes, out, &own);
+    tra_status s = x->w ? tra_engine_take_block(x->w, bytes, out, &own) : tra_block_new(x->g->pool, bytes, out, &own);
     return s == TRA_OK ? s : no_room(x->g, s, x->in->part, x->in->i, x->in->block->bytes + bytes, &own, e);
 }
 
@@ -88,8 +87,7 @@ static tra_status derive(tra_engine *g, tra_unit_input *in, const tra_cell *base
         if (s == TRA_OK && made != TRA_OK) *e = own;
         if (s != TRA_OK || made != TRA_OK) return s != TRA_OK ? s : made;
     }
-    if (g->notes)
-        tra_op_notes_collect(g->notes, in->via->op, in->via->ordinal[in->via_at], true);
+    if (g->notes) tra_op_notes_collect(g->notes, in->via->op, in->via->ordinal[in->via_at], true);
     return TRA_OK;
 }
 

@@ -125,7 +125,8 @@ static inline int tra_exchange_tag(const tra_exchange *x) { return 16 + x->op->i
 TRA_MUSTUSE tra_status tra_exchange_hand(tra_site *site, int to, const tra_payload *p, int64_t *number, tra_err *e);
 TRA_MUSTUSE tra_status tra_exchange_take(const tra_site *site, int from, int64_t number, void *data, int64_t bytes,
                                          tra_err *e);
-/* The same by the path. An existing file is an error. untried: pieces that are not to be compressed. */
+/* The same by the path. An existing file is an error. untried: so many pieces are stored without a try to compress
+ * them, since one before them did not shrink; 0 at first. */
 TRA_MUSTUSE tra_status tra_handed_write(const char *path, const void *data, int64_t bytes, int *untried, tra_err *e);
 TRA_MUSTUSE tra_status tra_handed_read(const char *path, void *data, int64_t bytes, tra_err *e);
 

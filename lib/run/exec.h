@@ -54,14 +54,14 @@ typedef struct tra_loop_report {
     int64_t first_sent, others_sent; /* and sent */
 } tra_loop_report;
 typedef struct tra_report {
-    tra_op_report *ops;     /* plan->nops, from malloc, the caller frees */
-    tra_loop_report *loops; /* plan->nloops, the same */
+    tra_op_report *ops;        /* plan->nops, from malloc, the caller frees */
+    tra_loop_report *loops;    /* plan->nloops, the same */
     tra_heavy_key (*heavy)[2]; /* plan->nops, the same: on rank 0 of each operand, on all sites, the heaviest key */
-    tra_op_report total;    /* seconds: from the call until all outputs are in place */
-    tra_record *record;     /* that of the options, for tra_profile_gather, which frees it */
-    bool resumed;           /* something of it had been saved by a run before */
-    bool unconverged;       /* the condition of a loop was never met */
-    bool starved;           /* it failed since workers of this site had no memory beside each other */
+    tra_op_report total;       /* seconds: from the call until all outputs are in place */
+    tra_record *record;        /* that of the options, for tra_profile_gather, which frees it */
+    bool resumed;              /* something of it had been saved by a run before */
+    bool unconverged;          /* the condition of a loop was never met */
+    bool starved;              /* it failed since workers of this site had no memory beside each other */
 } tra_report;
 
 /* Runs the plan on the ranks of comm, one site each (comm->size must be plan->sites). Collective: every rank calls it

@@ -164,27 +164,25 @@ static void send_alone(tra_exchange *x, int to, header h) {
     send_part(x, s, to, &s->head, sizeof s->head);
 }
 
-void tra_messages_refuse(tra_exchange *x, const tra_transfer *t) {
-    send_alone(x, t->to, (header){t->in, REFUSED, -1});
-}
+void tra_messages_refuse(tra_exchange *x, const tra_transfer *t) { send_alone(x, t->to, (header){t->in, REFUSED, -1}); }
 
-/* Writes the payload to a file, if it goes by one: false. */
-static bool is_message(tra_exchange *x, const tra_transfer *t, tra_payload *p) {
+/* Hands the payload over by a file and tells the receiver, or that this failed; false: it is to go by messages. */
+static bool went_by_file(tra_exchange *x, const tra_transfer *t, tra_payload *p) {
     int64_t file, bytes = p->bytes;
     tra_status s = tra_exchange_hand(x->site, t->to, p, &file, x->e);
-    if (file < 0) return true;
+    if (file < 0) return false;
     tra_payload_release(x, p);
     tra_exchange_fail(x, s);
     if (s == TRA_OK)
         send_alone(x, t->to, (header){t->in, bytes, file});
     else
         tra_messages_refuse(x, t);
-    return false;
+    return true;
 }
 
 void tra_messages_send(tra_exchange *x, const tra_transfer *t, tra_payload *p) {
     messages *m = x->state;
-    if (!is_message(x, t, p)) return;
+    if (went_by_file(x, t, p)) return;
     sending *s = tra_malloc(sizeof *s);
     *s = (sending){.head = {t->in, p->bytes, -1}, .source = *p, .left = 1 + pieces_of(p->bytes)};
     m->bytes += p->held;

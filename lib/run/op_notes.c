@@ -1,29 +1,29 @@
-/* op_notes.c - counting values that are NULL since an integer was divided by zero, or there is no such date, and the
- * rows of keys that many rows have. Only operators that have such values or keys take memory. */
+/* op_notes.c - collecting what kernels noted: values that are NULL since an integer was divided by zero, or since there
+ * is no such date, and keys that many rows have. Only operators that have such values or keys take memory. */
 #include "op_notes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void tra_op_notes_init(tra_op_notes *z, const tra_plan *p) {
-    *z = (tra_op_notes){.nops = p->nops};
-    z->counts = tra_calloc((size_t)p->nops + 1, sizeof *z->counts);
-    z->where = tra_calloc((size_t)p->nops + 1, sizeof *z->where);
-    z->causes = tra_calloc((size_t)p->nops + 1, sizeof *z->causes);
-    z->keys = tra_calloc((size_t)p->nops + 1, sizeof *z->keys);
-    pthread_mutex_init(&z->lock, NULL);
+void tra_op_notes_init(tra_op_notes *noted, const tra_plan *p) {
+    *noted = (tra_op_notes){.nops = p->nops};
+    noted->counts = tra_calloc((size_t)p->nops + 1, sizeof *noted->counts);
+    noted->where = tra_calloc((size_t)p->nops + 1, sizeof *noted->where);
+    noted->causes = tra_calloc((size_t)p->nops + 1, sizeof *noted->causes);
+    noted->keys = tra_calloc((size_t)p->nops + 1, sizeof *noted->keys);
+    pthread_mutex_init(&noted->lock, NULL);
 }
 
-void tra_op_notes_free(tra_op_notes *z) {
-    for (int i = 0; i < z->nops; i++) {
-        free(z->counts[i]);
-        for (int side = 0; side < 2; side++) free(z->keys[i][side]);
+void tra_op_notes_free(tra_op_notes *noted) {
+    for (int i = 0; i < noted->nops; i++) {
+        free(noted->counts[i]);
+        for (int side = 0; side < 2; side++) free(noted->keys[i][side]);
     }
-    free(z->keys);
-    free(z->counts);
-    free(z->where);
-    free(z->causes);
-    pthread_mutex_destroy(&z->lock);
+    free(noted->keys);
+    free(noted->counts);
+    free(noted->where);
+    free(noted->causes);
+    pthread_mutex_destroy(&noted->lock);
 }
 
 static int64_t *tuples_of(const tra_op *op) { return tra_calloc((size_t)op->type.cat->n + 1, sizeof(int64_t)); }
@@ -52,33 +52,33 @@ static void add_rows(tra_noted_keys *k, int64_t rows, int64_t pairs, int64_t dif
     k->different = tra_max64(k->different, different);
 }
 
-static void collect_keys(tra_op_notes *z, const tra_op *op) {
+static void collect_keys(tra_op_notes *noted, const tra_op *op) {
     tra_heavy_key found[2];
     if (!tra_table_noted_keys(found)) return;
-    pthread_mutex_lock(&z->lock);
+    pthread_mutex_lock(&noted->lock);
     for (int side = 0; side < 2; side++) {
-        tra_noted_keys **k = &z->keys[op->id][side];
+        tra_noted_keys **k = &noted->keys[op->id][side];
         if (found[side].all == 0) continue;
         if (!*k) *k = tra_calloc(1, sizeof **k);
         add_rows(*k, found[side].all, found[side].all_pairs, found[side].different);
         add_key(*k, &found[side]);
     }
-    pthread_mutex_unlock(&z->lock);
+    pthread_mutex_unlock(&noted->lock);
 }
 
-void tra_op_notes_collect(tra_op_notes *z, const tra_op *op, int64_t ordinal, bool whole) {
+void tra_op_notes_collect(tra_op_notes *noted, const tra_op *op, int64_t ordinal, bool whole) {
     tra_table_notes notes;
-    collect_keys(z, op);
+    collect_keys(noted, op);
     if (!tra_table_noted(&notes)) return;
-    pthread_mutex_lock(&z->lock);
-    int64_t **v = &z->counts[op->id];
+    pthread_mutex_lock(&noted->lock);
+    int64_t **v = &noted->counts[op->id];
     if (!*v) {
         *v = tuples_of(op);
-        memcpy(z->where[op->id], notes.where, TRA_WHERE);
+        memcpy(noted->where[op->id], notes.where, TRA_WHERE);
     }
-    z->causes[op->id] |= notes.causes;
+    noted->causes[op->id] |= notes.causes;
     (*v)[ordinal] = notes.by_zero + (whole ? 0 : (*v)[ordinal]);
-    pthread_mutex_unlock(&z->lock);
+    pthread_mutex_unlock(&noted->lock);
 }
 
 /* Of all sites the key of an operand that most rows have, or that makes most pairs; rows 0: none stands out. On rank 0.
@@ -104,23 +104,23 @@ static tra_heavy_key gather_key(const tra_noted_keys *mine, const tra_comm *comm
     return most;
 }
 
-static void gather_keys(const tra_op_notes *z, const tra_plan *p, const tra_comm *comm, tra_report *r) {
+static void gather_keys(const tra_op_notes *noted, const tra_plan *p, const tra_comm *comm, tra_report *r) {
     int64_t *any = tra_calloc(2 * (size_t)p->nops + 1, sizeof *any);
-    for (int i = 0; i < 2 * p->nops; i++) any[i] = z->keys[i / 2][i % 2] != NULL;
+    for (int i = 0; i < 2 * p->nops; i++) any[i] = noted->keys[i / 2][i % 2] != NULL;
     tra_comm_max(comm, any, 2 * (int64_t)p->nops);
     for (int i = 0; i < 2 * p->nops; i++)
-        if (any[i]) r->heavy[i / 2][i % 2] = gather_key(z->keys[i / 2][i % 2], comm);
+        if (any[i]) r->heavy[i / 2][i % 2] = gather_key(noted->keys[i / 2][i % 2], comm);
     free(any);
 }
 
-void tra_op_notes_gather(const tra_op_notes *z, const tra_plan *p, const tra_comm *comm, tra_report *r) {
+void tra_op_notes_gather(const tra_op_notes *noted, const tra_plan *p, const tra_comm *comm, tra_report *r) {
     enum { WORDS = TRA_WHERE / sizeof(int64_t) };
     enum { CAUSES = 3 };
     int64_t *any = tra_calloc((1 + CAUSES) * (size_t)p->nops + 1, sizeof *any), /* any values, and for which causes */
         *where = tra_calloc((size_t)comm->size * WORDS, sizeof *where);
     for (int i = 0; i < p->nops; i++) {
-        any[(1 + CAUSES) * i] = z->counts[i] != NULL;
-        for (int k = 0; k < CAUSES; k++) any[(1 + CAUSES) * i + 1 + k] = z->causes[i] >> k & 1;
+        any[(1 + CAUSES) * i] = noted->counts[i] != NULL;
+        for (int k = 0; k < CAUSES; k++) any[(1 + CAUSES) * i + 1 + k] = noted->causes[i] >> k & 1;
     }
     tra_comm_max(comm, any, (1 + CAUSES) * (int64_t)p->nops);
     for (int i = 0; i < p->nops; i++) {
@@ -128,12 +128,12 @@ void tra_op_notes_gather(const tra_op_notes *z, const tra_plan *p, const tra_com
         if (!any[(1 + CAUSES) * i]) continue;
         for (int k = 0; k < CAUSES; k++) r->ops[i].causes |= any[(1 + CAUSES) * i + 1 + k] ? 1u << k : 0u;
         int64_t n = op->type.cat->n, *all = tuples_of(op), words[WORDS];
-        if (z->counts[i]) memcpy(all, z->counts[i], (size_t)n * sizeof *all);
+        if (noted->counts[i]) memcpy(all, noted->counts[i], (size_t)n * sizeof *all);
         if (op->what.partial)
             tra_comm_sum(comm, all, n);
         else
             tra_comm_max(comm, all, n);
-        memcpy(words, z->where[i], sizeof words);
+        memcpy(words, noted->where[i], sizeof words);
         tra_comm_gather(comm, words, where, WORDS);
         for (int s = comm->size - 1; s >= 0 && comm->rank == 0; s--)
             if (where[s * WORDS]) memcpy(r->ops[i].where, where + s * WORDS, TRA_WHERE);
@@ -142,5 +142,5 @@ void tra_op_notes_gather(const tra_op_notes *z, const tra_plan *p, const tra_com
     }
     free(any);
     free(where);
-    gather_keys(z, p, comm, r);
+    gather_keys(noted, p, comm, r);
 }

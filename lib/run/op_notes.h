@@ -21,19 +21,19 @@ typedef struct tra_noted_keys {
 typedef struct tra_op_notes {
     pthread_mutex_t lock;
     int nops;
-    int64_t **counts;             /* of each operator: how many values of each tuple; NULL: of none */
-    char (*where)[TRA_WHERE];     /* of each operator: the column of the first of them */
-    unsigned *causes;             /* of each operator: TRA_NULL_ bits */
+    int64_t **counts;           /* of each operator: how many values of each tuple; NULL: of none */
+    char (*where)[TRA_WHERE];   /* of each operator: the column of the first of them */
+    unsigned *causes;           /* of each operator: TRA_NULL_ bits */
     tra_noted_keys *(*keys)[2]; /* of each operator and operand; NULL: it has no keys */
 } tra_op_notes;
 
-void tra_op_notes_init(tra_op_notes *z, const tra_plan *p);
-void tra_op_notes_free(tra_op_notes *z);
+void tra_op_notes_init(tra_op_notes *noted, const tra_plan *p);
+void tra_op_notes_free(tra_op_notes *noted);
 /* Collects what kernels on this thread noted (notes.c in lib/table) while they computed tuple `ordinal` of op. whole:
  * all of the tuple, which replaces what was collected of it before; else a part of it, which is added. For any thread.
  */
-void tra_op_notes_collect(tra_op_notes *z, const tra_op *op, int64_t ordinal, bool whole);
+void tra_op_notes_collect(tra_op_notes *noted, const tra_op *op, int64_t ordinal, bool whole);
 /* Brings together what all sites took: by_zero, where and heavy in the report of rank 0. Collective. */
-void tra_op_notes_gather(const tra_op_notes *z, const tra_plan *p, const tra_comm *comm, tra_report *r);
+void tra_op_notes_gather(const tra_op_notes *noted, const tra_plan *p, const tra_comm *comm, tra_report *r);
 
 #endif

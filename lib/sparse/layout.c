@@ -163,7 +163,7 @@ static int64_t merged_room(int64_t entries, const tra_dims *ext) {
     return tra_round64(tra_rows_room(TRA_F64, rows, entries));
 }
 
-/* The function's result needs no fold: it is rows in the order of the operand. */
+/* Is the function's result the result itself? It is to be rows, and needs neither a fold nor another order. */
 static bool is_whole(const plan *p, const tra_layout *out) {
     return out && is_in_order(p->step, p->total.of) && !p->after.code;
 }

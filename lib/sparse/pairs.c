@@ -109,14 +109,13 @@ static void add_meetings(const tra_contraction *x, const tra_rows_view *v, meeti
     double value[2][TRA_STRIP], got[2];
     tra_array *out = x->out;
     for (int o = 0; o < 2; o++)
-        for (int64_t i = 0; i < m->n; i++)
-            tra_pick(value[o], i, x->t, v[o].value, x->in[o]->array.dtype, m->at[o][i]);
+        for (int64_t i = 0; i < m->n; i++) tra_pick(value[o], i, x->t, v[o].value, x->in[o]->array.dtype, m->at[o][i]);
     tra_strip_fn *strip = tra_strip(x->t);
     strip(TRA_S_MUL, value[0], value[0], value[1], 0, m->n);
     for (int64_t i = 0; i < m->n; i++) {
         if (!tra_not_zero(v[0].value, x->in[0]->array.dtype, m->at[0][i]) ||
             !tra_not_zero(v[1].value, x->in[1]->array.dtype, m->at[1][i]))
-            continue; /* also where the other one is not finite */
+            continue; /* a stored 0 counts as no entry: it adds nothing, whatever the other factor is */
         const void *product = (const char *)value[0] + (size_t)i * tra_dtype_size(x->t);
         if (out->dtype == TRA_F64) {
             ((double *)out->data)[m->c[i]] += *(const double *)product;
@@ -144,7 +143,7 @@ static void meet_rows(const tra_contraction *x) {
         for (int d = 0; d + 1 < rank; d++) c += at[x->p.in[0][d]] * x->sc[x->p.in[0][d]];
         tra_entries_at(x, 0, &v[0], r, at, &k, &to);
         tra_entries_at(x, 1, &v[1], s, at, &j, &ends);
-        while (k < to && j < ends) { /* without a branch that nothing predicts */
+        while (k < to && j < ends) { /* without branches: which side goes on cannot be predicted */
             uint32_t p = v[0].column[k], q = v[1].column[j];
             m.at[0][m.n] = k;
             m.at[1][m.n] = j;

@@ -156,8 +156,8 @@ typedef struct tabulation {
     bool nulls, errors;
 } tabulation;
 
-/* May tables of the program take so much more? Together they have a quarter of the ceiling, on each rank the same:
- * ranks that held more or less at this moment would have other plans. */
+/* May tables of the program take so much more? Together they have a quarter of the ceiling. What a process holds at
+ * this moment does not count: it differs between ranks, which must make the same plan. */
 static bool affords(const tra_arena *a, int64_t bytes) {
     return tra_ceiling == 0 || bytes <= (1 << 20) || tra_arena_bytes(a) + (size_t)bytes <= (size_t)tra_ceiling / 4;
 }

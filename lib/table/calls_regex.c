@@ -41,6 +41,7 @@ tra_status tra_regex_prepare(tra_arena *a, const char *name, tra_bytes pattern, 
 typedef struct matching {
     const pcre2_code *code;
     uint32_t options;
+    pcre2_general_context *heap; /* else the memory of the code would be taken, an arena that all threads share */
     pcre2_match_data *data;
     pcre2_match_context *how;
 } matching;
@@ -65,8 +66,9 @@ static matching begin(const tra_call *c) {
     const regex *x = c->prepared;
     bool valid = x->valid && is_utf8(tra_call_bytes(c, 0));
     matching m = {.code = valid ? x->valid : x->code, .options = valid ? PCRE2_NO_UTF_CHECK : 0};
-    m.data = pcre2_match_data_create_from_pattern(m.code, NULL);
-    m.how = pcre2_match_context_create(NULL);
+    m.heap = pcre2_general_context_create(NULL, NULL, NULL);
+    m.data = pcre2_match_data_create_from_pattern(m.code, m.heap);
+    m.how = pcre2_match_context_create(m.heap);
     pcre2_set_match_limit(m.how, STEPS_MOST);
     pcre2_set_depth_limit(m.how, STEPS_MOST);
     pcre2_set_heap_limit(m.how, HEAP_MOST);
@@ -76,6 +78,7 @@ static matching begin(const tra_call *c) {
 static void end(matching *m) {
     pcre2_match_data_free(m->data);
     pcre2_match_context_free(m->how);
+    pcre2_general_context_free(m->heap);
 }
 
 /* Finds the expression from byte `from` on: false if it is not there; so too, with an error of the row, if that takes

@@ -125,7 +125,7 @@ static void describe_key(const tra_batch *b, int n, const int *column, int64_t r
     }
 }
 
-/* Who takes the keys of all rows needs far longer than so small a sample does. */
+/* A kernel looks at the keys of all rows, so that a sample of MOST rows adds little to its time. */
 void tra_table_note_keys(const tra_batch *b, int n, const int *column, int operand, tra_key_pairs_fn *pairs,
                          const void *ctx) {
     enum { EVERY = 256, LEAST = 16, MOST = 128, PLACES = 256, SHARE = 8 };

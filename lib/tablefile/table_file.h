@@ -49,9 +49,9 @@ TRA_MUSTUSE tra_status tra_writer_put_rows(tra_writer *w, int64_t first, const t
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 bool tra_rel_is_table(const tra_rel *r);
-/* Finds the strings of these columns (NULL: all) of a table that was opened without them (tra_rel_open_bare), unless
- * they are known: few are read, many stay in the file until tra_dictionary_read (spooled.h). Or reads all of them.
- * TRA_INPUT; TRA_RESOURCE: they do not fit below the ceiling. */
+/* For a table that was opened without its strings (tra_rel_open_bare), and these columns (NULL: all). find: small
+ * dictionaries are read; large ones stay in the file until tra_dictionary_read (spooled.h). read: all are read.
+ * TRA_INPUT: they are damaged; TRA_RESOURCE: they do not fit below the ceiling. */
 TRA_MUSTUSE tra_status tra_rel_find_strings(tra_rel *r, const bool *of, tra_err *e);
 TRA_MUSTUSE tra_status tra_rel_read_strings(tra_rel *r, const bool *of, tra_err *e);
 /* Bytes of memory that those take that were read, which are among tra_rel_held_bytes. */

@@ -267,7 +267,9 @@ static void find_keys(findings *f) {
             if (x->rows == 0) continue;
             tra_str_printf(&told, "%s%s has %" PRId64 " %% of the rows%s", told.n ? ", and " : "", key_text(f, x),
                            percent(x->rows, x->all),
-                           !join ? "" : side ? " of the right table" : " of the left table");
+                           !join  ? ""
+                           : side ? " of the right table"
+                                  : " of the left table");
             if (x->pairs > 0)
                 tra_str_printf(&told, " and makes %" PRId64 " %% of the pairs", percent(x->pairs, x->all_pairs));
         }
@@ -347,7 +349,7 @@ static const char *small_blocks(const findings *f, const tra_op *o) {
     return tra_arena_printf(f->a, "%s has %" PRId64 " blocks of %s each", o->what.path, n, size_text(f, (int64_t)each));
 }
 
-/* Inputs or outputs of so many small blocks that what a block takes by itself matters more than its bytes. */
+/* Inputs or outputs of so many small blocks that the overhead of a block matters more than its bytes. */
 static bool find_blocks(findings *f) {
     static const double MOSTLY = 0.5;
     double computed = 0, all = tra_profile_sum(f->m, f->m->nops).seconds;
@@ -357,7 +359,7 @@ static bool find_blocks(findings *f) {
         const char *blocks = small_blocks(f, largest(f->s->plan, reads));
         if (!blocks || computed > MOSTLY * all) continue;
         add(f, tra_arena_printf(f->a,
-                                "%s, and workers computed %.0f %% of the time: what each block takes by itself is most "
+                                "%s, and workers computed %.0f %% of the time: the overhead of each block takes most "
                                 "of the rest. Blocks of 1 MiB or more (%s) take less.",
                                 blocks, 100 * computed / all,
                                 reads ? "tra import --block" : "they follow from those of the inputs"));

@@ -322,15 +322,17 @@ static int mask_of(masking *k, const tra_scalar *e) {
 /* e, a product, a quotient or an `if`, with a part of sparse type that has several operands, as A[i,j] + B[i,j], as one
  * operand, if the other part expands under that. */
 static const tra_scalar *with_mask(masking *k, const tra_scalar *e) {
-    for (int i = 0; i < (e->op == TRA_S_MUL ? 2 : e->op == TRA_S_DIV || e->op == TRA_S_IF); i++) {
+    /* of its first operands those that make it 0 where they are 0 */
+    int masking_operands = e->op == TRA_S_MUL ? 2 : e->op == TRA_S_DIV || e->op == TRA_S_IF ? 1 : 0;
+    for (int i = 0; i < masking_operands; i++) {
         const tra_scalar *x = i ? e->b : e->a, *other = i ? e->a : e->b;
         int v[3], n = tra_lower_arguments(x, 0, v);
         if (n < 2 || !tra_lower_is_sparse(k->w, x, -1)) continue;
         k->m = -1, k->entries = 0;
         for (int j = 0; j < n; j++) {
             bool masks = type_of(k->w, v[j])->sparse && !type_of(k->w, v[j])->bounded;
-            if (!masks || tra_lower_labels_of(k->w, tra_scalar_argument(k->w->b->arena, v[j])) !=
-                              tra_lower_labels_of(k->w, x))
+            if (!masks ||
+                tra_lower_labels_of(k->w, tra_scalar_argument(k->w->b->arena, v[j])) != tra_lower_labels_of(k->w, x))
                 continue;
             k->m = v[j];
             k->entries += (double)tra_type_entries(type_of(k->w, v[j])).expected;

@@ -111,7 +111,7 @@ static bool add_onehot(tra_table_builder *w, const tra_ast *arg) {
         if (bytes > LONGEST)
             return tra_diag_error(
                 w->b->d, call->span, "write for instance m = onehot(substr(s, 1, 20)): the beginning of each",
-                "onehot names columns by values, and one of %zu bytes is more than %d", bytes, LONGEST);
+                "onehot names columns after values, and one has %zu bytes, more than %d", bytes, LONGEST);
         const tra_ast *is = tree(w, TRA_AST_BINARY, "==", call, x, label_ast(w, call, l, i));
         is = tree(w, TRA_AST_CALL, "ifnull", call, is, tree(w, TRA_AST_NAME, "false", call, NULL, NULL));
         const char *text = tra_arena_printf(w->b->arena, "%s_%s", name, tra_dim_labels_text(w->b->arena, l, i));

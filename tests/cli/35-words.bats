@@ -265,3 +265,29 @@ refused() {
     refused 'split_part(s, "-")' 'split_part does not take 2 arguments'
     refused 'matches(concat(repeat("a", 40), "b"), "^(a|aa)+$")' 'takes too many steps'
 }
+
+@test "strings that all differ, on two threads and little memory: what one thread and Python make of them" {
+    cat >p.tra <<'END'
+r = gen(range, [200000], by = [20000], type = i64)
+T = project(table(r), s = concat(value * 7919 % 1000003, "-ab", value % 89, "-x"))
+R = project(T, m = matches(s, "^[0-9]*[13]-"), e = extract(s, "b([0-9]+)-", 1), g = regex_replace(s, "([a-z])([0-9]?)", "<\\2\\1>"),
+            p = position(s, "-"), w = split_part(s, "-", 2), u = lpad(upper(reverse(s)), 20, "."))
+output R to "r.csv"
+END
+    tra run -q --threads 2 --memory 64M p.tra
+    mv r.csv two.csv
+    "$PYTHON" - <<'END'
+import csv, re
+for r, got in enumerate(csv.reader(open("two.csv")), -1):
+    if r < 0: continue
+    s = f"{r * 7919 % 1000003}-ab{r % 89}-x"
+    want = [str(bool(re.search("^[0-9]*[13]-", s))).lower(), re.search("b([0-9]+)-", s)[1], re.sub("([a-z])([0-9]?)", r"<\2\1>", s),
+            str(s.find("-") + 1), s.split("-")[1], s[::-1].upper().rjust(20, ".")]
+    assert got == want, (r, got, want)
+assert r == 199999
+END
+    for sites in 1 3; do
+        tra run -q --threads 1 --sites "$sites" --memory 80M p.tra
+        cmp r.csv two.csv
+    done
+}

@@ -251,7 +251,7 @@ END2
     # no column has such a name
     printf '%s\n' "$head" 'o = matrix(s, [k, onehot(s)])' 'output o' >p.tra
     status 2 tra run p.tra --memory 56M
-    grep -q 'onehot names columns by values, and one of 1000002 bytes is more than 1024' <<<"$output"
+    grep -q 'onehot names columns after values, and one has 1000002 bytes, more than 1024' <<<"$output"
     # of a string of a megabyte every place is replaced in one pass
     printf '%s\n' "$head" 'o = project(s, k, n = length(regex_replace(s, "[a-d]", "")))' 'output o' >p.tra
     timeout 60 "$TRA" run -q p.tra --memory 256M
