@@ -285,7 +285,8 @@ static tra_status judge(const struct kind *k, int status, bool stuck, tra_err *e
                         "goes on");
     if (status == 127) return tra_fail(e, TRA_INTERNAL, "mpirun cannot be started; install %s", k->package);
     if (own_failure(status))
-        return tra_fail(e, TRA_LOST, "a rank was lost (mpirun says %d); no output was made", status);
+        return tra_fail(e, TRA_LOST, "a rank was lost (mpirun says %d); if an output is missing, --resume goes on",
+                        status);
     return TRA_OK;
 }
 

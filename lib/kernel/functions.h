@@ -1,5 +1,7 @@
-/* functions.h - the table of functions of numbers: whoever adds a row has the function in EinSum statements, functions
- * of elements, kernels of transform, expressions over columns, and the reference evaluator.
+/* functions.h - the table of functions of numbers: whoever adds a row of TRA_REALS has the function in EinSum
+ * statements, functions of elements, kernels of transform, expressions over columns, and the reference evaluator. Rows
+ * of TRA_PARTS and TRA_OPERATORS have loops and definitions of the reference of their own (ARCHITECTURE.md, "How to
+ * add").
  */
 #ifndef TRA_FUNCTIONS_H
 #define TRA_FUNCTIONS_H

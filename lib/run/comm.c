@@ -97,7 +97,8 @@ static void mpi_failed(MPI_Comm *c, int *code, ...) {
     int n;
     (void)c;
     MPI_Error_string(*code, why, &n);
-    fprintf(stderr, "tra: ranks cannot reach each other any more: %s; no output was made\n", why);
+    fprintf(stderr, "tra: ranks cannot reach each other any more: %s; if an output is missing, --resume goes on\n",
+            why);
     tra_cleanup_all();
     tra_comm_abort(tra_status_exit(TRA_LOST));
 }
