@@ -82,9 +82,6 @@ bool tra_h5_put_table(hid_t group, const char *name, hid_t filetype, hid_t memty
  * is of another form, or is damaged. Under the HDF5 lock. */
 int64_t *tra_sealed_table(tra_rel *r, const char *table, int ndims, const int64_t *dims);
 int64_t *tra_sealed_numbers(tra_rel *r, const char *table, int64_t *n);
-/* Reads n numbers of a table of one dimension, from number `from` on, without a look at its seal. False: it has fewer.
- */
-TRA_MUSTUSE bool tra_some_numbers(tra_rel *r, const char *table, int64_t from, int64_t n, int64_t *to);
 /* Where the n numbers of a table are in the file r->vfd->fd; `check`: all are read for their seal. False: they are not
  * stored one after another as they are in memory, or are damaged, or there are none. */
 bool tra_sealed_place(tra_rel *r, const char *table, bool check, int64_t *n, int64_t *at);

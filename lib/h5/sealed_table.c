@@ -73,23 +73,6 @@ int64_t *tra_sealed_table(tra_rel *r, const char *table, int ndims, const int64_
     return read_sealed(r, table, ndims, dims, &n);
 }
 
-bool tra_some_numbers(tra_rel *r, const char *table, int64_t from, int64_t n, int64_t *to) {
-    const char *path = tra_table_path(r->arena, r->name, table);
-    hid_t dset = tra_h5_exists(r->file, path) ? H5Dopen2(r->file, path, H5P_DEFAULT) : -1;
-    if (dset < 0) return false;
-    hsize_t first = (hsize_t)from, count = (hsize_t)n;
-    hid_t space = H5Dget_space(dset), type = H5Dget_type(dset), memory = H5Screate_simple(1, &count, NULL);
-    bool ok = H5Tget_class(type) == H5T_INTEGER && H5Sget_simple_extent_ndims(space) == 1 && from >= 0 && n >= 0 &&
-              from <= H5Sget_simple_extent_npoints(space) - n;
-    ok = ok && (n == 0 || (H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, NULL, &count, NULL) >= 0 &&
-                           H5Dread(dset, H5T_NATIVE_INT64, memory, space, H5P_DEFAULT, to) >= 0));
-    H5Sclose(memory);
-    H5Tclose(type);
-    H5Sclose(space);
-    H5Dclose(dset);
-    return ok;
-}
-
 int64_t *tra_sealed_numbers(tra_rel *r, const char *table, int64_t *n) {
     *n = 0;
     return read_sealed(r, table, 0, NULL, n);

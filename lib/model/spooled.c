@@ -94,16 +94,25 @@ static void make_room(tra_strings *s, int64_t bytes) {
     s->buf = tra_realloc(s->buf, (size_t)s->room, 1);
 }
 
+tra_status tra_spooled_ends(const tra_spooled *f, int64_t at, void *to, int64_t n, tra_err *e) {
+    if (f->held[0]) return memcpy(to, f->held[0] + f->ends_at + at, (size_t)n), TRA_OK;
+    return tra_pread(f->fd, to, (size_t)n, f->ends_at + at, f->where, e);
+}
+
+tra_status tra_spooled_bytes(const tra_spooled *f, int64_t at, void *to, int64_t n, tra_err *e) {
+    if (f->held[1]) return memcpy(to, f->held[1] + f->bytes_at + at, (size_t)n), TRA_OK;
+    return tra_pread(f->fd, to, (size_t)n, f->bytes_at + at, f->where, e);
+}
+
 static tra_status load(tra_strings *s, tra_err *e) {
     const tra_spooled *f = s->d->file;
     int64_t before = s->from == 0; /* where the first one begins is not in the file */
     s->ends[0] = f->first;
-    TRA_TRY(tra_pread(f->fd, s->ends + before, (size_t)(s->n + 1 - before) * 8, f->ends_at + (s->from - 1 + before) * 8,
-                      f->where, e));
+    TRA_TRY(tra_spooled_ends(f, (s->from - 1 + before) * 8, s->ends + before, (s->n + 1 - before) * 8, e));
     s->n = some_of(s->ends, s->n);
     int64_t bytes = s->ends[s->n] - s->ends[0];
     make_room(s, bytes);
-    return bytes == 0 ? TRA_OK : tra_pread(f->fd, s->buf, (size_t)bytes, f->bytes_at + s->ends[0], f->where, e);
+    return bytes == 0 ? TRA_OK : tra_spooled_bytes(f, s->ends[0], s->buf, bytes, e);
 }
 
 static tra_status merge(tra_strings *s, tra_err *e) {

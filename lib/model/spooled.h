@@ -15,7 +15,11 @@ typedef struct tra_spooled {
     int fd;
     const char *where; /* for messages */
     int64_t n, ends_at, bytes_at, first, bytes;
+    const char *held[2]; /* ends and bytes, where they are in memory instead, both from 0 on */
 } tra_spooled;
+/* Reads n bytes of the ends, or of the bytes, from byte `at` of the strings on. */
+TRA_MUSTUSE tra_status tra_spooled_ends(const tra_spooled *f, int64_t at, void *to, int64_t n, tra_err *e);
+TRA_MUSTUSE tra_status tra_spooled_bytes(const tra_spooled *f, int64_t at, void *to, int64_t n, tra_err *e);
 
 /* Are its strings not in memory? */
 static inline bool tra_dictionary_is_away(const tra_dictionary *d) { return d && d->n > 0 && !d->begin; }

@@ -458,7 +458,6 @@ static tra_status table_open(tra_rel *r, const tra_dims *block, tra_err *e) {
 static void table_close(tra_rel *r) {
     struct tra_table *t = r->table;
     for (int i = 0; i < t->form.nparts; i++) tra_table_forget(&t->form.part[i]);
-    free(t->strings);
     free(t->sums);
     free(t->masks);
     free(t->blocks);
