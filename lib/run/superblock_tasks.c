@@ -74,9 +74,8 @@ static tra_status grow(tra_joinagg *st, output *c, int sum, bool last, const tra
     if (st->how.counted) {
         tra_cell right = r->cell;
         if (w->kept->room) right.kept = w->kept;
-        bool same = w->kept->lock || (w->kept_by == st && st->pairs.r.part->type->cat->n == 1);
-        if (!same) w->kept->of = NULL; /* another right block, maybe */
-        w->kept_by = st;
+        if (!w->kept->lock && (w->kept_by != st || w->kept_tuple != r->i)) w->kept->of = NULL;
+        w->kept_by = st, w->kept_tuple = r->i;
         return tra_grow_join(&g, &l->cell, &right, &c->panels[0], e);
     }
     TRA_TRY(tra_superblock_term_shape(st, l->i, r ? r->i : 0, &ext, e));

@@ -1,7 +1,8 @@
 /* asof.c - as-of joins: which of the right rows with equal keys is the partner of a left row. */
 #include "asof.h"
 
-#include <math.h>
+#include "order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,34 +10,13 @@
 
 enum { STRIP = TRA_COLSTRIP };
 
-/* Words of times compare as the times do: the sign bit of whole numbers is flipped; of negative floats all bits are. */
-static const uint64_t sign = UINT64_C(1) << 63;
-
-static uint64_t real_word(double f) {
-    uint64_t w;
-    if (f == 0) f = 0;
-    memcpy(&w, &f, sizeof w);
-    return w & sign ? ~w : w | sign;
-}
-
+/* The float whose word (tra_order_of_real) that is. */
 static double real_of(uint64_t w) {
+    static const uint64_t sign = UINT64_C(1) << 63;
     double f;
     w = w & sign ? w & ~sign : ~w;
     memcpy(&f, &w, sizeof f);
     return f;
-}
-
-#define WHOLE(name, text, T, ...)                                                                                      \
-    case TRA_##name:                                                                                                   \
-        for (int64_t i = 0; i < n; i++) out[i] = (uint64_t)(int64_t)((const T *)values)[i] ^ sign;                     \
-        break;
-#define REAL(name, text, T, ...)                                                                                       \
-    case TRA_##name:                                                                                                   \
-        for (int64_t i = 0; i < n; i++) out[i] = real_word((double)((const T *)values)[i]);                            \
-        break;
-
-void tra_asof_words(tra_dtype t, const void *values, int64_t n, uint64_t *out) {
-    switch (t) { TRA_WHOLE_DTYPES(WHOLE) TRA_FLOAT_DTYPES(REAL) }
 }
 
 /* Is x <= y, of the distances between two pairs of times, low before high? */
@@ -49,8 +29,10 @@ static bool is_within(const tra_asof *x, bool real, uint64_t low, uint64_t high)
     return real ? real_of(high) - real_of(low) <= x->real : high - low <= (uint64_t)x->whole;
 }
 
-int64_t tra_asof_find(const tra_asof *x, bool real, const uint64_t *t, int64_t begin, int64_t end, int64_t *from,
-                      uint64_t at) {
+/* The place in t[begin..end), which ascends, of the partner of a row of time `at`, or -1. real: the words are of
+ * floats. *from: a place up to which all times are before `at`; `begin` will do. It moves on, for a later `at`. */
+static int64_t find(const tra_asof *x, bool real, const uint64_t *t, int64_t begin, int64_t end, int64_t *from,
+                    uint64_t at) {
     bool after = x->way == TRA_ASOF_AFTER, past = after == x->strict; /* past: equal times come before the place */
     int64_t low = *from, step = 1;
     while (low + step <= end && (past ? t[low + step - 1] <= at : t[low + step - 1] < at)) low += step, step *= 2;
@@ -71,7 +53,7 @@ static bool is_real(const tra_lookup *l) { return tra_coltype_is_float(l->time[0
 static bool word_of(const tra_lookup *l, const uint64_t *key, uint64_t *out) {
     double f;
     memcpy(&f, &key[1], sizeof f);
-    *out = is_real(l) ? real_word(f) : key[1] ^ sign;
+    *out = is_real(l) ? tra_order_of_real(f) : tra_order_of_whole((int64_t)key[1]);
     return key[0] == 0;
 }
 
@@ -122,15 +104,17 @@ tra_status tra_asof_open(const tra_lookup *l, const tra_batch *right, tra_finder
 tra_status tra_asof_partners(const tra_lookup *l, const tra_batch *left, int64_t row, int n, int64_t first,
                              const tra_finder *x, int32_t *found, const tra_asof_index *index, void *scratch,
                              tra_err *e) {
-    uint64_t words[2 * STRIP];
+    uint64_t words[2 * STRIP], at, before = 0;
+    int64_t from = 0;
+    int32_t last = -1; /* the slot of the row before, from which the search goes on if times ascend */
     TRA_TRY(tra_keys_of(&l->time[0], left, row, n, words, scratch, first, e));
     for (int i = 0; i < n; i++) {
-        uint64_t at;
         int32_t s = word_of(l, words + 2 * i, &at) ? found[i] : -1;
         found[i] = -1;
         if (s < 0) continue;
-        int64_t begin = x->begin[s], from = begin;
-        int64_t partner = tra_asof_find(l->s.asof, is_real(l), index->time, begin, x->begin[s + 1], &from, at);
+        if (s != last || at < before) from = x->begin[s];
+        last = s, before = at;
+        int64_t partner = find(l->s.asof, is_real(l), index->time, x->begin[s], x->begin[s + 1], &from, at);
         if (partner >= 0) found[i] = x->list[partner];
     }
     return TRA_OK;

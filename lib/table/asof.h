@@ -8,13 +8,6 @@
 
 #include "join_int.h"
 
-/* The words of n times, none of which is NULL or NaN. */
-void tra_asof_words(tra_dtype t, const void *values, int64_t n, uint64_t *out);
-/* The place in t[begin..end), which ascends, of the partner of a row of time `at`, or -1. real: the words are of
- * floats. *from: a place up to which all times are before `at`; `begin` will do. It moves on, for a later `at`. */
-int64_t tra_asof_find(const tra_asof *x, bool real, const uint64_t *t, int64_t begin, int64_t end, int64_t *from,
-                      uint64_t at);
-
 /* Beside the index of a right table by keys, whose lists are now in the order of time. */
 typedef struct tra_asof_index {
     uint64_t *time; /* of each row of the list */

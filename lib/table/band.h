@@ -65,7 +65,7 @@ TRA_MUSTUSE tra_status tra_band_open(const tra_lookup *l, const tra_batch *right
                                      void *room, void *scratch, tra_err *e);
 
 /* band_index.c: a strip's value of one side: words, and the sum and *most of its terms. state becomes worse where it
- * is; null: what a NULL is. The word of a float. */
+ * is; null: what a NULL is. */
 typedef enum tra_band_state {
     TRA_BAND_THERE,
     TRA_BAND_NEVER,  /* compares with nothing */
@@ -73,7 +73,6 @@ typedef enum tra_band_state {
 } tra_band_state;
 void tra_band_words(const tra_band *b, int side, const tra_colrun *run, const tra_band_value *v, int n,
                     tra_band_state null, uint64_t *word, uint8_t *state, double *sum, double *most);
-uint64_t tra_band_word(double d);
 
 /* What some left rows ask for, and what they found. They are looked up in the order of what they ask for, so that what
  * one of them brings into the cache serves the next. */

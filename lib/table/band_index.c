@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "asof.h"
 #include "order.h"
 
 enum { STRIP = TRA_COLSTRIP, FAN = TRA_BAND_FAN };
@@ -28,7 +27,7 @@ void tra_band_words(const tra_band *b, int side, const tra_colrun *run, const tr
         }
         for (int i = 0; i < n && tra_dtype_is_float(type); i++)
             if (isnan(tra_element_real(type, x.values, i)) && state[i] == TRA_BAND_THERE) state[i] = TRA_BAND_NEVER;
-        if (!v->sum) tra_asof_words(type, x.values, n, word);
+        if (!v->sum) tra_order_codes(type, x.values, NULL, n, word);
         for (int i = 0; v->sum && i < n; i++) {
             bool real = tra_dtype_is_float(type);
             double d = real ? tra_element_real(type, x.values, i) : (double)tra_element_whole(type, x.values, i);
@@ -40,12 +39,6 @@ void tra_band_words(const tra_band *b, int side, const tra_colrun *run, const tr
         if (state[i] == TRA_BAND_THERE && isnan(sum[i])) state[i] = TRA_BAND_NEVER;
         if (state[i] == TRA_BAND_THERE && most[i] >= v->far) state[i] = TRA_BAND_UNKNOWN;
     }
-}
-
-uint64_t tra_band_word(double d) {
-    uint64_t w;
-    tra_asof_words(TRA_F64, &d, 1, &w);
-    return w;
 }
 
 /* ---- the index ----------------------------------------------------------------------------------------------- */
@@ -100,7 +93,7 @@ static tra_status values_of(const tra_lookup *l, const tra_batch *right, uint64_
             tra_band_words(b, 1, &run, &b->value[v], n, b->rest_fails ? TRA_BAND_UNKNOWN : TRA_BAND_NEVER, to,
                            state + r, sum, most);
             for (int i = 0; b->value[v].sum && i < n; i++) {
-                to[i] = tra_band_word(sum[i]);
+                to[i] = tra_order_of_real(sum[i]);
                 if (state[r + i] == TRA_BAND_THERE) index->most[v] = fmax(index->most[v], most[i]);
             }
         }

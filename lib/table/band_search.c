@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "asof.h"
 #include "order.h"
 
 enum { STRIP = TRA_COLSTRIP, FAN = TRA_BAND_FAN };
@@ -59,7 +58,7 @@ void tra_band_ask(const tra_lookup *l, const tra_batch *left, int64_t row, int n
         tra_band_words(b, 0, &run, &d->at, n, b->rest_fails ? TRA_BAND_UNKNOWN : TRA_BAND_NEVER, at, state, sum, most);
         for (int i = 0; d->at.sum && i < n; i++) {
             double slack = d->at.slack * (most[i] + index->most[d->of]) + 0x1p-1000;
-            at[i] = tra_band_word(d->lower ? sum[i] - slack : sum[i] + slack);
+            at[i] = tra_order_of_real(d->lower ? sum[i] - slack : sum[i] + slack);
         }
         for (int i = 0; i < n; i++) {
             uint64_t own = at[i], step = d->strict && !d->at.sum;

@@ -45,6 +45,7 @@ void tra_lookup_reads(const tra_lookup *l, tra_rows_reads *r) {
     const tra_lookup_spec *s = tra_lookup_spec_of(l);
     tra_rows_read(r, 0, tra_lookup_compared(s), s->lkey);
     tra_rows_read(r, r->left, tra_lookup_compared(s), s->rkey);
+    if (s->numbered) r->read[s->numbered - 1] = true;
     if (tra_lookup_condition(l)) tra_colexpr_columns(tra_lookup_condition(l), r->read);
 }
 
@@ -61,6 +62,19 @@ static const void *ops_over(tra_arena *a, const void *data, const tra_rows_fewer
 const tra_rows_ops tra_lookup_ops = {
     .form = ops_form, .rest = ops_rest, .keep = ops_keep, .run = ops_run, .reads = ops_reads, .over = ops_over};
 
+/* Those columns of `made` that l has, where they are there. */
+static const tra_lookup *with_columns_of(tra_arena *a, const tra_lookup *l, const tra_lookup *made,
+                                         const tra_rows_fewer *f) {
+    int n = made->out->n;
+    bool *keep = tra_news(a, bool, n + 1);
+    for (int i = 0; i < l->out->n; i++) {
+        int from = l->from[i], place = from < 0 ? from : f->place[from];
+        if (from >= f->left && place >= 0) place += made->s.left->n;
+        for (int k = 0; k < n; k++) keep[k] |= made->from[k] == place && (from < 0 || place >= 0);
+    }
+    return tra_lookup_keeping(a, made, keep);
+}
+
 const tra_lookup *tra_lookup_over(tra_arena *a, const tra_lookup *l, const tra_rows_fewer *f) {
     const tra_lookup_spec *old = tra_lookup_spec_of(l);
     tra_lookup_spec s = *old;
@@ -70,13 +84,14 @@ const tra_lookup *tra_lookup_over(tra_arena *a, const tra_lookup *l, const tra_r
     s.left = f->in[0], s.right = f->in[1];
     s.lkey = tra_rows_places(a, f, 0, tra_lookup_compared(&s), old->lkey);
     s.rkey = tra_rows_places(a, f, f->left, tra_lookup_compared(&s), old->rkey);
+    if (s.numbered) s.numbered = 1 + f->place[s.numbered - 1];
     if (tra_lookup_new(a, &s, &made, &e) != TRA_OK) return NULL;
-    if (!tra_lookup_condition(l)) return made;
+    if (!tra_lookup_condition(l)) return with_columns_of(a, l, made, f);
     const tra_colexpr **by = tra_news(a, const tra_colexpr *, n + 1);
     for (int i = 0; i < n; i++) {
         int place = f->place[i];
         if (place >= 0) by[i] = tra_colexpr_column(a, tra_lookup_pair(made), i < f->left ? place : s.left->n + place);
     }
     tra_lookup_where(made, tra_colexpr_substitute(a, tra_lookup_condition(l), by));
-    return made;
+    return with_columns_of(a, l, made, f);
 }

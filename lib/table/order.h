@@ -47,6 +47,8 @@ static inline uint64_t tra_order_of_real(double x) {
     return u >> 63 ? ~u : u | UINT64_C(1) << 63;
 }
 static inline uint64_t tra_order_of_whole(int64_t x) { return (uint64_t)x ^ UINT64_C(1) << 63; }
+/* The same of n values v, or of those at these places (at NULL: the first ones). */
+void tra_order_codes(tra_dtype t, const void *v, const int64_t *at, int64_t n, uint64_t *to);
 
 /* A key of rows as bits of words, from `shift` on: its value, less the least one; and above these, where there are rows
  * without one (missing) and others, a bit for those. */

@@ -130,20 +130,6 @@ extern const tra_rows_ops tra_group_ends_ops;
 extern const tra_rows_ops tra_group_carry_ops;
 extern const tra_rows_ops tra_group_ranks_ops; /* a join of a sorted block with that: the groups */
 
-/* A join of two sorted parts by their first n columns, of equal types and dictionaries: for each left row, in order,
- * the right ones that are equal to it (one: only the first). Of the left row comes its last column, of the right one
- * those from `from` on, as many as there are in `out`. */
-typedef struct tra_merging {
-    const tra_schema *left, *right, *out;
-    int n, from;
-    bool one;
-    const tra_colexpr *where; /* a pair counts only where this is true, over the columns of left, then of right */
-    /* NULL, or: column n is the time, by which both parts are sorted after the keys, and of the right rows of equal
-     * keys the one comes that this chooses */
-    const struct tra_asof *asof;
-} tra_merging;
-extern const tra_rows_ops tra_merge_join_ops;
-
 /* What a block of rows becomes when it is known which of its rows have been found in the other table, and what with. */
 typedef enum tra_place_how {
     TRA_PLACE_INNER, /* a row for each time that it was found */

@@ -148,13 +148,10 @@ static void sort_words(words *w, int64_t most) {
 TRA_DTYPES(CODES)
 #undef CODES
 
-/* Of every row a number that is ordered as its value is, into w->other. */
-static void take_codes(words *w, tra_coltype t, const tra_vector *v) {
+void tra_order_codes(tra_dtype t, const void *v, const int64_t *at, int64_t n, uint64_t *to) {
 #define CODES(name, text, ...)                                                                                         \
-    case TRA_##name:                                                                                                   \
-        w->plain ? codes_of_##name(v->values, w->n, w->other) : codes_at_##name(v->values, w->at, w->n, w->other);     \
-        break;
-    switch (tra_coltype_held(t)) { TRA_DTYPES(CODES) }
+    case TRA_##name: at ? codes_at_##name(v, at, n, to) : codes_of_##name(v, n, to); break;
+    switch (t) { TRA_DTYPES(CODES) }
 }
 
 VECTORS static void range_of(const uint64_t *v, int64_t n, uint64_t *least, uint64_t *most) {
@@ -192,7 +189,7 @@ static bool add_column(words *w, const tra_column *c, const tra_vector *v, bool 
     }
     if (missing == w->n) return true;
     if (missing > 0 && !add_bits(w, 1, 0, false)) return false;
-    take_codes(w, c->type, v);
+    tra_order_codes(tra_coltype_held(c->type), v->values, w->plain ? NULL : w->at, w->n, w->other);
     if (missing > 0) { /* a row without a value takes the least value of the others: its own bit orders it already */
         least = UINT64_MAX, most = 0;
         for (int64_t i = 0; i < w->n; i++) {

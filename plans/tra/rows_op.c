@@ -34,15 +34,6 @@ static void add_numbers(int n, const int *v, tra_str *out) {
     for (int i = 0; i < n; i++) tra_str_printf(out, " %d", v[i]);
 }
 
-/* An expression over the columns of both tables. */
-static void add_condition(const tra_colexpr *x, const tra_schema *l, const tra_schema *r, tra_str *out) {
-    tra_schema both = {l->n + r->n, tra_malloc((size_t)(l->n + r->n + 1) * sizeof(tra_column))};
-    memcpy((tra_column *)both.v, l->v, (size_t)l->n * sizeof *l->v);
-    memcpy((tra_column *)both.v + l->n, r->v, (size_t)r->n * sizeof *r->v);
-    tra_colexpr_print(x, &both, out);
-    free((tra_column *)both.v);
-}
-
 /* ---- passes, groups and orders ----------------------------------------------------------------------------------- */
 
 static void print_pass(const void *args, bool all, tra_str *out) {
@@ -193,18 +184,6 @@ static void print_pairs_before(const void *args, bool all, tra_str *out) {
     const tra_pairs_before *x = args;
     tra_str_printf(out, "pairs before, at most %" PRId64 ", of ", x->most);
     print_lookup(x->join, all, out);
-}
-
-static void print_merge(const void *args, bool all, tra_str *out) {
-    const tra_merging *x = args;
-    tra_str_add(out, x->one && !x->asof ? "first matches by " : "matches by ");
-    add_columns(x->left, x->n + (x->asof != NULL), NULL, NULL, out);
-    if (x->where) tra_str_add(out, " where "), add_condition(x->where, x->left, x->right, out);
-    if (!all) return;
-    if (x->asof)
-        tra_str_printf(out, " asof %d %d %d %" PRId64 " %.17g", (int)x->asof->way, x->asof->strict, x->asof->limited,
-                       x->asof->whole, x->asof->real);
-    tra_str_printf(out, ", from %d%s", x->from, x->one ? ", one" : "");
 }
 
 static void print_place(const void *args, bool all, tra_str *out) {
@@ -372,7 +351,6 @@ static const struct kind {
     {&tra_union_both_ops, NULL, "union", {0}},
     {&tra_lookup_ops, print_lookup, NULL, {0}},
     {&tra_pairs_before_ops, print_pairs_before, NULL, {0}},
-    {&tra_merge_join_ops, print_merge, NULL, {0}},
     {&tra_place_ops, print_place, NULL, {0}},
     {&tra_window_ops, print_window, NULL, {0}},
     {&tra_window_summary_ops, print_window, "summary for ", {0}},

@@ -75,6 +75,7 @@ static bool divide_right(const tra_table_builder *w, const tra_lookup *l, const 
     tra_division_input x = {.columns = right->type.columns, .other_blocks = left->type.cat->n, .whole_share = 4};
     x.key_bytes = tra_lookup_compared(s) * ((int64_t)sizeof(int64_t) + 1);
     x.numbered = !one_partner;
+    x.index = l;
     x.may_run = true;
     if (tra_lookup_compared(s) == 0 || !tra_table_divide(right->type.cat, &x, d)) return false;
     w->b->g->divides = true;

@@ -75,61 +75,48 @@ static tra_node *sort_parts(tra_table_builder *w, const tra_lookup_spec *l, tra_
     return tra_table_sort_blocks(w, parts, &x);
 }
 
-/* Joins sorted slices with the sorted parts of the right table: for each partner of a left row the number of the row,
- * and the nwanted columns that follow the number in the part. one: only the first partner, or the one of an as-of join.
- */
-static tra_node *merge_join(tra_table_builder *w, tra_node *left, tra_node *right, const tra_lookup_spec *s,
-                            int nwanted, bool one, const tra_colexpr *where, const tra_join_size *size) {
+/* What the columns of the right operand are called beside those of the left one, none of which is called so. */
+static const char *prefix_beside(tra_arena *a, const tra_schema *left) {
+    const char *prefix = "r. ";
+    for (int i = 0; i < left->n; i++) {
+        if (strncmp(left->v[i].name, prefix, strlen(prefix)) != 0) continue;
+        prefix = tra_arena_printf(a, "%sr. ", prefix);
+        i = -1;
+    }
+    return prefix;
+}
+
+/* Joins slices with the parts of the right table: for each partner of a left row the number of the row, which is the
+ * slice's last column, and the nwanted columns that follow the number in the part. one: at most one partner of each
+ * row comes out; filters: the row's number alone. */
+static tra_node *join_parts(tra_table_builder *w, tra_node *left, tra_node *right, const tra_lookup_spec *s,
+                            int nwanted, bool filters, const tra_colexpr *where, const tra_join_size *size) {
     tra_arena *a = w->b->arena;
     if (!left || !right) return NULL;
+    tra_lookup *own;
     const tra_schema *l = left->type.columns, *r = right->type.columns;
-    tra_merging *m = tra_new(a, tra_merging);
-    const tra_schema *out;
-    tra_column *v = tra_schema_beside(a, NULL, nwanted + 1, &out);
-    *m = (tra_merging){.left = l, .right = r, .out = out, .n = s->nkeys, .one = one, .where = where};
-    m->from = tra_lookup_compared(s) + 1;
-    m->asof = s->asof;
-    v[0] = l->v[l->n - 1];
-    for (int c = 0; c < nwanted; c++) v[1 + c] = r->v[m->from + c];
-    v[0].name = tra_table_free_name(a, r, "row");
-    tra_rows_kernel op = tra_rows_op(&tra_merge_join_ops, m, out);
+    const int *key = tra_table_counting(a, tra_lookup_compared(s), 0);
+    int from = l->n + tra_lookup_compared(s) + 1;
+    bool one = s->unique || s->asof || filters;
+    tra_lookup_spec by = {l, r, filters ? TRA_LOOKUP_SEMI : TRA_LOOKUP_INNER, s->nkeys, key, key, .asof = s->asof};
+    by.prefix = prefix_beside(a, l);
+    by.nulls_match = s->nulls_match;
+    by.numbered = l->n;
+    if (!(own = tra_join_lookup(w, &by, w->call))) return NULL;
+    if (where) tra_lookup_where(own, where);
+    bool *keep = tra_news(a, bool, tra_lookup_out(own)->n + 1);
+    for (int i = 0; i < tra_lookup_out(own)->n; i++) {
+        int c = tra_lookup_from(own)[i];
+        keep[i] = c == l->n - 1 || (c >= from && c < from + nwanted);
+    }
+    const tra_lookup *kept = tra_lookup_keeping(a, own, keep);
+    tra_rows_kernel op = tra_rows_op(&tra_lookup_ops, kept, tra_lookup_out(kept));
     op.rows = one ? TRA_ROWS_SAME : TRA_ROWS_PRODUCT;
     op.each = one || size->partners_most == INT64_MAX ? 0 : size->partners_most, op.all = one ? 0 : size->rows_most;
     op.most = one ? 0 : size->block_most;
     op.counts = true, op.share = one ? 1 : tra_table_join_share(size, &left->type, &right->type);
     op.divides = one && !where, op.flops = TRA_LOOKUP_FLOPS;
     return tra_table_kernel(w, left, right, 1, 0, &op);
-}
-
-/* The same by an index of each part, which finds ranges (lib/table/band.h): NULL with *fits false, if the condition has
- * none. */
-static tra_node *index_join(tra_table_builder *w, tra_node *left, tra_node *right, const tra_lookup_spec *s,
-                            int nwanted, bool filters, const tra_colexpr *where, const tra_join_size *size,
-                            bool *fits) {
-    tra_arena *a = w->b->arena;
-    tra_lookup *own;
-    const tra_schema *l = left->type.columns, *r = right->type.columns;
-    const int *key = tra_table_counting(a, s->nkeys, 0);
-    int from = tra_lookup_compared(s) + 1, last = l->n - 1;
-    tra_lookup_spec by = {l, r, filters ? TRA_LOOKUP_SEMI : TRA_LOOKUP_INNER, s->nkeys, key, key, .prefix = "r. "};
-    by.nulls_match = s->nulls_match;
-    *fits = where && !s->asof && tra_lookup_new(a, &by, &own, NULL) == TRA_OK;
-    if (*fits) tra_lookup_where(own, where);
-    if (!*fits || !(*fits = tra_lookup_is_banded(own))) return NULL;
-    tra_rows_kernel op = tra_rows_op(&tra_lookup_ops, own, tra_lookup_out(own));
-    op.rows = filters ? TRA_ROWS_SAME : TRA_ROWS_PRODUCT;
-    op.each = filters || size->partners_most == INT64_MAX ? 0 : size->partners_most;
-    op.all = filters ? 0 : size->rows_most, op.counts = true;
-    op.share = filters ? 1 : tra_table_join_share(size, &left->type, &right->type), op.flops = TRA_LOOKUP_FLOPS;
-    tra_node *n = tra_table_kernel(w, left, right, s->nkeys ? 1 : -1, s->nkeys ? 0 : -1, &op);
-    if (!n) return NULL;
-    tra_projection p = {.arena = a};
-    tra_projection_add(&p, tra_table_free_name(a, r, "row"), tra_colexpr_column(a, n->type.columns, last));
-    for (int c = 0; c < nwanted; c++) {
-        int at = tra_schema_find(n->type.columns, tra_arena_printf(a, "r. %s", r->v[from + c].name));
-        tra_projection_add(&p, r->v[from + c].name, tra_colexpr_column(a, n->type.columns, at));
-    }
-    return tra_table_columns(w, n, &p);
 }
 
 /* Puts what was found for the rows of each left block beside them, as the kind of join asks. right: the right table. */
@@ -236,7 +223,7 @@ tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, c
     tra_slice_ends own = {.before = asof && asof->way != TRA_ASOF_AFTER, .after = asof && asof->way != TRA_ASOF_BEFORE};
     int64_t part_rows = tra_add_most(d->part_rows, (own.before + own.after) * d->runs);
     tra_node *parts = tra_table_concat(w, tra_table_slice_blocks(w, blocks, ranges, &by, own, d), 0, part_rows);
-    parts = sort_parts(w, s, parts, keep);
+    if (s->unique) parts = sort_parts(w, s, parts, keep);
     if (!parts) return NULL;
 
     /* the left table, sorted and cut at the same ranges */
@@ -251,9 +238,7 @@ tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, c
     /* partners, for the left blocks */
     const tra_colexpr *on =
         over_slice_and_part(a, l, slices->type.columns, parts->type.columns, nmore, more, nright, more_right);
-    bool fits;
-    tra_node *found = index_join(w, slices, parts, s, nwanted, found_or_not, on, size, &fits);
-    if (!fits) found = merge_join(w, slices, parts, s, nwanted, s->unique || asof || found_or_not, on, size);
+    tra_node *found = join_parts(w, slices, parts, s, nwanted, found_or_not, on, size);
     int64_t partners = one_partner || asof ? 1
                        : found_or_not      ? tra_min64(d->parts, size->partners_most) /* one of each part */
                                            : size->partners_most;

@@ -9,15 +9,17 @@
 /* ---- divisions ---------------------------------------------------------------------------------------------- */
 
 /* The memory that a division takes, roughly: a key for each slice, and the largest of what is held at one time, which
- * is a run while it is sorted, a part, or all samples. */
+ * is a run while it is sorted, a part with its index, or all samples. */
 static double division_bytes(const tra_division_input *x, const tra_division *d, int64_t run_rows, int64_t samples) {
-    enum { SLICE = 130, SORTING = 48 };
+    enum { SLICE = 130, SORTING = 48, WORKERS = 2 };
     double row = 2.0 * (double)tra_schema_row_bytes(x->columns) + SORTING;
     double sorting = row * (double)tra_max64(run_rows, tra_mul_most(tra_max64(1, x->held), d->part_rows));
     double sampling = (2.0 * (double)x->key_bytes + SORTING) * (double)samples;
     double slices =
         ((double)d->runs + 2 * (double)x->other_blocks + (x->held ? (double)d->parts : 0)) * (double)d->parts;
-    return SLICE * slices + (sorting > sampling ? sorting : sampling);
+    double part = (double)d->part_rows * 2 * (double)tra_schema_row_bytes(x->columns);
+    if (x->index) part += WORKERS * (double)tra_lookup_keep(x->index, d->part_rows);
+    return SLICE * slices + fmax(part, fmax(sorting, sampling));
 }
 
 /* Tries runs of run_blocks blocks and parts of at most `rows` rows. Samples show where a part begins in a run only up

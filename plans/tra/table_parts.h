@@ -26,6 +26,7 @@ typedef struct tra_division_input {
     int64_t whole_share;  /* a table stays whole as long as it has at most 2 / whole_share blocks of rows */
     bool numbered;        /* the number of the row is the last key; if not, each key is in one row of a block at most */
     bool may_run;         /* blocks may be sorted together */
+    const tra_lookup *index; /* each worker keeps the index of a part for this join; NULL: none */
 } tra_division_input;
 /* Finds the division that takes the least memory; false if the table has so few rows that it should stay whole. A
  * division follows from the blocks and their bounds of rows alone, never from the memory ceiling, since parts become

@@ -206,7 +206,7 @@ END
     tra explain --without J-1 --format json p.tra >plan
     [ "$(grep -o "values at 0" plan | wc -l)" -ge 4 ]
     grep -q "number rows as" plan
-    [ "$(grep -o "matches by [^{]* where\|found by ranges of" plan | wc -l)" -ge 5 ]
+    [ "$(grep -o 'prefix = ."r\. ' plan | wc -l)" -ge 5 ]
     status 0 tra run -q --without J-1 p.tra
     judge_across
     want=$(for o in E F U W X Y Z C; do tra digest $o.h5; done)
@@ -429,11 +429,11 @@ output G
 output H
 output I
 END2
-    [ "$(tra explain --format json --memory 4G p.tra | grep -o 'matches by' | wc -l)" -eq 0 ]
+    [ "$(tra explain --format json --memory 4G p.tra | grep -o 'prefix = ."r\. ' | wc -l)" -eq 0 ]
     tra run -q --memory 4G p.tra
     for o in A B C D E F G H I; do digest_of $o.h5 || return 1; done >whole
     for sites in 1 3; do
-        [ "$(tra explain --format json --without J-1 --sites $sites p.tra | grep -o 'matches by' | wc -l)" -ge 5 ]
+        [ "$(tra explain --format json --without J-1 --sites $sites p.tra | grep -o 'prefix = ."r\. ' | wc -l)" -ge 5 ]
         for options in "--without J-1" "--memory 4G"; do
             tra run -q --sites $sites $options p.tra
             for o in A B C D E F G H I; do digest_of $o.h5; done | diff whole -
