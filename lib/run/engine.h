@@ -18,11 +18,11 @@ typedef struct tra_engine tra_engine;
 typedef struct tra_unit tra_unit;
 
 typedef struct tra_worker {
-    int id;         /* from 0 */
-    void *scratch;  /* for computing: as much as the stage asked for (tra_engine_begin_stage) */
-    void *io;       /* for reading and writing, likewise */
-    tra_kept own;   /* what the kernel of a join keeps of a right operand while it is the same: */
-    tra_kept *kept; /* that of this worker, or one that all share, */
+    int id;              /* from 0 */
+    void *scratch;       /* for computing: as much as the stage asked for (tra_engine_begin_stage) */
+    void *io;            /* for reading and writing, likewise */
+    tra_kept own;        /* what the kernel of a join keeps of a right operand while it is the same: */
+    tra_kept *kept;      /* that of this worker, or one that all share, */
     const void *kept_by; /* and, of its own, whose kernel that is, */
     int64_t kept_tuple;  /* of which tuple of its right part */
     tra_engine *engine;

@@ -215,8 +215,8 @@ static int64_t order_rows(const tra_lookup *l, tra_band_query *q, int64_t from, 
     }
     bool keys = l->s.nkeys > 0;
     if (!sorted)
-        tra_order_by_digits(&(tra_batch){&s, q->rows, v}, 1 + keys, column + !keys, NULL, q->order, asking,
-                            asking, q->order + q->rows);
+        tra_order_by_digits(&(tra_batch){&s, q->rows, v}, 1 + keys, column + !keys, NULL, q->order, asking, asking,
+                            q->order + q->rows);
     return asking;
 }
 

@@ -54,10 +54,10 @@ struct tra_table {
     tra_table_form form;
     tra_schema schema;
     bool foreign;
-    uint64_t *sums;   /* [parts][blocks], or NULL */
-    uint64_t *masks;  /* [parts], of a compressed table with sums; else NULL */
-    int64_t *blocks;  /* [columns][blocks][4], or NULL */
-    int32_t **codes;  /* foreign, of columns of plain strings: the code of each row; -1: NULL */
+    uint64_t *sums;  /* [parts][blocks], or NULL */
+    uint64_t *masks; /* [parts], of a compressed table with sums; else NULL */
+    int64_t *blocks; /* [columns][blocks][4], or NULL */
+    int32_t **codes; /* foreign, of columns of plain strings: the code of each row; -1: NULL */
     int64_t stored_bytes, held;
     bool has_loaded; /* the following were read: tables of statistics, NULL where missing or damaged */
     bool warned;     /* that statistics are damaged */
