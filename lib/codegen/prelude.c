@@ -240,8 +240,8 @@ static const char dicts[] =
     "            memcpy(v, room, (size_t)kept * 8);\n"
     "        }\n"
     "    }\n"
+    "    free_(a, room, kept * 8); /* the last one first: the caller's memory is a stack */\n"
     "    free_(a, order, kept * 8);\n"
-    "    free_(a, room, kept * 8);\n"
     "}\n";
 
 static const char entries[] =

@@ -361,7 +361,9 @@ void gen_close_loop(gen *g) {
 
 static gen_value loop_key(gen *g, const gen_value *v, const char *name) {
     gen_value key = {.text = name, .bits = v->hi_bits ? v->hi_bits : 63};
-    if (v->lo_poly && gen_is_natural(g, v->lo_poly)) key.poly = gen_atom_poly(g, gen_variable(g, v->hi_poly, key.bits));
+    const gen_poly *end = v->lo_poly && gen_is_natural(g, v->lo_poly) ? v->hi_poly : NULL;
+    if (!end && v->kind == GEN_PLAIN) end = v->temp->bound[v->level];
+    if (end) key.poly = gen_atom_poly(g, gen_variable(g, end, key.bits));
     return key;
 }
 

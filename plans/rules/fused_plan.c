@@ -178,17 +178,25 @@ void fused_choose_last(const tra_einsum *s, int *ref, const tra_expr **of, int n
     memcpy(of, x, (size_t)n * sizeof(tra_expr *));
 }
 
+/* Does the plan build a hash table that is looped over, so that keys come which have no bound? */
+static bool builds_hashed(const tra_calc *x, bool in_let) {
+    bool found = x->kind == TRA_CALC_DICT && in_let && !(x->notes & TRA_CALC_DENSE);
+    for (int i = 0; i < x->nkids && !found; i++)
+        found = builds_hashed(x->kids[i], in_let || (x->kind == TRA_CALC_LET && i + 1 < x->nkids));
+    return found;
+}
+
 /* An upper bound of the bytes of the dictionaries that a plan builds, whose keys are at most as many as the longest
- * blocks have. hashed: all are hash tables, as in the interpreter. */
+ * blocks have. hashed: all are hash tables, as in the interpreter, or may be, since their keys have no bound. */
 static int64_t workspace_of(const fusing *f, const tra_calc *x, bool in_let, bool hashed) {
-    enum { DENSE = 16, HASHED = 192 }; /* bytes of a key */
+    enum { DENSE = 16, HASHED = 192, DIMENSION = 32 }; /* bytes of a key of up to two dimensions, of one more */
     int64_t bytes = 0;
     if (x->kind == TRA_CALC_DICT && in_let) {
-        int64_t most = 1, keys = 1;
+        int64_t most = 1, keys = 1, hash = HASHED + DIMENSION * tra_max64(0, x->type.depth - 2);
         for (int l = 0; l < f->p->nlabels; l++) most = tra_max64(most, f->p->label[l].block);
         for (int d = 0; d < x->type.depth; d++) keys = tra_mul_most(keys, most);
         bool dense = x->notes & TRA_CALC_DENSE && !hashed;
-        bytes = tra_add_most(tra_mul_most(keys, dense ? DENSE : HASHED), 4096);
+        bytes = tra_add_most(tra_mul_most(keys, dense ? DENSE : hash), 4096);
     }
     for (int i = 0; i < x->nkids; i++) {
         bool let = in_let || (x->kind == TRA_CALC_LET && i + 1 < x->nkids);
@@ -364,7 +372,7 @@ static bool make_plan(fusing *f, int held, unsigned numbered, tra_fused_plan *x)
     c.problem.without = f->o->without;
     c.problem.costs = f->o->costs;
     if (!find_plan(f, &c.problem, x)) return false;
-    x->workspace = workspace_of(f, x->tree, false, false);
+    x->workspace = workspace_of(f, x->tree, false, builds_hashed(x->tree, false));
     x->interpreted = workspace_of(f, x->tree, false, true);
     const tra_storel_costs *costs = f->o->costs ? f->o->costs : &tra_storel_default_costs;
     for (int o = 0; o < f->p->noperands; o++) /* their beginnings are written in each call */

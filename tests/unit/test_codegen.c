@@ -237,6 +237,42 @@ TEST(memory_is_bounded) {
     tra_arena_free(o.arena);
 }
 
+/* A dictionary that is built again and again, with keys in no order, takes the caller's memory once. */
+TEST(memory_of_the_caller_is_used_again) {
+    operands o;
+    make_operands(&o, 7, true);
+    const tra_calc *x = checked(&o, "sum(<i, _> in 0:1000) let z = sum(<j, _> in 0:100) {i-j*7 -> 1.0} in "
+                                    "sum(<_, v> in z) v");
+    tra_codegen_spec s = {.name = "Z", .plan = x, .n = o.n, .scope = o.names, .how = o.how, .type = TRA_ELEMENT_F64};
+    const tra_codegen_kernel *kernel;
+    tra_err e = {0};
+    double out = 0;
+    int64_t memory[1 << 12];
+    tra_codegen_call call = {.scope = o.scope, .out = &out, .memory = memory, .most = sizeof memory};
+    CHECK_INT(tra_codegen_make(compiling(), &s, true, &kernel, &e), TRA_OK);
+    CHECK_INT(tra_codegen_run(kernel, &call, &e), TRA_OK);
+    CHECK(out == 100000);
+    tra_arena_free(o.arena);
+}
+
+/* Keys of a loop over an array are below its extent, so what is made of it is an array too, which the planner counts on.
+ */
+TEST(arrays_are_made_of_arrays) {
+    operands o;
+    make_operands(&o, 7, true);
+    const tra_calc *x = checked(&o, "let y = let z = sum(<i, _> in 0:m) sum(<p, j> in idx(ptr(i):ptr(i+1))) "
+                                    "{@dense (j, i) -> val(p)} in sum(<j, row> in z) sum(<i, v> in row) "
+                                    "{@dense (i, j) -> v} in sum(<i, row> in y) sum(<_, v> in row) v");
+    tra_codegen_spec s = {.name = "Z", .plan = x, .n = o.n, .scope = o.names, .how = o.how, .type = TRA_ELEMENT_F64};
+    tra_str text = {0};
+    tra_err e = {0};
+    CHECK_INT(tra_codegen_source(&s, &text, &e), TRA_OK);
+    CHECK(!strstr(tra_str_get(&text), "struct dict_"));
+    tra_str_free(&text);
+    CHECK_INT(check_plan(__LINE__, compiling(), &o, x, false, false), 1);
+    tra_arena_free(o.arena);
+}
+
 /* Names of a program become names of C, whatever they are. */
 TEST(names_of_c) {
     operands o;
