@@ -255,8 +255,7 @@ TEST(memory_of_the_caller_is_used_again) {
     tra_arena_free(o.arena);
 }
 
-/* Keys of a loop over an array are below its extent, so what is made of it is an array too, which the planner counts on.
- */
+/* Keys of a loop over an array are below its extent, so what is made of it is an array too: planners count on it. */
 TEST(arrays_are_made_of_arrays) {
     operands o;
     make_operands(&o, 7, true);
