@@ -94,7 +94,7 @@ static tra_status bad_cell(const matrix *x, const tra_csv_piece *p, const tra_cs
 /* ---- a table or a matrix? --------------------------------------------------------------------------------------- */
 
 static bool is_missing(const tra_csv_import *m, const char *s, size_t n) {
-    if (n == 0) return m->job->empty_nan || m->reading.nnulls > 0;
+    if (n == 0) return m->job->given.empty_nan || m->reading.nnulls > 0;
     for (int i = 0; i < m->reading.nnulls; i++)
         if (strlen(m->reading.nulls[i]) == n && memcmp(m->reading.nulls[i], s, n) == 0) return true;
     return false;
@@ -292,15 +292,15 @@ static tra_status open_matrix(matrix *x, tra_source *s, tra_err *e) {
                         job->table_option);
     char d = job->delimiter;
     if (d) TRA_TRY(tra_csv_delimiter((char[]){d, 0}, &d, e));
-    if (job->vector && x->columns != 1)
+    if (job->given.vector && x->columns != 1)
         return tra_fail(e, TRA_USAGE, "--vector: %s has %" PRId64 " columns; say which one is meant with --columns",
                         m->spec, x->columns);
-    if ((m->form->header || job->names) && !job->vector) s->labels = column_labels(m);
+    if ((m->form->header || job->given.names) && !job->given.vector) s->labels = column_labels(m);
     m->ncolumns = 0; /* for the passes: no types are given */
     x->block = tra_news(m->arena, char *, pieces);
     x->cap = tra_news(m->arena, int64_t, pieces);
     x->rows = tra_news(m->arena, int64_t, pieces);
-    s->shape = (tra_dims){.n = job->vector ? 1 : 2, .v = {rows_of(x), x->columns}};
+    s->shape = (tra_dims){.n = job->given.vector ? 1 : 2, .v = {rows_of(x), x->columns}};
     s->header_lines = m->form->header;
     s->access = TRA_ACCESS_STREAM;
     s->bytes_in = tra_csv_bytes(m->file);
@@ -314,17 +314,18 @@ static tra_status open_csv(tra_source *s, tra_err *e) {
     TRA_TRY(tra_csv_begin(s, &x->m, e));
     tra_csv_import *m = x->m;
     const tra_table_job *job = m->job;
-    bool table = job->kind == TRA_CSV_TABLE || (job->kind != TRA_CSV_MATRIX && (m->form->header || job->nmore > 0));
-    m->numbers = job->nmore > 0 && !m->form->header && !begins_as_table(m);
-    if (job->nmore > 0 && !table)
+    bool table =
+        job->kind == TRA_CSV_TABLE || (job->kind != TRA_CSV_MATRIX && (m->form->header || job->given.more.n > 0));
+    m->numbers = job->given.more.n > 0 && !m->form->header && !begins_as_table(m);
+    if (job->given.more.n > 0 && !table)
         return tra_fail(e, TRA_USAGE, "--matrix: several files are the union of tables; read each matrix by itself");
     x->any = s->o.has_dtype;
     x->dtype = s->dtype = s->o.has_dtype ? s->o.dtype : TRA_F64;
     if (job->kind == TRA_CSV_ANY && !table) table = begins_as_table(m);
     if (!table) {
-        if (m->form->header || job->columns || job->names) TRA_TRY(tra_csv_choose_columns(m, e));
+        if (m->form->header || job->given.columns || job->given.names) TRA_TRY(tra_csv_choose_columns(m, e));
         x->columns = m->width;
-        if (job->columns) x->column = m->column, x->columns = m->ncolumns;
+        if (job->given.columns) x->column = m->column, x->columns = m->ncolumns;
         tra_csv_make_workers(m);
         x->count = tra_news(s->arena, struct count, m->nworkers);
         TRA_TRY(count_rows(x, &table, e));

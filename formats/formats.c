@@ -1,5 +1,6 @@
 /* formats.c - the table of formats, and opening a source. */
 #include "lines.h"
+#include "reading.h"
 
 #include <string.h>
 #include <strings.h>

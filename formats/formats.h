@@ -180,38 +180,6 @@ tra_status tra_flat_put(tra_sink *k, const void *data, int64_t n, tra_err *e);
 
 enum { TRA_IMPORT_MEMORY = 256 << 20 }; /* default ceiling of import and export */
 
-/* What a CSV file is: by the rule (a header line makes a table, numbers alone without one a matrix), or as the user
- * says.
- */
-typedef enum tra_csv_kind_of_file { TRA_CSV_ANY, TRA_CSV_TABLE, TRA_CSV_MATRIX } tra_csv_kind_of_file;
-
-/* How a CSV file is read. */
-typedef struct tra_table_job {
-    tra_csv_kind_of_file kind;
-    const char *table_option, *matrix_option; /* an option that was given and that only tables have, or only matrices */
-    char delimiter;                           /* 0: it is detected */
-    char decimal, thousands;                  /* 0: a point; no separator of thousands */
-    int quote, escape, comment, header; /* -1: it is detected; 0: there is none; else the character, 1 for header */
-    int64_t skip;                       /* lines to leave out before anything is read */
-    bool strict, lenient, latin1, pad_short, drop_long;
-    int nnulls; /* number of words that mean NULL; -1: the usual words, in columns that are not strings */
-    const char *const *nulls;
-    const char *date_format, *timestamp_format;
-    const char *names, *columns; /* lists with commas: names for all columns; the columns to take, by name or number */
-    const char *const *types;    /* lists with commas of "name=type" */
-    int ntypes;
-    const char *const *wanted; /* columns are left out whose names end none of these; NULL: none are left out */
-    int nwanted;
-    const char *const *more; /* files with the same columns, whose rows follow */
-    int nmore;
-    const char *const *must; /* none is left out either where one of these words has no column */
-    int nmust;
-    bool vector;           /* of a matrix: its only column becomes a tensor of rank 1 */
-    bool empty_nan;        /* of a matrix of floats: an empty cell is NaN */
-    const char *rejects;   /* file that gets the records that are at fault; NULL: the first of them is an error */
-    int64_t rejects_limit; /* how many rejected records are allowed; -1: any number */
-} tra_table_job;
-
 typedef struct tra_table_receipt {
     int64_t rows, rejected, bytes_in, bytes_stored, block, blocks;
     bool header;

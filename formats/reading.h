@@ -12,13 +12,36 @@
 typedef struct tra_reading {
     const char *block, *dtype, *shape, *endian, *order, *storage, *base, *duplicates;
     const char *delimiter, *quote, *escape, *comment, *skip, *null, *decimal, *thousands, *encoding;
-    const char *names, *columns, *date_format, *timestamp_format, *rejects, *rejects_limit;
-    bool header, no_header, empty_nan, table, matrix, vector, pad_short, drop_long, strict, lenient, drop_zeros;
-    tra_strlist types, components;
-    tra_strlist wanted; /* no option: of a table only columns whose names end one of these; empty: all; */
-    tra_strlist more;   /* nor this: files with the same columns, whose rows follow */
-    tra_strlist must;   /* all too where one of these has no such column */
+    const char *names, *columns; /* lists with commas: names for all columns; the columns to take, by name or number */
+    const char *date_format, *timestamp_format;
+    const char *rejects, *rejects_limit; /* the file that gets records that are at fault; NULL: the first is an error */
+    bool header, no_header, table, matrix, pad_short, drop_long, strict, lenient, drop_zeros;
+    bool vector, empty_nan;        /* of a matrix: its only column becomes a tensor of rank 1; an empty cell is NaN */
+    tra_strlist types, components; /* types: lists with commas of "name=type" */
+    tra_strlist wanted;            /* no option: of a table only columns whose names end one of these; empty: all; */
+    tra_strlist more;              /* nor this: files with the same columns, whose rows follow */
+    tra_strlist must;              /* all too where one of these has no such column */
 } tra_reading;
+
+/* What a CSV file is: by the rule (a header line makes a table, numbers alone without one a matrix), or as the user
+ * says.
+ */
+typedef enum tra_csv_kind_of_file { TRA_CSV_ANY, TRA_CSV_TABLE, TRA_CSV_MATRIX } tra_csv_kind_of_file;
+
+/* How a CSV file is read: what was given, and what of it is more than a text. */
+typedef struct tra_table_job {
+    tra_reading given;
+    tra_csv_kind_of_file kind;
+    const char *table_option, *matrix_option; /* an option that was given and that only tables have, or only matrices */
+    char delimiter;                           /* 0: it is detected */
+    char decimal, thousands;                  /* 0: a point; no separator of thousands */
+    int quote, escape, comment, header; /* -1: it is detected; 0: there is none; else the character, 1 for header */
+    int64_t skip;                       /* lines to leave out before anything is read */
+    bool latin1;
+    int nnulls; /* number of words that mean NULL; -1: the usual words, in columns that are not strings */
+    const char *const *nulls;
+    int64_t rejects_limit; /* how many rejected records are allowed; -1: any number */
+} tra_table_job;
 
 typedef struct tra_writing {
     const char *delimiter, *gzip; /* gzip: a level, or "" */

@@ -48,10 +48,10 @@ static void split_nulls(tra_arena *a, const char *text, tra_table_job *job) {
 
 tra_status tra_table_job_of(const tra_file_job *from, tra_arena *a, tra_table_job *job, tra_err *e) {
     const tra_reading *o = from->reading;
-    *job = (tra_table_job){.kind = o->table    ? TRA_CSV_TABLE
+    *job = (tra_table_job){.given = *o,
+                           .kind = o->table    ? TRA_CSV_TABLE
                                    : o->matrix ? TRA_CSV_MATRIX
                                                : TRA_CSV_ANY,
-                           .empty_nan = o->empty_nan,
                            .header = o->header      ? 1
                                      : o->no_header ? 0
                                                     : -1,
@@ -60,28 +60,10 @@ tra_status tra_table_job_of(const tra_file_job *from, tra_arena *a, tra_table_jo
                            .comment = -1,
                            .nnulls = -1,
                            .rejects_limit = -1,
-                           .rejects = o->rejects,
-                           .names = o->names,
-                           .columns = o->columns,
-                           .date_format = o->date_format,
-                           .timestamp_format = o->timestamp_format,
-                           .types = o->types.v,
-                           .ntypes = o->types.n,
-                           .wanted = o->wanted.v,
-                           .nwanted = o->wanted.n,
-                           .more = o->more.v,
-                           .nmore = o->more.n,
-                           .must = o->must.v,
-                           .nmust = o->must.n,
-                           .vector = o->vector,
-                           .pad_short = o->pad_short,
-                           .drop_long = o->drop_long,
-                           .strict = o->strict,
-                           .lenient = o->lenient,
                            .latin1 = o->encoding && strcmp(o->encoding, "latin1") == 0};
     if (o->header && o->no_header) return tra_fail(e, TRA_USAGE, "--header and --no-header exclude each other");
     if (o->table && o->matrix) return tra_fail(e, TRA_USAGE, "--table and --matrix exclude each other");
-    if (job->strict && job->lenient) return tra_fail(e, TRA_USAGE, "--strict and --lenient exclude each other");
+    if (o->strict && o->lenient) return tra_fail(e, TRA_USAGE, "--strict and --lenient exclude each other");
     TRA_TRY(some_character("--delimiter", o->delimiter, &job->delimiter, e));
     TRA_TRY(some_character("--decimal", o->decimal, &job->decimal, e));
     TRA_TRY(some_character("--thousands", o->thousands, &job->thousands, e));
@@ -98,8 +80,8 @@ tra_status tra_table_job_of(const tra_file_job *from, tra_arena *a, tra_table_jo
     if (o->encoding && strcmp(o->encoding, "latin1") != 0 && strcmp(o->encoding, "utf-8") != 0)
         return tra_fail(e, TRA_USAGE, "--encoding %s: it is utf-8 or latin1", o->encoding);
     if (o->null) split_nulls(a, o->null, job);
-    if (o->rejects_limit && !job->rejects) return tra_fail(e, TRA_USAGE, "--rejects-limit goes with --rejects FILE");
-    if (job->date_format) TRA_TRY(tra_csv_check_format("--date-format", job->date_format, true, e));
-    if (job->timestamp_format) TRA_TRY(tra_csv_check_format("--timestamp-format", job->timestamp_format, false, e));
+    if (o->rejects_limit && !o->rejects) return tra_fail(e, TRA_USAGE, "--rejects-limit goes with --rejects FILE");
+    if (o->date_format) TRA_TRY(tra_csv_check_format("--date-format", o->date_format, true, e));
+    if (o->timestamp_format) TRA_TRY(tra_csv_check_format("--timestamp-format", o->timestamp_format, false, e));
     return TRA_OK;
 }

@@ -121,7 +121,7 @@ static tra_status read_names(tra_csv_import *m, name_set *set, const char ***nam
 /* Names by the user. Where records may be longer or shorter, they say how many columns there are; so they do where
  * there is no record. */
 static tra_status given_names(tra_csv_import *m, name_set *set, const char ***names, tra_err *e) {
-    const char *at = m->job->names, *name;
+    const char *at = m->job->given.names, *name;
     int64_t n = 0, width = m->width;
     if (!at) return TRA_OK;
     for (const char *p = at; next_of(m->arena, &p);) n++;
@@ -150,7 +150,7 @@ static tra_status column_of(const tra_csv_import *m, const name_set *set, const 
 }
 
 static tra_status choose(tra_csv_import *m, const name_set *set, const char *const *names, tra_err *e) {
-    const char *at = m->job->columns, *name;
+    const char *at = m->job->given.columns, *name;
     int64_t n = 0, most = m->width, c;
     bool *taken = tra_news(m->arena, bool, m->width + 1);
     m->column = tra_news(m->arena, tra_csv_column, most + 1);
@@ -160,14 +160,14 @@ static tra_status choose(tra_csv_import *m, const name_set *set, const char *con
         taken[c] = true;
         m->column[n] = (tra_csv_column){.name = names[c], .source = c};
     }
-    for (; !m->job->columns && n < m->width; n++) m->column[n] = (tra_csv_column){.name = names[n], .source = n};
+    for (; !m->job->given.columns && n < m->width; n++) m->column[n] = (tra_csv_column){.name = names[n], .source = n};
     m->ncolumns = (int)n;
     return TRA_OK;
 }
 
 static tra_status give_types(tra_csv_import *m, const name_set *set, tra_err *e) {
-    for (int i = 0; i < m->job->ntypes; i++) {
-        const char *at = m->job->types[i], *one;
+    for (int i = 0; i < m->job->given.types.n; i++) {
+        const char *at = m->job->given.types.v[i], *one;
         while ((one = next_of(m->arena, &at))) {
             const char *equals = strrchr(one, '=');
             int64_t c;
@@ -201,8 +201,8 @@ static bool ends(const char *word, const char *name, bool apart) {
 }
 
 static bool is_wanted(const tra_table_job *job, const char *name) {
-    for (int i = 0; i < job->nwanted; i++)
-        if (ends(job->wanted[i], name, false)) return true;
+    for (int i = 0; i < job->given.wanted.n; i++)
+        if (ends(job->given.wanted.v[i], name, false)) return true;
     return false;
 }
 
@@ -214,9 +214,9 @@ static bool has_column(const tra_csv_import *m, const char *word) {
 
 void tra_csv_leave_out(tra_csv_import *m) {
     int n = 0, nleft = 0;
-    if (m->job->nwanted == 0) return;
-    for (int i = 0; i < m->job->nmust; i++)
-        if (!has_column(m, m->job->must[i])) return;
+    if (m->job->given.wanted.n == 0) return;
+    for (int i = 0; i < m->job->given.must.n; i++)
+        if (!has_column(m, m->job->given.must.v[i])) return;
     tra_csv_column *left = tra_news(m->arena, tra_csv_column, m->ncolumns + 1);
     for (int c = 0; c < m->ncolumns; c++) {
         bool wanted = m->column[c].given || is_wanted(m->job, m->column[c].name);

@@ -33,7 +33,7 @@ static tra_status other_columns(const tra_csv_import *m, const tra_csv_import *o
 
 /* Where the file has the columns that are wanted: by name, or, where it has no header, in the places of the first. */
 static tra_status match(tra_csv_import *m, const tra_csv_import *of, tra_err *e) {
-    bool by_name = of->form->header || of->job->names;
+    bool by_name = of->form->header || of->job->given.names;
     if (!by_name && of->width != m->first_width)
         return tra_fail(e, TRA_INPUT,
                         "%s has %" PRId64 " columns and no header, %s has %" PRId64
@@ -99,7 +99,7 @@ tra_status tra_csv_next_file(tra_csv_import *m, const char *path, bool *any, tra
     *any = stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > 0;
     if (!*any) return TRA_OK;
     text.kind = TRA_CSV_TABLE;
-    text.nmore = 0;
+    text.given.more.n = 0;
     TRA_TRY(tra_source_open(path, tra_format_find("csv"), &o, &s, e));
     if (!s->table->form->header && m->form->header && text.header < 0 && begins_with_header(m, s->table)) {
         tra_source_close(s);

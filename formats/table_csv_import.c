@@ -252,9 +252,9 @@ static tra_status create(tra_csv_import *m, tra_column *columns, int64_t rows, i
 static tra_status look_at_files(tra_csv_import *m, tra_err *e) {
     const char *first = m->spec;
     TRA_TRY(tra_csv_pass(m->file, examine_piece, after_stretch, m, e));
-    for (int i = 0; i < m->job->nmore; i++) {
+    for (int i = 0; i < m->job->given.more.n; i++) {
         bool any;
-        TRA_TRY(tra_csv_next_file(m, m->job->more[i], &any, e));
+        TRA_TRY(tra_csv_next_file(m, m->job->given.more.v[i], &any, e));
         if (!any) continue;
         (void)tra_csv_take_once(m->file, true);
         make_room(m);
@@ -270,7 +270,7 @@ static tra_status import_rows(tra_csv_import *m, int64_t block, tra_table_receip
     int64_t rows = 0;
     m->guessing = true;
     collect_likely_strings(m);
-    if (m->ncolumns > 0 && tra_csv_take_once(m->file, m->job->nmore > 0)) TRA_TRY(tra_csv_pack_begin(m, e));
+    if (m->ncolumns > 0 && tra_csv_take_once(m->file, m->job->given.more.n > 0)) TRA_TRY(tra_csv_pack_begin(m, e));
     make_room(m);
     tra_meter_begin(m->progress, "looking at it", 0);
     tra_status s = look_at_files(m, e);
@@ -328,7 +328,7 @@ static void fill_receipt(const tra_csv_import *m, tra_arena *a, tra_table_receip
         r->column[c].nulls = all.empty + (coded ? 0 : all.words);
         texts += coded;
     }
-    if (m->form->header && m->job->header < 0 && r->rows > 0 && texts == m->width && m->job->nmore == 0)
+    if (m->form->header && m->job->header < 0 && r->rows > 0 && texts == m->width && m->job->given.more.n == 0)
         tra_warn_always("%s: line %" PRId64
                         " is taken as a header, though what is below it are texts as well (--header "
                         "says that it is one, --no-header that it is a row)",
@@ -350,12 +350,12 @@ tra_status tra_csv_import_table(tra_csv_import *m, const tra_import_job *job, tr
     if (job->block && job->block->n != 1)
         return tra_fail(e, TRA_USAGE, "--block: %s is a table, whose blocks are a number of rows", m->spec);
     if (!m->column) TRA_TRY(tra_csv_choose_columns(m, e));
-    if (m->job->nmore > 0) tra_csv_keep_columns(m);
+    if (m->job->given.more.n > 0) tra_csv_keep_columns(m);
     tra_csv_leave_out(m);
     if (m->width == 0) return tra_fail(e, TRA_INPUT, "%s is empty: there is no table in it", m->spec);
     tra_csv_make_workers(m);
     TRA_TRY(tra_csv_begin_rejects(m, e));
-    m->rules.keep = m->job->rejects != NULL;
+    m->rules.keep = m->job->given.rejects != NULL;
     TRA_TRY(import_rows(m, job->block ? job->block->v[0] : 0, r, e));
     fill_receipt(m, a, r);
     return TRA_OK;

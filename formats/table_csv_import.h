@@ -2,7 +2,7 @@
 #ifndef TRA_TABLE_CSV_IMPORT_H
 #define TRA_TABLE_CSV_IMPORT_H
 
-#include "formats.h"
+#include "reading.h"
 #include "table_csv_rows.h"
 #include "string_set.h"
 

@@ -26,9 +26,9 @@ static tra_csv_hints hints_of(const tra_table_job *j, const tra_csv_reading *rea
                            .header = j->header,
                            .skip = j->skip,
                            .reading = reading,
-                           .strictness = j->strict    ? TRA_CSV_STRICTNESS_STRICT
-                                         : j->lenient ? TRA_CSV_STRICTNESS_LENIENT
-                                                      : TRA_CSV_STRICTNESS_USUAL};
+                           .strictness = j->given.strict    ? TRA_CSV_STRICTNESS_STRICT
+                                         : j->given.lenient ? TRA_CSV_STRICTNESS_LENIENT
+                                                            : TRA_CSV_STRICTNESS_USUAL};
 }
 
 static tra_csv_reading reading_of(const tra_table_job *j) {
@@ -37,8 +37,8 @@ static tra_csv_reading reading_of(const tra_table_job *j) {
                              .latin1 = j->latin1,
                              .nnulls = j->nnulls,
                              .nulls = j->nulls,
-                             .date_format = j->date_format,
-                             .timestamp_format = j->timestamp_format};
+                             .date_format = j->given.date_format,
+                             .timestamp_format = j->given.timestamp_format};
 }
 
 /* Of so much memory in all. A matrix needs most of it for blocks, so its buffers are within FREE bytes, unless one
@@ -58,14 +58,15 @@ tra_status tra_csv_begin(tra_source *s, tra_csv_import **out, tra_err *e) {
     *m = (tra_csv_import){.job = job, .arena = s->arena, .spec = s->in.name, .to = s->o.scratch, .memory = s->o.memory};
     m->reading = reading_of(job);
     m->rules = (tra_csv_rules){
-        .spec = m->spec, .pad_short = job->pad_short, .drop_long = job->drop_long, .latin1 = job->latin1};
+        .spec = m->spec, .pad_short = job->given.pad_short, .drop_long = job->given.drop_long, .latin1 = job->latin1};
     tra_csv_hints hints = hints_of(job, &m->reading);
     m->once = !tra_stream_can_rewind(&s->in);
     TRA_TRY(tra_csv_open(&s->in, &hints, tra_max64(LONGEST, m->memory / 32), m->to, &m->file, e));
     m->form = tra_csv_form_of(m->file);
     m->width = m->form->columns;
     int64_t cells = tra_csv_first_cells(m->file);
-    if (job->kind != TRA_CSV_TABLE && !m->form->header && !job->pad_short && !job->drop_long) m->width = cells;
+    if (job->kind != TRA_CSV_TABLE && !m->form->header && !job->given.pad_short && !job->given.drop_long)
+        m->width = cells;
     bool matrix = job->kind == TRA_CSV_MATRIX || (job->kind == TRA_CSV_ANY && !m->form->header);
     tra_csv_sizes sizes = sizes_for(m->memory, matrix);
     m->nworkers = sizes.workers;
@@ -79,7 +80,8 @@ tra_status tra_csv_begin(tra_source *s, tra_csv_import **out, tra_err *e) {
         tra_warn_always("%s: what is above the header in line %" PRId64
                         " is left out as titles (--header takes the first line as the header, --no-header as a row)",
                         m->spec, m->form->lines + 1);
-    if (m->width == 0 && !job->names) return tra_fail(e, TRA_INPUT, "%s is empty: there is no table in it", m->spec);
+    if (m->width == 0 && !job->given.names)
+        return tra_fail(e, TRA_INPUT, "%s is empty: there is no table in it", m->spec);
     return TRA_OK;
 }
 

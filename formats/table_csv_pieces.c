@@ -133,8 +133,8 @@ tra_status tra_csv_read_piece(tra_csv_import *m, tra_csv_worker *w, const tra_cs
 tra_status tra_csv_begin_rejects(tra_csv_import *m, tra_err *e) {
     static const char head[] =
         "line,line_byte_position,byte_position,column_idx,column_name,error_type,csv_line,error_message\n";
-    if (!m->job->rejects) return TRA_OK;
-    TRA_TRY(tra_newfile_open(m->job->rejects, false, 1 << 16, &m->out, e));
+    if (!m->job->given.rejects) return TRA_OK;
+    TRA_TRY(tra_newfile_open(m->job->given.rejects, false, 1 << 16, &m->out, e));
     m->out_open = true;
     return tra_newfile_write(&m->out, head, sizeof head - 1, e);
 }

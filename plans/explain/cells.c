@@ -1,4 +1,4 @@
-/* cells.c - what all renderers are made of: cells, lines, numbers and operators of text; figures of JSON. */
+/* cells.c - what all renderers are made of: cells, lines, numbers and operators of text. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,16 +69,6 @@ void tra_text_wrapped(const char *text, int begin, int indent, tra_str *out) {
         text += strspn(text, " ");
     }
     tra_str_add(out, "\n");
-}
-
-/* ---- figures of JSON ---------------------------------------------------------------------------------------- */
-
-void tra_json_words(tra_json *j, const char *key, const char *text) {
-    char word[64];
-    int used;
-    tra_json_begin(j, key, '[');
-    for (; text && sscanf(text, "%63s%n", word, &used) == 1; text += used) tra_json_str(j, NULL, word);
-    tra_json_end(j, ']');
 }
 
 /* ---- plans -------------------------------------------------------------------------------------------------- */

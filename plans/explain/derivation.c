@@ -11,17 +11,6 @@ enum { PLACE = 22, MOVED = 10 }; /* widths of columns */
 static int operator_width(void) { return tra_text_width() - 3 - PLACE - MOVED - 4; }
 enum { ALL_SHOWN = 24 }; /* a tree of so many lines is shown whole */
 
-/* The first rule of a text of names, which is moved behind it; NULL at the end. */
-static const tra_rule *next_rule(const char **names) {
-    char name[16];
-    int used;
-    if (sscanf(*names, "%15s%n", name, &used) != 1) return NULL;
-    *names += used;
-    for (int i = 0; tra_rules[i]; i++)
-        if (strcmp(tra_rules[i]->name, name) == 0) return tra_rules[i];
-    return NULL;
-}
-
 /* The operators of a plan as lines: what each does, where, and what it moves. */
 static char **lines_of(const tra_shown_plan *s, tra_arena *a) {
     char **v = tra_news(a, char *, s->nlines), buf[TRA_SIZETEXT];
@@ -74,17 +63,15 @@ static void print_tree(const tra_shown_plan *s, char *const *now, int nbefore, c
 static void print_step(const tra_job *job, int i, const tra_step *x, tra_str *out) {
     char cost[32], bytes[TRA_SIZETEXT], flops[32];
     double c = tra_cost_scalar(&x->plan->cost, job->options.cost);
-    const char *names = x->rules;
     tra_str line = {0};
     tra_str_printf(&line, "%d  ", i);
-    for (const tra_rule *r; (r = next_rule(&names));) tra_str_printf(&line, "%s  ", r->name);
+    for (int k = 0; k < x->rules.n; k++) tra_str_printf(&line, "%s  ", x->rules.v[k]->name);
     tra_str_add(&line, x->what);
     tra_str_add(out, "\n");
     tra_text_wrapped(tra_str_get(&line), 0, 3, out);
     tra_str_free(&line);
-    names = x->rules;
-    for (const tra_rule *r; (r = next_rule(&names));) {
-        tra_str_printf(&line, "%s: %s", r->name, r->equivalence);
+    for (int k = 0; k < x->rules.n; k++) {
+        tra_str_printf(&line, "%s: %s", x->rules.v[k]->name, x->rules.v[k]->equivalence);
         tra_text_wrapped(tra_str_get(&line), 3, 9, out);
         tra_str_free(&line);
     }

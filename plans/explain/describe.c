@@ -154,7 +154,7 @@ tra_shown_plan *tra_explain_plan(const tra_job *job, const tra_plan *p, tra_aren
 
 void tra_explain_rules(const tra_job *job, tra_shown_plan *s, const tra_choices *c, tra_arena *a) {
     tra_plan_rules r = tra_rules_of(job->plans.memo, s->plan, c, a);
-    for (int i = 0; i < s->plan->nops; i++) s->ops[i].rules = r.op[i];
+    for (int i = 0; i < s->plan->nops; i++) s->ops[i].rules = &r.op[i];
     s->rules = r.all;
 }
 

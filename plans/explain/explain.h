@@ -65,11 +65,11 @@ typedef struct tra_shown_op {
     const char *label;    /* operator and arguments: "join-agg [1]=[0] matmul, group [0,2] matadd" */
     const char *relation; /* the name of its result in the program, or of the relation that it moves; NULL: none */
     const char *place;
-    int64_t floats;      /* elements of one copy of the result */
-    const char *storage; /* of an output; else NULL */
-    bool densifies;      /* it makes a dense result that takes more memory than its sparse inputs */
-    int statement;       /* the EinDecomp vertex whose result it has; -1: none */
-    const char *rules;   /* names of the rules that shaped it, once tra_explain_rules was called; else NULL */
+    int64_t floats;             /* elements of one copy of the result */
+    const char *storage;        /* of an output; else NULL */
+    bool densifies;             /* it makes a dense result that takes more memory than its sparse inputs */
+    int statement;              /* the EinDecomp vertex whose result it has; -1: none */
+    const tra_rule_list *rules; /* that shaped it, once tra_explain_rules was called; else NULL */
 } tra_shown_op;
 
 /* A line of the operator tree, which has outputs as roots and below each operator its inputs. */
@@ -84,11 +84,11 @@ typedef struct tra_shown_plan {
     tra_shown_op *ops; /* plan->nops */
     int nlines;
     tra_shown_line *lines;
-    double cost;         /* by the cost model of the job */
-    int densifying;      /* how many operators densify */
-    bool fits;           /* within the memory ceiling of the job */
-    const char *why_not; /* why the plan is not the first choice; "" if it is */
-    const char *rules;   /* names of the rules that shaped it, once tra_explain_rules was called; else NULL */
+    double cost;                /* by the cost model of the job */
+    int densifying;             /* how many operators densify */
+    bool fits;                  /* within the memory ceiling of the job */
+    const char *why_not;        /* why the plan is not the first choice; "" if it is */
+    const tra_rule_list *rules; /* that shaped it, once tra_explain_rules was called; else NULL */
 } tra_shown_plan;
 
 /* Describes a plan of the job, in the arena. */

@@ -1,5 +1,5 @@
-/* explain_int.h - what the renderers of this room share: cells and numbers of text, figures of JSON, and the sections
- * of explain that have files of their own. Private to plans/explain. */
+/* explain_int.h - what the renderers of this room share: cells and numbers of text, and the sections of
+ * explain that have files of their own. Private to plans/explain. */
 #ifndef TRA_EXPLAIN_INT_H
 #define TRA_EXPLAIN_INT_H
 
@@ -32,11 +32,6 @@ void tra_text_operator(const tra_shown_plan *p, const tra_shown_line *l, int wid
 void tra_text_placed(const char *strategy, int sites, tra_str *out);
 /* The strategies of a plan's joins, "-" if it has no join. */
 const char *tra_text_strategy(const tra_plan *p);
-
-/* ---- figures of JSON (cells.c) ------------------------------------------------------------------------------ */
-
-/* The words of a text as an array. */
-void tra_json_words(tra_json *j, const char *key, const char *text);
 
 /* ---- the program's statements (lines.c) --------------------------------------------------------------------- */
 

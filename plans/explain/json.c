@@ -22,6 +22,12 @@ static void number_with_bound(tra_json *j, const char *key, double v, double bou
     if (!exact) tra_json_num(j, name, bound);
 }
 
+static void rules(tra_json *j, const tra_rule_list *v) {
+    tra_json_begin(j, "rules", '[');
+    for (int i = 0; v && i < v->n; i++) tra_json_str(j, NULL, v->v[i]->name);
+    tra_json_end(j, ']');
+}
+
 /* ---- measured ----------------------------------------------------------------------------------------------- */
 
 /* The members of a report, which read_profile.c reads again. */
@@ -148,7 +154,7 @@ static void operator(tra_json *j, const tra_job *job, const tra_plan *p, bool es
     tra_json_int(j, "least_memory_bytes", o->predicted.least_memory);
     tra_json_size(j, "scratch_bytes", tra_size_upto(o->predicted.spill));
     tra_json_num(j, "seconds", o->predicted.cost.seconds);
-    tra_json_words(j, "rules", s->rules);
+    rules(j, s->rules);
     if (l && s->statement >= 0) tra_json_statement(j, job->plans.labellings->graph, l, s->statement);
     if (m) measured(j, m, o->id, &o->type, o->predicted.cost.seconds);
     tra_json_end(j, '}');
@@ -181,7 +187,7 @@ static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool 
     tra_json_int(j, "densify", s->densifying);
     tra_json_bool(j, "fits", s->fits);
     tra_json_str(j, "note", s->why_not);
-    tra_json_words(j, "rules", s->rules);
+    rules(j, s->rules);
     if (m) measured(j, m, m->nops, NULL, p->cost.seconds);
     if (operators) {
         tra_json_begin(j, "operators", '[');
@@ -216,7 +222,7 @@ static void derivation(tra_json *j, const tra_job *job) {
         tra_shown_plan *s = tra_explain_plan(job, x->plan, a);
         tra_explain_rules(job, s, &x->choices, a);
         tra_json_begin(j, NULL, '{');
-        tra_json_words(j, "rules", x->rules);
+        rules(j, &x->rules);
         tra_json_str(j, "what", x->what);
         tra_json_num(j, "cost", s->cost);
         tra_json_num(j, "network_floats", x->plan->cost.network_floats);

@@ -49,3 +49,9 @@ int tra_names_add(tra_names *t, const char *name, void *value) {
 void tra_names_cut(tra_names *t, int n) {
     for (; t->n > n; t->n--) t->slot[find_slot(t, t->name[t->n - 1])] = t->hidden[t->n - 1];
 }
+
+int tra_find_row(const char *name, const void *rows, size_t n, size_t row_bytes) {
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(*(const char *const *)(const void *)((const char *)rows + i * row_bytes), name) == 0) return (int)i;
+    return -1;
+}

@@ -1,4 +1,4 @@
-/* names.h - a table of names. */
+/* names.h - a table of names, and rows by name. */
 #ifndef TRA_NAMES_H
 #define TRA_NAMES_H
 
@@ -21,5 +21,9 @@ int tra_names_find(const tra_names *t, const char *name); /* index, of equal nam
 int tra_names_add(tra_names *t, const char *name, void *value);
 /* Takes out all names but the first n. */
 void tra_names_cut(tra_names *t, int n);
+
+/* The number of the row of this name, in a table whose rows are names or begin with one; -1: there is none. */
+int tra_find_row(const char *name, const void *rows, size_t n, size_t row_bytes);
+#define TRA_FIND_ROW(rows, name) tra_find_row(name, rows, sizeof(rows) / sizeof *(rows), sizeof *(rows))
 
 #endif

@@ -151,16 +151,12 @@ static const tra_token *after_bracket(const tra_token *t, bool *comma) {
 
 bool tra_is_aggregation_word(const char *name) {
     static const char *const words[] = {"sum", "max", "min", "prod", "mean", "argmin", "argmax"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(name, words[i]) == 0) return true;
-    return false;
+    return TRA_FIND_ROW(words, name) >= 0;
 }
 
 bool tra_is_later_aggregation_word(const char *name) {
     static const char *const words[] = {"var", "std", "count", "any", "all", "nansum", "nanmean", "median"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(name, words[i]) == 0) return true;
-    return false;
+    return TRA_FIND_ROW(words, name) >= 0;
 }
 
 void tra_refuse_aggregation_name(tra_diags *d, tra_span at, const char *name) {

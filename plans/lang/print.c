@@ -1,6 +1,7 @@
 /* print.c - expressions over columns, and right sides of EinSum statements, as the language writes them. */
 #include "lang.h"
 #include "lex.h"
+#include "names.h"
 
 #include <string.h>
 
@@ -16,9 +17,8 @@ static int level(const tra_ast *x) {
     } ops[] = {{"||", OR},      {"&&", AND},    {"==", COMPARE}, {"!=", COMPARE},  {"<=", COMPARE},
                {">=", COMPARE}, {"<", COMPARE}, {">", COMPARE},  {"+", SUM},       {"-", SUM},
                {"*", PRODUCT},  {"/", PRODUCT}, {"%", PRODUCT},  {"div", PRODUCT}, {"^", POWER}};
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (strcmp(ops[i].text, x->text) == 0) return ops[i].level;
-    return PRIMARY;
+    int i = TRA_FIND_ROW(ops, x->text);
+    return i < 0 ? PRIMARY : ops[i].level;
 }
 
 /* Words that stand for values, where they are not in backquotes. */

@@ -71,12 +71,21 @@ typedef struct choice {
 } choice;
 static bool wanted(choice c, int rule) { return (!c.only || tra_rules[rule] == c.only) && !(c.without >> rule & 1); }
 
+const tra_rule *tra_rule_named(const char *name, size_t n) {
+    for (int i = 0; tra_rules[i]; i++)
+        if (strlen(tra_rules[i]->name) == n && strncmp(tra_rules[i]->name, name, n) == 0) return tra_rules[i];
+    return NULL;
+}
+
+static int place_of(const tra_rule *rule) {
+    int i = 0;
+    while (tra_rules[i] != rule) i++;
+    return i;
+}
+
 uint64_t tra_rule_bit(const char *name, size_t n) {
-    for (int i = 0; tra_rules[i]; i++) {
-        const tra_rule *r = tra_rules[i];
-        if (strlen(r->name) == n && strncmp(r->name, name, n) == 0) return r->holds ? 0 : (uint64_t)1 << i;
-    }
-    return 0;
+    const tra_rule *r = tra_rule_named(name, n);
+    return r && !r->holds ? (uint64_t)1 << place_of(r) : 0;
 }
 
 /* What an expression and those of its input groups are: while it stays, all matches of the expression were tried. */
@@ -113,12 +122,6 @@ static void saturate(tra_rewriting *w, choice only, bool back) {
         tra_memo_rebuild(m);
     } while (w->changed && m->n < w->room);
     if (m->n >= w->room) m->bounded = true;
-}
-
-static int place_of(const tra_rule *rule) {
-    int i = 0;
-    while (tra_rules[i] != rule) i++;
-    return i;
 }
 
 /* Q-6 looks at the program as a whole, as it was written: which columns its operators read. */

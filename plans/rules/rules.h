@@ -55,6 +55,8 @@ typedef struct tra_refusals {
  * gets what did not apply, and why; NULL: nobody asks. Expressions over relations that list more tuples than 65,536 are
  * not rewritten: typing each would walk that list. */
 void tra_rules_apply(tra_memo *m, const tra_rule *only, uint64_t without, tra_refusals *refusals);
+/* The rule with that name, of n characters; NULL: there is none. */
+const tra_rule *tra_rule_named(const char *name, size_t n);
 /* The bit of `without` of the rule with that name, of n characters; 0: there is none, or it is about placements. */
 uint64_t tra_rule_bit(const char *name, size_t n);
 

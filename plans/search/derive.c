@@ -9,26 +9,24 @@
 
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 
-static const tra_rule *rule_named(const char *name) {
-    for (int i = 0; tra_rules[i]; i++)
-        if (strcmp(tra_rules[i]->name, name) == 0) return tra_rules[i];
-    return NULL;
+static void add_rule(tra_rule_list *out, const tra_rule *r) {
+    for (int i = 0; i < out->n; i++)
+        if (out->v[i] == r) return;
+    out->v[out->n++] = r;
 }
 
-static void add_name(tra_str *out, const char *name) {
-    const char *at = tra_str_get(out);
-    size_t n = strlen(name);
-    for (; (at = strstr(at, name)); at += n)
-        if (at[n] == ' ' || at[n] == 0) return;
-    tra_str_printf(out, "%s%s", out->n ? " " : "", name);
+static void add_named(tra_rule_list *out, const char *name) { add_rule(out, tra_rule_named(name, strlen(name))); }
+
+static void add_rules(tra_rule_list *out, const tra_rule_list *more) {
+    for (int i = 0; i < more->n; i++) add_rule(out, more->v[i]);
 }
 
 /* Adds the rule if its condition holds. */
-static bool apply(const char *name, const tra_placed *x, tra_str *out) {
+static bool apply(const char *name, const tra_placed *x, tra_rule_list *out) {
     char why[256];
-    if (rule_named(name)->holds(x, why)) return false;
-    add_name(out, name);
-    return true;
+    bool holds = !tra_rule_named(name, strlen(name))->holds(x, why);
+    if (holds) add_named(out, name);
+    return holds;
 }
 
 /* Was the relation brought to p after it was made? */
@@ -52,7 +50,7 @@ static tra_placement pairs_of(const tra_node *join, const tra_choice *c) {
 
 static bool leaves_summands(const tra_choice *c) { return c->between.sites > 0 && tra_place_is_partial(&c->between); }
 
-static void join_rules(const tra_node *j, const tra_choice *c, const tra_placement *const made[2], tra_str *out) {
+static void join_rules(const tra_node *j, const tra_choice *c, const tra_placement *const made[2], tra_rule_list *out) {
     const tra_placement *l = &c->in[0], *r = &c->in[1];
     tra_placed x = {.n = j, .in = {l, r}};
     if (tra_place_is_all(l) && !is_moved(r, made[1])) return; /* the same as in the direct translation */
@@ -78,17 +76,17 @@ static bool shuffles(const tra_node *n, const tra_placement *p) {
     return tra_place_moved_floats(p, &to, c, NULL, NULL) > 0;
 }
 
-static void own_rules(const tra_node *n, const tra_choice *c, bool moved, tra_str *out) {
+static void own_rules(const tra_node *n, const tra_choice *c, bool moved, tra_rule_list *out) {
     tra_placed x = {.n = n, .in = {&c->in[0]}, .out = &c->out};
     switch (n->op) {
     case TRA_OP_AGG:
         if (leaves_summands(c))
-            add_name(out, "R2-5");
+            add_named(out, "R2-5");
         else if (c->between.sites == 0 && (c->join >= 0 || (!moved && shuffles(n, &c->in[0]))))
-            add_name(out, "R2-4");
+            add_named(out, "R2-4");
         break;
     case TRA_OP_CONCAT:
-        if (!moved && shuffles(n, &c->in[0])) add_name(out, "R2-4"); /* an aggregation over one key */
+        if (!moved && shuffles(n, &c->in[0])) add_named(out, "R2-4"); /* an aggregation over one key */
         break;
     case TRA_OP_FILTER:
         if (moved) apply("R2-2", &x, out);
@@ -113,7 +111,7 @@ static const tra_placement *made_at(const tra_memo *m, const tra_choices *c, int
 
 /* The rules by which choice i makes its group so and not as in the direct translation: names of R2-* and D-1; of the
  * join and of what aggregates it, or of the operator alone. */
-static void choice_rules(const tra_memo *m, const tra_choices *all, int i, tra_str *join, tra_str *own) {
+static void choice_rules(const tra_memo *m, const tra_choices *all, int i, tra_rule_list *join, tra_rule_list *own) {
     const tra_choice *c = &all->v[i];
     const tra_expr *x = m->v[c->join >= 0 ? c->join : c->expr];
     const tra_node *n = &m->v[c->expr]->node, *j = join_of(m, c);
@@ -171,45 +169,29 @@ static proof *proofs_of(const tra_memo *m) {
     return v;
 }
 
-static void expr_rules(const proof *v, int x, int depth, tra_str *out) {
+static void expr_rules(const proof *v, int x, int depth, tra_rule_list *out) {
     if (v[x].from < 0 || depth == DEEPEST) return;
     expr_rules(v, v[x].from, depth, out);
     for (int i = 0; i < 2; i++)
         if (v[x].below[i] >= 0) expr_rules(v, v[x].below[i], depth + 1, out);
-    if (v[x].rule) add_name(out, v[x].rule->name);
-}
-
-static void add_names(const tra_str *names, tra_str *out) {
-    for (const char *at = tra_str_get(names); *at;) {
-        char name[16];
-        size_t n = strcspn(at, " ");
-        snprintf(name, sizeof name, "%.*s", (int)n, at);
-        add_name(out, name);
-        at += n + strspn(at + n, " ");
-    }
+    if (v[x].rule) add_rule(out, v[x].rule);
 }
 
 tra_plan_rules tra_rules_of(const tra_memo *m, const tra_plan *p, const tra_choices *c, tra_arena *a) {
-    tra_plan_rules r = {.op = tra_news(a, const char *, p->nops)};
-    tra_str all = {0};
+    tra_rule_list *op = tra_news(a, tra_rule_list, p->nops), *all = tra_new(a, tra_rule_list);
     proof *proofs = proofs_of(m);
-    for (int i = 0; i < p->nops; i++) r.op[i] = "";
     for (int i = 0; i < c->n; i++) {
-        tra_str rules = {0}, join = {0}, own = {0};
-        if (c->v[i].join >= 0) expr_rules(proofs, c->v[i].join, 0, &rules);
-        expr_rules(proofs, c->v[i].expr, 0, &rules);
+        tra_rule_list *rules = &op[c->v[i].op], join = {0}, own = {0};
+        *rules = (tra_rule_list){0};
+        if (c->v[i].join >= 0) expr_rules(proofs, c->v[i].join, 0, rules);
+        expr_rules(proofs, c->v[i].expr, 0, rules);
         choice_rules(m, c, i, &join, &own);
-        add_names(&join, &rules);
-        add_names(&own, &rules);
-        r.op[c->v[i].op] = tra_arena_strndup(a, tra_str_get(&rules), rules.n);
-        add_names(&rules, &all);
-        tra_str_free(&rules);
-        tra_str_free(&join);
-        tra_str_free(&own);
+        add_rules(rules, &join);
+        add_rules(rules, &own);
+        add_rules(all, rules);
     }
-    r.all = tra_arena_take(a, &all);
     free(proofs);
-    return r;
+    return (tra_plan_rules){op, all};
 }
 
 /* ---- expressions as text -------------------------------------------------------------------------------------- */
@@ -248,17 +230,16 @@ typedef struct deriving {
     int nchoices;
     const tra_choice *choice;
     uint64_t digest;     /* of the last plan */
-    tra_str rules, what; /* of changes that no plan has shown yet */
+    tra_rule_list rules; /* of changes that no plan has shown yet, */
+    tra_str what;        /* and what they did */
 } deriving;
 
 static void add_step(deriving *w, const tra_plan *p, const tra_choices *c) {
     tra_derivation *d = w->d;
     TRA_ARENA_ROOM(w->a, d->v, d->n, w->cap);
-    d->v[d->n++] = (tra_step){tra_arena_strndup(w->a, tra_str_get(&w->rules), w->rules.n),
-                              tra_arena_strndup(w->a, tra_str_get(&w->what), w->what.n), p, *c};
+    d->v[d->n++] = (tra_step){w->rules, tra_arena_take(w->a, &w->what), p, *c};
     w->digest = tra_plan_digest(p);
-    tra_str_free(&w->rules);
-    tra_str_free(&w->what);
+    w->rules.n = 0;
 }
 
 /* The plan as it is now. False when it cannot run: a step that cannot be shown. */
@@ -296,7 +277,7 @@ static void rewrite(deriving *w, int to, int depth) {
         if (below[i] >= 0) w->expr[below[i]] = kept[i];
     tra_str_add(&text, "  =  ");
     tra_expr_print(m, to, w->expr, 3, &text);
-    if (p->rule) add_name(&w->rules, p->rule->name);
+    if (p->rule) add_rule(&w->rules, p->rule);
     add_what(w, tra_str_get(&text));
     tra_str_free(&text);
     show(w, 0);
@@ -333,22 +314,20 @@ static void place_all(deriving *w) {
     w->choice = v;
     for (int i = 0; i < w->nchoices; i++) {
         const tra_choice c = v[i];
-        tra_str join = {0}, own = {0};
+        tra_rule_list join = {0}, own = {0};
         choice_rules(m, &(tra_choices){w->nchoices, v}, i, &join, &own);
         if (join.n) {
-            add_names(&join, &w->rules);
+            add_rules(&w->rules, &join);
             if (c.join >= 0) v[i].between = tra_place_all(c.in[0].sites);
             describe(w, &v[i]);
             show(w, i + 1);
             v[i] = c;
         }
         if (own.n) {
-            add_names(&own, &w->rules);
+            add_rules(&w->rules, &own);
             describe(w, &c);
             show(w, i + 1);
         }
-        tra_str_free(&join);
-        tra_str_free(&own);
     }
 }
 
@@ -361,14 +340,10 @@ static void finish(deriving *w, const tra_plan *p, const tra_choices *c) {
         add_step(w, p, c);
     }
     tra_step *last = &w->d->v[w->d->n - 1];
-    tra_str rules = {0};
-    tra_str_add(&rules, last->rules);
-    add_names(&w->rules, &rules);
+    add_rules(&last->rules, &w->rules);
     if (w->what.n) last->what = tra_arena_printf(w->a, "%s; %s", last->what, tra_str_get(&w->what));
-    last->rules = tra_arena_strndup(w->a, tra_str_get(&rules), rules.n);
     last->plan = p;
     last->choices = *c;
-    tra_str_free(&rules);
 }
 
 tra_status tra_derive(const tra_plans *plans, int which, const tra_plan_options *o, tra_arena *a, tra_derivation *out,
@@ -393,7 +368,6 @@ tra_status tra_derive(const tra_plans *plans, int which, const tra_plan_options 
     }
     place_all(&w);
     finish(&w, plans->v[which], &plans->choices[which]);
-    tra_str_free(&w.rules);
     tra_str_free(&w.what);
     free(w.expr);
     free(w.proof);

@@ -10,8 +10,14 @@
 #include "../rules/rules.h"
 #include "search.h"
 
+/* Rules, each once, in the order in which they were added. */
+typedef struct tra_rule_list {
+    int n;
+    const tra_rule *v[64]; /* there are fewer rules */
+} tra_rule_list;
+
 typedef struct tra_step {
-    const char *rules;    /* names, separated by blanks; of the first step "" */
+    tra_rule_list rules;  /* of the first step none */
     const char *what;     /* what they did, and where */
     const tra_plan *plan; /* after it */
     tra_choices choices;  /* that give the plan */
@@ -28,10 +34,9 @@ typedef struct tra_derivation {
 TRA_MUSTUSE tra_status tra_derive(const tra_plans *plans, int which, const tra_plan_options *o, tra_arena *a,
                                   tra_derivation *out, tra_err *e);
 
-/* The rules that shaped a plan: by operator and all together; names separated by blanks, "": none. The plan is one that
- * the choices give; in the arena. */
+/* The rules that shaped a plan: by operator and all together. The plan is one that the choices give; in the arena. */
 typedef struct tra_plan_rules {
-    const char **op, *all;
+    const tra_rule_list *op, *all;
 } tra_plan_rules;
 tra_plan_rules tra_rules_of(const tra_memo *m, const tra_plan *p, const tra_choices *c, tra_arena *a);
 /* An expression with its inputs written out a few levels deep, as the language would. expr: which one of each group;

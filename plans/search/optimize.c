@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../lang/names.h"
 #include "cost.h"
 #include "search.h"
 
@@ -11,10 +12,9 @@ static const char *const optimizers[] = {"search", "eindecomp", "eindecomp-any",
 const char *tra_optimizer_text(tra_optimizer x) { return optimizers[x]; }
 
 bool tra_optimizer_parse(const char *s, tra_optimizer *x) {
-    for (int i = 0; i < (int)(sizeof optimizers / sizeof *optimizers); i++) {
-        if (strcmp(s, optimizers[i]) == 0) return *x = (tra_optimizer)i, true;
-    }
-    return false;
+    int i = TRA_FIND_ROW(optimizers, s);
+    if (i >= 0) *x = (tra_optimizer)i;
+    return i >= 0;
 }
 
 /* ---- the plans of labellings -------------------------------------------------------------------------------- */

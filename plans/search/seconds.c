@@ -4,6 +4,7 @@
 #include "../../lib/kernel/rows_cut.h"
 #include "../../lib/physical/needs.h"
 #include "../../lib/physical/scan.h"
+#include "../lang/names.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -397,10 +398,9 @@ static const char *const models[] = {"time", "tra", "eindecomp"};
 const char *tra_cost_model_text(tra_cost_model m) { return models[m]; }
 
 bool tra_cost_model_parse(const char *s, tra_cost_model *m) {
-    for (int i = 0; i < (int)(sizeof models / sizeof *models); i++) {
-        if (strcmp(s, models[i]) == 0) return *m = (tra_cost_model)i, true;
-    }
-    return false;
+    int i = TRA_FIND_ROW(models, s);
+    if (i >= 0) *m = (tra_cost_model)i;
+    return i >= 0;
 }
 
 double tra_cost_scalar(const tra_cost *c, tra_cost_model model) {

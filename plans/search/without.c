@@ -6,10 +6,8 @@
 
 /* The rule of this name, of n characters, that says where operators are placed; NULL: there is none. */
 static const tra_rule *placing(const char *name, size_t n) {
-    for (int i = 0; tra_rules[i]; i++)
-        if (strlen(tra_rules[i]->name) == n && strncmp(tra_rules[i]->name, name, n) == 0)
-            return tra_rules[i]->holds ? tra_rules[i] : NULL;
-    return NULL;
+    const tra_rule *r = tra_rule_named(name, n);
+    return r && r->holds ? r : NULL;
 }
 
 /* What is no rule of a memo, but is left out by its name, too. */

@@ -4,6 +4,7 @@
  * how many iterations there are, so the best tree of a class is made of the best trees of the classes below. The k
  * cheapest ways of each class are kept. The cost of a nest is infinite, so that only what can be executed is extracted.
  */
+#include "../lang/names.h"
 #include "storel_int.h"
 
 #include <math.h>
@@ -315,9 +316,7 @@ bool st_is_word(const char *name) {
                                         TRA_CALC_FUNCTIONS(X)
 #undef X
     };
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strcmp(words[i], name) == 0) return true;
-    return false;
+    return TRA_FIND_ROW(words, name) >= 0;
 }
 
 static bool taken(const writer *w, const char *name) {

@@ -25,9 +25,8 @@ static const struct aggregation {
                     {"median", TRA_S_ADD, ranked, false},      {"quantile", TRA_S_ADD, ranked, true}};
 
 static const struct aggregation *find(const char *name) {
-    for (size_t i = 0; i < sizeof aggregations / sizeof *aggregations; i++)
-        if (strcmp(aggregations[i].name, name) == 0) return &aggregations[i];
-    return NULL;
+    int i = TRA_FIND_ROW(aggregations, name);
+    return i < 0 ? NULL : &aggregations[i];
 }
 
 bool tra_is_aggregation(const char *name) { return find(name) != NULL; }

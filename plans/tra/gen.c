@@ -13,8 +13,8 @@ static const char write[] = "write gen(uniform, [1000, 20], by = [100, 20], seed
 /* The values that the first argument names, or a constant. */
 static bool read_values(tra_build *b, const tra_ast *x, gen_values *v) {
     static const char *const names[] = {"uniform", "normal", "identity", "range", "zero"};
-    for (int i = 0; x->kind == TRA_AST_NAME && i < (int)(sizeof names / sizeof *names); i++)
-        if (strcmp(x->text, names[i]) == 0) return v->dist = (gen_dist)i, true;
+    int i = x->kind == TRA_AST_NAME ? TRA_FIND_ROW(names, x->text) : -1;
+    if (i >= 0) return v->dist = (gen_dist)i, true;
     bool param = x->kind == TRA_AST_NAME && tra_names_find(&b->symbols, x->text) < 0;
     if (param)
         return tra_diag_error(b->d, x->span, write,

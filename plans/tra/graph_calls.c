@@ -344,8 +344,8 @@ static tra_node *build_call(tra_build *b, const tra_ast *x) {
     if (tra_is_table_derived(x->text)) return tra_build_table_derived(b, x, tra_build_relation);
     int whole = tra_whole_find(x->text);
     if (whole >= 0) return tra_build_whole_function(b, whole, x, tra_build_operand_tensor);
-    for (int i = 0; i < NFORMS; i++)
-        if (strcmp(forms[i].name, x->text) == 0) return build_form(b, &forms[i], x);
+    int form = TRA_FIND_ROW(forms, x->text);
+    if (form >= 0) return build_form(b, &forms[form], x);
     if (tra_is_whole_aggregation(x)) return tra_build_whole_aggregation(b, x, tra_build_relation);
     if (tra_is_elementwise(x)) return tra_build_elementwise(b, x, tra_build_operand_tensor);
     return unknown_operator(b, x);

@@ -99,8 +99,8 @@ static const tra_keyexpr *key_binary(tra_build *b, const tra_ast *x, const key_s
                {"<", TRA_KEY_LT},  {"<=", TRA_KEY_LE},  {">", TRA_KEY_GT},  {">=", TRA_KEY_GE}, {"==", TRA_KEY_EQ},
                {"!=", TRA_KEY_NE}, {"&&", TRA_KEY_AND}, {"||", TRA_KEY_OR}};
     const tra_keyexpr *l = key_expr(b, x->kids[0], sc), *r = key_expr(b, x->kids[1], sc);
-    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
-        if (strcmp(ops[i].text, x->text) == 0) return l && r ? tra_keyexpr_of(b->arena, ops[i].op, l, r) : NULL;
+    int i = TRA_FIND_ROW(ops, x->text);
+    if (i >= 0) return l && r ? tra_keyexpr_of(b->arena, ops[i].op, l, r) : NULL;
     return tra_diag_error(b->d, x->span, "write i*i for a square", "%s has no operator '%s'", sc->what, x->text);
 }
 

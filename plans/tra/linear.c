@@ -25,9 +25,8 @@ enum { NLINEARS = sizeof linears / sizeof *linears };
 const char *tra_linear_name(int i) { return i < NLINEARS ? linears[i].name : NULL; }
 
 static const struct linear *find(const char *name) {
-    for (int i = 0; i < NLINEARS; i++)
-        if (strcmp(linears[i].name, name) == 0) return &linears[i];
-    return NULL;
+    int i = TRA_FIND_ROW(linears, name);
+    return i < 0 ? NULL : &linears[i];
 }
 
 bool tra_is_linear(const char *name) { return find(name) != NULL; }

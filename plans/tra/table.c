@@ -17,13 +17,7 @@ enum { NOPS = sizeof texts / sizeof *texts };
 const char *tra_table_op_text(tra_table_opcode op) { return texts[op]; }
 const char *tra_table_op_name(int i) { return i < NOPS ? texts[i] : NULL; }
 
-static int find_op(const char *name) {
-    for (int i = 0; i < NOPS; i++)
-        if (strcmp(texts[i], name) == 0) return i;
-    return -1;
-}
-
-bool tra_is_table_op(const char *name) { return find_op(name) >= 0; }
+bool tra_is_table_op(const char *name) { return TRA_FIND_ROW(texts, name) >= 0; }
 
 /* ---- arguments ---------------------------------------------------------------------------------------------- */
 
@@ -357,7 +351,7 @@ static tra_node *join_operand(const tra_table_builder *w, relation_builder *rela
 }
 
 tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*relation)(tra_build *, const tra_ast *)) {
-    tra_table_builder w = {.b = b, .call = call, .op.op = (tra_table_opcode)find_op(call->text)};
+    tra_table_builder w = {.b = b, .call = call, .op.op = (tra_table_opcode)TRA_FIND_ROW(texts, call->text)};
     bool tensor = w.op.op >= TRA_TABLE_ENTRIES; /* the operators on tensors are the last */
     if (call->nkids == 0)
         return tra_table_refuse(

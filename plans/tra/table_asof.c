@@ -18,9 +18,9 @@ static bool comparison_of(const tra_ast *x, tra_asof *out) {
                {"<", {.way = TRA_ASOF_AFTER, .strict = true}}};
     if (x->kind == TRA_AST_CALL && strcmp(x->text, "nearest") == 0 && x->nkids == 2)
         return *out = (tra_asof){.way = TRA_ASOF_NEAREST}, true;
-    for (size_t i = 0; i < sizeof ops / sizeof *ops && x->kind == TRA_AST_BINARY; i++)
-        if (strcmp(ops[i].text, x->text) == 0) return *out = ops[i].a, true;
-    return false;
+    int i = x->kind == TRA_AST_BINARY ? TRA_FIND_ROW(ops, x->text) : -1;
+    if (i >= 0) *out = ops[i].a;
+    return i >= 0;
 }
 
 static bool is_time(tra_coltype t) {

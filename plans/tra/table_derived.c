@@ -16,13 +16,7 @@ static const struct {
 };
 enum { NWORDS = sizeof words / sizeof *words };
 
-static int find_word(const char *name) {
-    for (int i = 0; i < NWORDS; i++)
-        if (strcmp(words[i].name, name) == 0) return i;
-    return -1;
-}
-
-bool tra_is_table_derived(const char *name) { return find_word(name) >= 0; }
+bool tra_is_table_derived(const char *name) { return TRA_FIND_ROW(words, name) >= 0; }
 const char *tra_table_derived_name(int i) { return i < NWORDS ? words[i].name : NULL; }
 
 /* ---- with what they are derived ----------------------------------------------------------------------------- */
@@ -99,7 +93,7 @@ tra_node *tra_derive_numbers(const tra_deriving *d, int64_t n, const char *name)
 }
 
 void *tra_derive_refuse(const tra_deriving *d, const tra_ast *at, const char *why) {
-    int i = find_word(d->call->text);
+    int i = TRA_FIND_ROW(words, d->call->text);
     return tra_diag_error(d->b->d, at->span, i < 0 ? NULL : words[i].form, "%s", why);
 }
 
@@ -353,7 +347,7 @@ tra_node *tra_build_table_derived(tra_build *b, const tra_ast *call,
         TRA_TABLE_DERIVED(X)
 #undef X
     };
-    int word = find_word(call->text);
+    int word = TRA_FIND_ROW(words, call->text);
     tra_deriving d = {.b = b, .call = call};
     if (strcmp(call->text, "series") == 0) return tra_derive_series(&d);
     if (call->nkids == 0) return tra_derive_refuse(&d, call, "its first argument is missing, a table");

@@ -24,9 +24,8 @@ const char *tra_table_duration(int i) {
 }
 
 static const struct duration *find(const char *name) {
-    for (size_t i = 0; i < sizeof durations / sizeof *durations; i++)
-        if (strcmp(durations[i].name, name) == 0) return &durations[i];
-    return NULL;
+    int i = TRA_FIND_ROW(durations, name);
+    return i < 0 ? NULL : &durations[i];
 }
 
 static const tra_colexpr *counting(tra_arena *a, const tra_colexpr *x, tra_time_unit counts) {

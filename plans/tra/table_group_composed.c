@@ -35,9 +35,8 @@ static const composed composites[] = {
 
 static const composed *find(const char *name) {
     if (strcmp(name, "join") == 0) name = TRA_STRING_AGGREGATE; /* as other languages have it: join(x, ", ") */
-    for (size_t i = 0; i < sizeof composites / sizeof *composites; i++)
-        if (strcmp(composites[i].name, name) == 0) return &composites[i];
-    return NULL;
+    int i = TRA_FIND_ROW(composites, name);
+    return i < 0 ? NULL : &composites[i];
 }
 
 bool tra_is_composed_aggregate(const char *name) { return find(name) != NULL; }

@@ -190,11 +190,7 @@ enum { NFUNCTIONS = sizeof functions / sizeof functions[0] };
 
 const char *tra_whole_name(int i) { return i < NFUNCTIONS ? functions[i].name : NULL; }
 
-int tra_whole_find(const char *name) {
-    for (int i = 0; i < NFUNCTIONS; i++)
-        if (strcmp(functions[i].name, name) == 0) return i;
-    return -1;
-}
+int tra_whole_find(const char *name) { return TRA_FIND_ROW(functions, name); }
 
 tra_node *tra_build_whole_function(tra_build *b, int i, const tra_ast *x, tra_build_operand *operand) {
     const char *name = functions[i].name;

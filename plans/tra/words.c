@@ -11,9 +11,9 @@ bool tra_build_named_number(const char *name, double *v) {
         const char *name;
         double v;
     } numbers[] = {{"nan", NAN}, {"inf", INFINITY}, {"pi", 3.14159265358979323846}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (strcmp(numbers[i].name, name) == 0) return *v = numbers[i].v, true;
-    return false;
+    int i = TRA_FIND_ROW(numbers, name);
+    if (i >= 0) *v = numbers[i].v;
+    return i >= 0;
 }
 
 /* The advice of the first of n rows, of words and an advice, that has the word; NULL: none has. */

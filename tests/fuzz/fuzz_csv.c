@@ -3,7 +3,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tra_table_job how = {.kind = TRA_CSV_MATRIX, .quote = -1, .escape = -1, .comment = -1, .nnulls = -1};
-    how.empty_nan = size % 2;
+    how.given.empty_nan = size % 2;
     for (how.header = -1; how.header < 2; how.header++)
         fuzz_source("csv", (tra_source_options){.text = &how, .memory = 1 << 20}, data, size);
     how.header = -1;

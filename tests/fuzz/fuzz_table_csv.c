@@ -1,7 +1,7 @@
 /* Any bytes as a table of text: the dialect is found, and records are the same whether the text is read as a whole or
  * in pieces whose beginnings may be inside quotes; the import reads it to its end or refuses it, and what it makes can
  * be read. */
-#include "../../formats/formats.h"
+#include "../../formats/reading.h"
 #include "../../formats/table_csv.h"
 #include "../../lib/tablefile/table_file.h"
 #include "bytes.h"
@@ -116,11 +116,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                          .comment = h.comment,
                          .nnulls = -1,
                          .rejects_limit = -1,
-                         .lenient = choice >> 2 & 1,
-                         .pad_short = choice >> 4 & 1,
-                         .drop_long = choice >> 5 & 1,
+                         .given.lenient = choice >> 2 & 1,
+                         .given.pad_short = choice >> 4 & 1,
+                         .given.drop_long = choice >> 5 & 1,
                          .latin1 = choice >> 6 & 1,
-                         .rejects = choice >> 7 ? rejects : NULL};
+                         .given.rejects = choice >> 7 ? rejects : NULL};
     int fd = fuzz_file(text, n, name);
     import(name, path, job);
     close(fd);

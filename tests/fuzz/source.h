@@ -3,7 +3,7 @@
 #define TRA_FUZZ_SOURCE_H
 
 #include "../../formats/entries.h"
-#include "../../formats/formats.h"
+#include "../../formats/reading.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -205,10 +205,10 @@ static void run_labelled(bench *b, tra_plan_options o) {
              tra_news(b->a, tra_ref_rel *, b->g->noutputs));
 }
 
-static bool has_name(const char *names, const char *name, size_t n) {
-    for (const char *s = names; *s; s += strcspn(s, " "), s += *s == ' ')
-        if (strcspn(s, " ") == n && strncmp(s, name, n) == 0) return true;
-    return false;
+static bool has_rule(const tra_rule_list *rules, const tra_rule *r) {
+    int i = 0;
+    while (i < rules->n && rules->v[i] != r) i++;
+    return i < rules->n;
 }
 
 /* Checks a derivation: each step is a plan with costs, the last one is the plan itself, and the rules that are named
@@ -222,19 +222,20 @@ static void check_derivation(bench *b, const tra_plans *plans, int k, const tra_
         failed(b, "derivation", e.msg);
         return;
     }
-    const char *rules = tra_rules_of(plans->memo, p, &plans->choices[k], b->a).all;
+    const tra_rule_list *rules = tra_rules_of(plans->memo, p, &plans->choices[k], b->a).all;
     for (int i = 0; i < d.n; i++) {
         const tra_plan *q = d.v[i].plan;
         if (!tra_plan_valid(q, &why)) failed(b, "a step of the derivation", why);
         if (!isfinite(q->cost.seconds) || q->least_memory <= 0 || q->nops == 0)
             failed(b, "a step of the derivation", "no costs");
-        for (const char *s = d.v[i].rules; *s; s += strcspn(s, " "), s += *s == ' ')
-            if (!has_name(rules, s, strcspn(s, " "))) failed(b, "a rule of the derivation is not the plan's", s);
+        for (int r = 0; r < d.v[i].rules.n; r++)
+            if (!has_rule(rules, d.v[i].rules.v[r]))
+                failed(b, "a rule of the derivation is not the plan's", d.v[i].rules.v[r]->name);
     }
-    for (const char *s = rules; *s; s += strcspn(s, " "), s += *s == ' ') {
+    for (int r = 0; r < rules->n; r++) {
         bool found = false;
-        for (int i = 0; i < d.n; i++) found = found || has_name(d.v[i].rules, s, strcspn(s, " "));
-        if (!found) failed(b, "a rule of the plan is not in its derivation", s);
+        for (int i = 0; i < d.n; i++) found = found || has_rule(&d.v[i].rules, rules->v[r]);
+        if (!found) failed(b, "a rule of the plan is not in its derivation", rules->v[r]->name);
     }
     if (tra_plan_digest(d.v[d.n - 1].plan) != tra_plan_digest(p)) failed(b, "derivation", "it ends in another plan");
     if (k == 0 && tra_cost_scalar(&d.v[0].plan->cost, o->cost) < tra_cost_scalar(&p->cost, o->cost))

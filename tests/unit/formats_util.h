@@ -2,7 +2,7 @@
 #ifndef TRA_FORMATS_UTIL_H
 #define TRA_FORMATS_UTIL_H
 
-#include "../../formats/formats.h"
+#include "../../formats/reading.h"
 #include "check.h"
 
 #include <unistd.h>

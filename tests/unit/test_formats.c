@@ -120,7 +120,7 @@ TEST(csv_dialects) {
     how.header = 1;
     CHECK_OK(read_all(file_of(".csv", "1,2\n3,4\n", 8), &o, 3, got, 256, &count, &shape, &err), err);
     CHECK(shape.v[0] == 1 && got[0] == 3);
-    how.empty_nan = true;
+    how.given.empty_nan = true;
     how.header = -1;
     CHECK_OK(read_all(file_of(".csv", "1,\n,4\n", 6), &o, 3, got, 256, &count, &shape, &err), err);
     CHECK(shape.v[0] == 2 && isnan(got[1]) && isnan(got[2]) && got[3] == 4);
@@ -184,7 +184,7 @@ TEST(csv_takes_no_row_of_data_for_a_header) {
     expect("x1,_2\n1,2\n", 1, 2, want); /* names, also with digits in them */
     expect("I,O\n1,2\n", 1, 2, want);
     how.header = -1;
-    how.empty_nan = true; /* an empty name is no number, an empty cell among numbers is */
+    how.given.empty_nan = true; /* an empty name is no number, an empty cell among numbers is */
     CHECK_OK(read_all(file_of(".csv", ",b\n1,2\n", 7), &given, 3, got, 256, &count, &shape, &err), err);
     CHECK_INT(shape.v[0], 1);
     CHECK_OK(read_all(file_of(".csv", "1\n\n2\n\n", 6), &given, 3, got, 256, &count, &shape, &err), err);

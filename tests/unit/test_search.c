@@ -246,7 +246,8 @@ TEST(two_phases_or_one) {
     CHECK(agg && agg->what.partial && merge);
     CHECK_NEAR(merge->predicted.cost.flops, 4 * 256, 0); /* four summands of 64 x 4 */
     CHECK_NEAR(merge->predicted.cost.flops_max, 4 * 256 / 4, 0);
-    CHECK_STR(tra_rules_of(p.plans.memo, p.plans.v[0], &p.plans.choices[0], p.program.arena).all, "R2-5");
+    const tra_rule_list *rules = tra_rules_of(p.plans.memo, p.plans.v[0], &p.plans.choices[0], p.program.arena).all;
+    CHECK(rules->n == 1 && strcmp(rules->v[0]->name, "R2-5") == 0);
     done(&p);
     p = plan("input A : f64 [64,8] by [4,4]\nB = transform(A, exp)\nC = agg(B, [1], matadd)\nr = agg(B, [0], matadd)\n"
              "output r\noutput C\n",
