@@ -91,7 +91,7 @@ static tra_status measure(const tra_comm *comm, tra_machine *m, tra_err *e) {
     tra_kernel_rates k;
     TRA_TRY(tra_measure_kernels(comm, threads, &k, e));
     r->entries = k.entries, r->gathers = k.gathers, r->inserts = k.inserts;
-    r->merges = k.merges, r->hashes = k.hashes, r->operations = k.operations;
+    r->merges = k.merges, r->hashes = k.hashes, r->operations = k.operations, r->follows = k.follows;
     combine(comm, m);
     return TRA_OK;
 }
@@ -124,6 +124,7 @@ static tra_status show(const tra_machine *m, const char *path, tra_err *e) {
                            "hashed; %.3g Gflop/s\n",
                            r->entries * 1e-9, r->gathers * 1e-9, r->inserts * 1e-9, r->merges * 1e-9, r->hashes * 1e-9,
                            r->operations * 1e-9);
+        if (r->follows > 0) tra_str_printf(&out, "far reads   %8.3g M/s, one after the other\n", r->follows * 1e-6);
         tra_str_printf(&out, "f64         %8.3g Gflop/s\nf32         %8.3g Gflop/s\n", r->flops_f64 * 1e-9,
                        r->flops_f32 * 1e-9);
     }

@@ -47,6 +47,8 @@ static tra_rates share_of(const tra_machine *m, int here, int threads, int cores
                        .merges = m->rates.merges * part,
                        .hashes = m->rates.hashes * part,
                        .operations = m->rates.operations * part,
+                       .follows = m->rates.follows * part,
+                       .threads = fmax(1, own),
                        .network_unhidden = or_else(m->rates.network_unhidden, r.network_unhidden),
                        .disk_unhidden = or_else(m->rates.disk_unhidden, r.disk_unhidden)};
 }
@@ -59,6 +61,7 @@ static tra_rates share_of_builtin(int here, int threads, int cores) {
     tra_rates r = tra_rates_builtin();
     r.flops_f64 *= own;
     r.flops_f32 *= own;
+    r.threads = own;
     int sharers = tra_planning_opts.threads_given ? 1 : here;
     r.memory *= fmin(1, sharers * own * PART) / sharers;
     return r;

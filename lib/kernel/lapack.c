@@ -67,7 +67,7 @@ void tra_kernel_fail(const char *fmt, ...) {
     X(SOLVE, n *right + 5 * n, 2 * n, 2 * n * n * n / 3 + 2 * n * n * right, 0.75, run_solve(&w, a, b, out))           \
     X(INVERSE, n *right + 5 * n, 2 * n, 8 * n * n * n / 3, 0.8, run_inverse(&w, a, out))                               \
     X(DET, 0, n, 2 * n * n * n / 3, 0.8, run_det(&w, out))                                                             \
-    X(CHOLESKY, 5 * n, n, n * n * n / 3, 0.65, run_cholesky(&w, out))                                                  \
+    X(CHOLESKY, 5 * n, n, n * n * n / 3, 0.42, run_cholesky(&w, out))                                                  \
     X(EIGH_W, n + 1 + 6 * n + 2 * n * n, 3 + 5 * n, 4 * n * n * n / 3, 0.27, run_eigh(&w, out, false))                 \
     X(EIGH_V, n + 1 + 6 * n + 2 * n * n, 3 + 5 * n, 9 * n * n * n, 0.9, run_eigh(&w, out, true))                       \
     X(QR_Q, k + 32 * n, 0, 4 * m * n * k, 0.6, run_qr(&w, out, true))                                                  \
@@ -437,7 +437,7 @@ double tra_kernel_lapack_share(const tra_kernel *k, const tra_dims *a) {
         LAPACKS(X)
 #undef X
     };
-    static const double TALL = 0.6, HALF = 200; /* of few columns most is done by vectors */
+    static const double TALL = 0.42, HALF = 200; /* of few columns most is done by vectors */
     const tra_kernel *self = k, *const * step;
     tra_steps(k, &step, &self);
     if (step[0]->cls != TRA_K_LAPACK) return 0;

@@ -114,7 +114,7 @@ double tra_kernel_rows_share(const tra_kernel *join, const tra_type *a, const tr
     static const double ONE = 0.5;   /* of the memory's rate */
     static const double BOTH = 0.25; /* of products of entries with entries: what they come to is counted besides */
     static const double MERGED = 10; /* rows are merged, and results put in rows of their own */
-    static const double COLD = 12;   /* reading or adding to a dense row that no cache has, in times of an entry */
+    static const double COLD = 22;   /* reading or adding to a dense row that no cache has, in times of an entry */
     rows_product x;
     if (both_rows(join, a, b) && join->nout > 1) return BOTH;
     bool each_entry = join && (join->cls == TRA_K_ALIGNED || join->cls == TRA_K_SCALAR);
@@ -128,7 +128,7 @@ double tra_kernel_rows_share(const tra_kernel *join, const tra_type *a, const tr
 }
 
 double tra_kernel_order_share(const tra_kernel *map, const tra_type *in, const tra_type *out) {
-    enum { SORT = 6 }; /* passes of one thread */
+    enum { SORT = 15 }; /* passes of one thread */
     bool orders = map && in->layout == &tra_rows && out->layout == &tra_rows && in->cat->bound.n > 1 &&
                   (map->props & TRA_P_MOVES) && !(map->props & TRA_P_ELEMENTWISE);
     return orders ? SORT * fmax(1, THREADS / (double)tra_max64(1, in->cat->n)) : 1;

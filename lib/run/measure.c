@@ -29,6 +29,11 @@ static void best_add(const tra_comm *c, best *b, double rate) {
     if (all > b->all || b->mine == 0) *b = (best){all, rate};
 }
 
+static int by_all(const void *a, const void *b) {
+    int64_t x = ((const best *)a)->all, y = ((const best *)b)->all;
+    return x < y ? -1 : x > y;
+}
+
 /* Ranks that share cores have equal parts of what these do, whoever was ahead in the try. */
 static double best_share(const tra_comm *c, const best *b) {
     tra_comm machine = tra_comm_machine(c);
@@ -364,8 +369,8 @@ static tra_status compute(void *ctx, int worker, int64_t item, tra_err *e) {
 
 tra_status tra_measure_units(const tra_comm *comm, tra_work_fn *fn, tra_measure_work *w, int threads, double *rate,
                              tra_err *e) {
-    enum { TRIES = 4 };
-    best b = {0};
+    enum { TRIES = 5 };
+    best b[TRIES] = {{0}};
     tra_status s = TRA_OK;
     for (int i = 0; i <= TRIES && s == TRA_OK; i++) {
         tra_comm_barrier(comm);
@@ -376,9 +381,10 @@ tra_status tra_measure_units(const tra_comm *comm, tra_work_fn *fn, tra_measure_
         double seconds = tra_now() - from;
         s = tra_comm_agree(comm, s, e);
         for (int t = 0; t < threads; t++) sum += (double)w->done[t];
-        if (i > 0 && s == TRA_OK) best_add(comm, &b, sum / seconds);
+        if (i > 0 && s == TRA_OK) best_add(comm, &b[i - 1], sum / seconds);
     }
-    *rate = s == TRA_OK ? best_share(comm, &b) : 0;
+    qsort(b, TRIES, sizeof *b, by_all);
+    *rate = s == TRA_OK ? best_share(comm, &b[TRIES - 2]) : 0;
     return s;
 }
 

@@ -1,9 +1,9 @@
 /* measure.h - the rates of the place a run would be in, by the code that runs plans.
  *
  * All are collective: every rank measures at once, as it would run; who waits for others leaves the processor to them,
- * and of some tries that counts in which all together were fastest. What is returned is of this rank; ranks of one
- * machine share its disk, cores and memory, and get each its share of them: equal ones of cores and memory, also where
- * the machine looks like several hosts.
+ * and of some tries that counts in which all together were fastest, of loops the second of these. What is returned is
+ * of this rank; ranks of one machine share its disk, cores and memory, and get each its share of them: equal ones of
+ * cores and memory, also where the machine looks like several hosts.
  */
 #ifndef TRA_MEASURE_H
 #define TRA_MEASURE_H
@@ -37,9 +37,9 @@ TRA_MUSTUSE tra_status tra_measure_memory(const tra_comm *comm, int threads, dou
 /* What loops of generated kernels do in a second, on so many threads: entries that are added up, in order; multiplied
  * by elements of a vector that are looked up; added into places of a vector; steps of a merge of two sorted rows;
  * entries added into a hash map; multiplications and additions of two vectors, two for each element. Arrays are in the
- * caches. */
+ * caches. And reads of memory that no near cache holds, each at a place that the one before tells. */
 typedef struct tra_kernel_rates {
-    double entries, gathers, inserts, merges, hashes, operations;
+    double entries, gathers, inserts, merges, hashes, operations, follows;
 } tra_kernel_rates;
 TRA_MUSTUSE tra_status tra_measure_kernels(const tra_comm *comm, int threads, tra_kernel_rates *rates, tra_err *e);
 

@@ -12,8 +12,9 @@ typedef struct tra_measure_work {
     void *ctx;
 } tra_measure_work;
 
-/* Units per second that this rank's workers do while all ranks' do, of the best of some tries; the first warms up. The
- * function has the work, or a struct that begins with it, as its context. */
+/* Units per second that this rank's workers do while all ranks' do, of the second best of some tries, since a run goes
+ * on for longer than a processor is at its fastest; the first warms up. The function has the work, or a struct that
+ * begins with it, as its context. */
 TRA_MUSTUSE tra_status tra_measure_units(const tra_comm *comm, tra_work_fn *fn, tra_measure_work *w, int threads,
                                          double *rate, tra_err *e);
 

@@ -7,6 +7,8 @@
 /* Entries of a row, and places of the vector that they are over: 192 KiB of a worker's. The map has room for twice the
  * distinct columns. */
 enum { ENTRIES = 1 << 13, PLACES = 1 << 13, SLOTS = 1 << 14 };
+/* Places of a ring that no near cache holds, each of which tells the next one; steps of a pass. */
+enum { RING = 1 << 23, STEPS = 1 << 10 };
 
 /* One worker's. */
 typedef struct data {
@@ -16,6 +18,7 @@ typedef struct data {
     int64_t key[SLOTS];
     double held[SLOTS];
     double sum;
+    uint32_t *ring, at;
 } data;
 
 typedef void pass_fn(data *d);
@@ -69,6 +72,10 @@ static void multiply(data *d) {
     for (int j = 0; j < PLACES; j++) d->place[j] += d->more[j] * x;
 }
 
+static void follow(data *d) {
+    for (int i = 0; i < STEPS; i++) d->at = d->ring[d->at];
+}
+
 static tra_status run(void *ctx, int worker, int64_t item, tra_err *e) {
     work *w = ctx;
     (void)worker;
@@ -94,6 +101,13 @@ static void fill(data *d) {
     qsort(d->sorted, ENTRIES, sizeof *d->sorted, by_size);
     qsort(d->other, ENTRIES, sizeof *d->other, by_size);
     for (int j = 0; j < PLACES; j++) d->place[j] = d->more[j] = 1e-9 * j;
+    d->ring = tra_malloc(RING * sizeof *d->ring);
+    for (uint32_t i = 0; i < RING; i++) d->ring[i] = i;
+    for (uint32_t i = RING - 1; i > 0; i--) { /* one ring, since no place stays where it is */
+        state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+        uint32_t j = (uint32_t)((state >> 20) % i), x = d->ring[i];
+        d->ring[i] = d->ring[j], d->ring[j] = x;
+    }
 }
 
 tra_status tra_measure_kernels(const tra_comm *comm, int threads, tra_kernel_rates *r, tra_err *e) {
@@ -103,7 +117,8 @@ tra_status tra_measure_kernels(const tra_comm *comm, int threads, tra_kernel_rat
         double *rate;
     } each[] = {{add_entries, ENTRIES, &r->entries}, {gather, ENTRIES, &r->gathers},
                 {insert, ENTRIES, &r->inserts},      {merge, 2 * ENTRIES, &r->merges},
-                {add_hashed, ENTRIES, &r->hashes},   {multiply, 2 * PLACES, &r->operations}};
+                {add_hashed, ENTRIES, &r->hashes},   {multiply, 2 * PLACES, &r->operations},
+                {follow, STEPS, &r->follows}};
     work w = {.count = {.done = tra_calloc((size_t)threads, sizeof *w.count.done)},
               .of = tra_calloc((size_t)threads, sizeof *w.of)};
     for (int t = 0; t < threads; t++) fill(&w.of[t]);
@@ -114,6 +129,7 @@ tra_status tra_measure_kernels(const tra_comm *comm, int threads, tra_kernel_rat
         *each[i].rate *= each[i].units;
     }
     free(w.count.done);
+    for (int t = 0; t < threads; t++) free(w.of[t].ring);
     free(w.of);
     return s;
 }

@@ -60,6 +60,15 @@ tra_work tra_work_triangle(const tra_kernel *k, const tra_labels *x, const tra_t
  * a join, else NULL), whose results are of type `out`; NULL: sums. */
 double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *r, const tra_type *out, double busiest,
                         const tra_rates *rates);
+/* Elements, or rows, that are expected. */
+double tra_expected_of(const tra_type *t);
+/* Seconds of one thread for a step of a merge, by which what computes little at a time is told; and for one read of
+ * memory that no near cache holds, for which the thread waits. */
+double tra_step_seconds(const tra_rates *rates);
+double tra_miss_seconds(const tra_rates *rates);
+/* Seconds for an output besides those for its bytes: what one thread does when all blocks are there, statistics and
+ * strings of tables, text of other formats; 0 of another operator. (seconds_output.c) */
+double tra_output_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates);
 /* Seconds of an exchange in which the busiest site sends or receives so many bytes, `both` of them both ways. */
 double tra_network_seconds(const tra_rates *rates, double most, double both);
 /* Seconds of a plan: its operators one after the other, as they are run; within one, network, disk and work overlap.

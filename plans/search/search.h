@@ -44,7 +44,8 @@ bool tra_optimizer_parse(const char *s, tra_optimizer *x);
     X(inserts, "kernel_inserts_per_second")                                                                            \
     X(merges, "kernel_merge_steps_per_second")                                                                         \
     X(hashes, "kernel_hash_inserts_per_second")                                                                        \
-    X(operations, "kernel_operations_per_second")
+    X(operations, "kernel_operations_per_second")                                                                      \
+    X(follows, "far_reads_per_second") /* of memory that no near cache holds, each after the one before */
 /* Of the time that something takes alone, the share, from 0 to 1, that products which overlap with it do not hide. */
 #define TRA_UNHIDDEN(X)                                                                                                \
     X(network_unhidden, "network_unhidden_share")                                                                      \
@@ -54,6 +55,7 @@ typedef struct tra_rates {
     TRA_RATES(X)
     TRA_UNHIDDEN(X)
 #undef X
+    double threads;     /* whose rates these are together; 0: one */
     double interpreted; /* steps that kernels of statements take in a second where they are not compiled; 0: they are */
 } tra_rates;
 /* Of a site with one thread. */

@@ -89,15 +89,25 @@ static double narrowness(const tra_kernel *k, const tra_dims *a, const tra_dims 
     return fmax(1, times);
 }
 
-/* Elements, or rows, that are expected. */
-static double expected_of(const tra_type *t) {
+double tra_expected_of(const tra_type *t) {
     return t->bounded && t->entries ? (double)t->entries->all.expected : (double)tra_catalog_elements(t->cat);
+}
+
+double tra_step_seconds(const tra_rates *r) {
+    static const double STEPS = 3e8; /* in a second, where nothing was measured */
+    return r->merges > 0 ? fmax(1, r->threads) / r->merges : 1 / STEPS;
+}
+
+double tra_miss_seconds(const tra_rates *r) {
+    static const double MISS = 2.5e-7; /* where nothing was measured */
+    return r->follows > 0 ? fmax(1, r->threads) / r->follows : MISS;
 }
 
 double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *r, const tra_type *out, double busiest,
                         const tra_rates *rates) {
     static const double GATHERS = 5;   /* gathers take as long as an operation on an entry; threads share them out */
     static const double COMPUTED = 85; /* operations of a product are done while a pass computes */
+    static const double ROWS = 0.4;    /* steps of a pass over rows of tables */
     tra_dtype t = out->dtype;
     size_t size = tra_dtype_size(t);
     double pace = k ? tra_kernel_pace(k) : 0;
@@ -118,9 +128,11 @@ double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *
         if (in[i] &&
             tra_dtype_size(in[i]->dtype) + tra_dtype_is_float(in[i]->dtype) > tra_dtype_size(t) + tra_dtype_is_float(t))
             t = in[i]->dtype;
+    bool rows = k && tra_kernel_rows(k);
     double each = (double)tra_dtype_size(t) / rates->memory;
-    if (held && r && k && !tra_kernel_rows(k) && rates->gathers > 0) each = fmax(each, GATHERS / rates->gathers);
-    double read = expected_of(l), written = expected_of(out);
+    if (rows) each = ROWS * tra_step_seconds(rates) / fmax(1, rates->threads);
+    if (held && r && k && !rows && rates->gathers > 0) each = fmax(each, GATHERS / rates->gathers);
+    double read = tra_expected_of(l), written = tra_expected_of(out);
     const tra_dims *a = &l->cat->bound, *b = r ? &r->cat->bound : NULL;
     tra_passes n = tra_kernel_passes(k, held, t, a, b, r ? 1 : fmin(1, written / read));
     return busiest * (each * n.moved + COMPUTED / rates->flops_f64 * n.computed);
@@ -178,7 +190,7 @@ static const double HASHES = 2.7e8; /* additions to a table in a second, where n
  * has more entries than the other one only where the dense one adds a label; ADDED: the bytes that memory moves in the
  * time of each. */
 static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
-    enum { ENTRY = 6, ROW = 45, TABLE = 10, CACHE = 1 << 15, PLACES = 1 << 10, ADDED = 300 };
+    enum { ENTRY = 8, ROW = 45, TABLE = 12, CACHE = 1 << 15, PLACES = 1 << 10, ADDED = 300 };
     if (!op->what.join || op->type.columns || !tra_is_held(&op->type)) return 0;
     double made = (double)tra_type_entries(&op->type).expected;
     const tra_type *in[2] = {&p->ops[op->in[0]].type, &p->ops[op->in[1]].type};
@@ -194,21 +206,54 @@ static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rat
     return (made * (ENTRY + table * TABLE) + ROW * rows) / p->sites / (rates->hashes > 0 ? rates->hashes : HASHES);
 }
 
-/* Seconds for the rows of two operands that are held as rows and meet element by element, besides those for their
- * entries: each row is looked up, also where it has few. Products count theirs above. */
+/* The share of looks at so many bytes that no near cache serves. */
+static double farness(double bytes) {
+    static const double NEAR = 1 << 20, FAR = 1 << 24;
+    return fmax(0, fmin(1, log2(fmax(1, bytes / NEAR)) / log2(FAR / NEAR)));
+}
+
+static double result_bytes(const tra_type *t) {
+    double bytes = (double)tra_dtype_size(t->dtype);
+    for (int d = 0; d < t->cat->bound.n; d++) bytes *= (double)t->cat->bound.v[d];
+    return bytes;
+}
+
+/* Bytes of a dense vector in which each entry of the other operand, `side`, looks for a number of its own, since they
+ * meet along the last dimension; 0: it is none. */
+static double vector_bytes(const tra_plan *p, const tra_op *op, int side) {
+    const tra_type *d = &p->ops[op->in[1 - side]].type, *t = &p->ops[op->in[side]].type;
+    const tra_dims *met = side ? &op->what.joinr : &op->what.joinl;
+    bool last = met->n == 1 && met->v[0] == t->cat->bound.n - 1;
+    return last && d->cat->bound.n == 1 ? (double)tra_dtype_size(d->dtype) * (double)d->cat->bound.v[0] : 0;
+}
+
+/* Seconds for rows of operands that are held as rows, besides those for their entries: each is begun and ended, also
+ * where it has few; looked up, where two meet element by element. And for entries that look for a number, one after
+ * the other, where no near cache has it. Products count what both have above. */
 static double rows_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
-    enum { ROW = 24 }; /* additions to a table that take as long */
+    enum { PRODUCT = 4, ALONE = 12, BESIDE = 28, MEET = 62 }; /* steps of a row; MEET: with another one */
+    static const double LOOK = 0.7, ADDED = 0.3; /* misses of an entry that looks, and of a sum that does not wait */
     const tra_kernel *k = op->what.join;
-    double rows = 0;
-    if (!k || op->type.columns || tra_kernel_pace(k) > 0 || tra_kernel_meets_entries(k)) return 0;
-    for (int i = 0; i < 2; i++) {
-        const tra_type *t = &p->ops[op->in[i]].type;
-        double each = 1, entries = (double)tra_type_entries(t).expected / (double)tra_max64(1, t->cat->n);
-        if (!tra_is_held(t) || t->columns) return 0;
-        for (int d = 0; d + 1 < t->cat->bound.n; d++) each *= (double)t->cat->bound.v[d];
-        rows += t->cat->bound.n < 2 ? 0 : fmin(each, entries) * pairs_of(p, op);
+    bool join = op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_JOINAGG;
+    if (op->in[0] < 0 || op->type.columns) return 0;
+    if (!join && op->op != TRA_PLAN_AGG && op->op != TRA_PLAN_MAP) return 0;
+    if (join && (!k || tra_kernel_pace(k) > 0)) return 0;
+    const tra_type *in[2] = {&p->ops[op->in[0]].type, join ? &p->ops[op->in[1]].type : NULL};
+    bool held[2] = {tra_is_held(in[0]), in[1] && tra_is_held(in[1])}, product = join && tra_kernel_meets_entries(k);
+    double steps = 0, misses = 0, threads = fmax(1, rates->threads) * p->sites;
+    if (held[0] && held[1] && product && !tra_is_held(&op->type)) /* each is added to a number of a dense result */
+        misses = ADDED * farness(result_bytes(&op->type)) * op->predicted.cost.flops_max / 2 * p->sites;
+    for (int i = 0; i < 2 && !(held[0] && held[1] && product); i++) {
+        if (!held[i] || in[i]->columns || in[i]->cat->bound.n < 2) continue;
+        double each = 1, tuples = (double)tra_max64(1, in[i]->cat->n), met = join ? pairs_of(p, op) : tuples;
+        double entries = (double)tra_type_entries(in[i]).expected / tuples;
+        for (int d = 0; d + 1 < in[i]->cat->bound.n; d++) each *= (double)in[i]->cat->bound.v[d];
+        double step = held[0] && held[1] ? MEET : product ? PRODUCT : join ? BESIDE : ALONE;
+        steps += step * each * -expm1(-entries / each) * met;
+        double bytes = join && !product && !held[1 - i] ? vector_bytes(p, op, i) : 0;
+        misses += LOOK * farness(bytes) * entries * met;
     }
-    return ROW * rows / p->sites / (rates->hashes > 0 ? rates->hashes : HASHES);
+    return (steps * tra_step_seconds(rates) + misses * tra_miss_seconds(rates)) / threads;
 }
 
 /* Seconds for bytes of inputs that workers copy from the page cache and check, of outputs that they check, and of
@@ -221,6 +266,13 @@ static double copied_seconds(const tra_plan *p, const tra_op *op, const tra_rate
            p->sites / rates->memory;
 }
 
+/* Seconds for rows of tables that are put together to new blocks. */
+static double concat_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
+    static const double PASSES = 2;
+    if (op->op != TRA_PLAN_CONCAT || !op->type.columns || tra_op_is_view(op)) return 0;
+    return PASSES * (double)tra_type_bytes_all(&op->type).expected / p->sites / rates->memory;
+}
+
 /* Seconds for blocks beyond the first, however small: those of a stage are planned, queued, and found by a worker;
  * those of files are looked up, checked and noted besides. */
 static double blocks_seconds(const tra_plan *p, const tra_op *op) {
@@ -229,26 +281,6 @@ static double blocks_seconds(const tra_plan *p, const tra_op *op) {
     if (op->op == TRA_PLAN_OUTPUT) return WRITTEN * more;
     if (op->predicted.cost.disk_read.expected > 0) return READ * more;
     return tra_op_is_stage(op) && !op->orders.fused ? MADE * more : 0;
-}
-
-/* Seconds for a result that is exported to a file of another format, as text unless its suffix says else. One thread
- * of one site does that. */
-static double export_seconds(const tra_op *op, const tra_rates *rates) {
-    static const char *const binary[] = {".npy", ".npz", ".raw", ".h5ad", ".h5"};
-    static const double WHOLE = 2e-8, STRING = 4.5e-8, REAL = 9.5e-8; /* digits of real numbers are many */
-    const char *to = op->op == TRA_PLAN_OUTPUT ? op->what.target : NULL;
-    double rows = expected_of(&op->type), bytes = (double)tra_type_bytes_all(&op->type).expected, seconds = 0;
-    size_t n = to ? strlen(to) : 0;
-    if (!to) return 0;
-    for (size_t i = 0; i < sizeof binary / sizeof *binary; i++) {
-        size_t m = strlen(binary[i]);
-        if (n >= m && strcmp(to + n - m, binary[i]) == 0) return bytes / rates->disk_read + bytes / rates->disk_write;
-    }
-    const tra_schema *s = op->type.columns;
-    for (int c = 0; s && c < s->n; c++)
-        seconds += tra_coltype_is_coded(s->v[c].type) ? STRING : tra_coltype_is_float(s->v[c].type) ? REAL : WHOLE;
-    if (!s) seconds = tra_dtype_is_float(op->type.dtype) ? REAL : WHOLE;
-    return rows * seconds;
 }
 
 /* Seconds for what a stage spills to scratch beyond what the stage before it had there, and reads again. */
@@ -291,20 +323,6 @@ int *tra_plan_runs_in(const tra_plan *p) {
         }
     }
     return at;
-}
-
-/* Seconds for a table that is written: statistics of each value, and the dictionaries, one string after the other. */
-static double table_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
-    static const double STRING = 1.3e-7, MADE = 3.5e-7; /* from a file, and made by the program */
-    static const double VALUE = 160;                    /* bytes of results that are made in the same time */
-    double strings = 0;
-    if (op->op != TRA_PLAN_OUTPUT || !op->type.columns) return 0;
-    for (int c = 0; c < op->type.columns->n; c++) {
-        const tra_column *x = &op->type.columns->v[c];
-        if (tra_coltype_is_coded(x->type) && x->dict) strings += (x->file ? STRING : MADE) * (double)x->dict->n;
-    }
-    double values = expected_of(&op->type) * op->type.columns->n;
-    return strings + VALUE * values / p->sites / rates->memory;
 }
 
 /* Seconds of an operator's work by the rate of its kernel. */
@@ -370,8 +388,8 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         s[DISK] += spill_seconds(o, &spilled, rates) + again_seconds(p, i, rates);
         s[WORK] += kernel_seconds(p, o, rates) + rest_seconds(p, o, rates) + tree_seconds(p, o, rates) +
                    growth_seconds(p, o, rates) + state_seconds(p, o, rates) + entries_seconds(p, o, rates) +
-                   rows_seconds(p, o, rates) + copied_seconds(p, o, rates) + table_seconds(p, o, rates) +
-                   blocks_seconds(p, o) + export_seconds(o, rates) + turn_seconds(p, o);
+                   rows_seconds(p, o, rates) + concat_seconds(p, o, rates) + copied_seconds(p, o, rates) +
+                   tra_output_seconds(p, o, rates) + blocks_seconds(p, o) + turn_seconds(p, o);
         /* memory is touched for the first time when more is held than ever before */
         double fresh = fresh_seconds(o->predicted.touched, rates) - fresh_seconds(touched, rates);
         s[WORK] += fresh / tra_op_times(p, o); /* also in a loop: once */

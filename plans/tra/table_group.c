@@ -119,6 +119,7 @@ static const tra_colexpr *const *key_expressions(const tra_table_builder *w) {
  * PARTIAL of what pivot makes of `in`. */
 static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *rows, const tra_group_column *columns,
                             tra_group_pass pass, const tra_pivot_key *wide) {
+    enum { SEVERAL = 80 }; /* operations more where keys are compared as words */
     static const char *const passes[] = {"partial ", "final ", ""};
     tra_group *g;
     tra_err e = {0};
@@ -142,7 +143,7 @@ static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *
     op.rows = one_group ? TRA_ROWS_ONE : TRA_ROWS_MOST, op.most = most, op.counts = !one_group;
     op.share = share_of_room(in, most, groups), op.divides = true;
     op.all = pass == TRA_GROUP_PARTIAL || most == INT64_MAX ? 0 : most;
-    op.flops = 20.0 * (1 + w->op.nterms + w->op.naggs);
+    op.flops = 20.0 * (1 + w->op.nterms + w->op.naggs) + (w->op.nterms > 1 ? SEVERAL : 0);
     return tra_table_kernel(w, in, NULL, 0, 0, &op);
 }
 

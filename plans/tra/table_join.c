@@ -165,6 +165,14 @@ static tra_rows_kernel lookup_kernel(const tra_table_builder *w, const tra_looku
     return op;
 }
 
+/* Operations of an as-of join for each left row: its time is looked for among those of its key, which are sorted
+ * before, each look in memory that is far away. */
+static double times_flops(const tra_join_size *m, const tra_type *left, const tra_type *right) {
+    enum { LOOK = 40 };
+    double l = fmax(1, (double)tra_type_entries(left).expected), r = (double)tra_type_entries(right).expected;
+    return LOOK * log2(1 + m->rows_expected / l) * (1 + r / l);
+}
+
 tra_lookup *tra_join_lookup(tra_table_builder *w, const tra_lookup_spec *s, const tra_ast *at) {
     tra_lookup *l;
     tra_err e = {0};
@@ -214,6 +222,7 @@ tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tr
     if (!right) return NULL;
     double share = once ? share_of_left(s) : tra_table_join_share(&size, &left->type, &right->type);
     tra_rows_kernel k = lookup_kernel(w, s, l, &size, share, once);
+    if (s->asof) k.flops += times_flops(&size, &left->type, &right->type);
     tra_node *n = tra_table_kernel(w, left, right, -1, -1, &k);
     if (n && keeps) n->rows = left->rows;
     return n;

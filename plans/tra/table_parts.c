@@ -99,7 +99,8 @@ tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_ar
     if (numbered && !numbers) return NULL;
     tra_rows_kernel op = tra_rows_op(&tra_arrange_ops, own, x->out);
     op.counts = fewer, op.share = x->keep == TRA_ARRANGE_FIRST || x->top > 0 ? kept : 1;
-    op.divides = true, op.flops = TRA_SORT_FLOPS;
+    double bytes = (double)(tra_schema_row_bytes(x->in) + tra_schema_row_bytes(x->out)); /* rows are put in order */
+    op.divides = true, op.flops = TRA_SORT_FLOPS + bytes / 4;
     return tra_table_kernel(w, in, numbers, 0, 0, &op);
 }
 

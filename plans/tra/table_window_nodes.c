@@ -45,7 +45,7 @@ static tra_node *put_beside(tra_table_builder *w, tra_node *found, bool top) {
                        .rows = w->in->type.cat->bound.v[0]};
     tra_rows_kernel op = tra_rows_op(&tra_place_ops, p, out);
     op.label = top ? "first of window beside rows" : "window beside rows";
-    op.counts = top, op.share = top ? TRA_SHARE_ASSUMED : 1, op.divides = true, op.flops = 10;
+    op.counts = top, op.share = top ? TRA_SHARE_ASSUMED : 1, op.divides = true, op.flops = TRA_LOOKUP_FLOPS;
     tra_node *n = tra_table_kernel(w, w->in, found, 0, 0, &op);
     if (n && !top) n->rows = w->in->rows;
     return n;

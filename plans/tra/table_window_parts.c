@@ -5,7 +5,21 @@
 #include "../../lib/table/window_context.h"
 #include "lower.h"
 
+#include <math.h>
+
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
+
+/* Operations of a function for each row. What folds adds up the items of each frame, but where frames begin as the one
+ * before did; of many items, sums of some at once. */
+static double flops_of_function(const tra_window_column *v) {
+    enum { MOVE = 8, FOLD = 20, TIES = 15, ITEM = 4, RANKED = 100, USUAL = 16, MOST = 40 };
+    const tra_window_frame *f = &v->frame;
+    tra_window_way way = tra_window_way_of(v->f);
+    if (way == TRA_WINDOW_RANKED) return RANKED;
+    if (way != TRA_WINDOW_FOLD) return MOVE;
+    double items = f->open[0] || f->open[1] ? 0 : f->range ? USUAL : (double)f->whole[1] - (double)f->whole[0] + 1;
+    return FOLD + (f->range ? TIES : 0) + ITEM * fmax(0, fmin(items, MOST));
+}
 
 /* The functions of all rows of `in`, which are whole groups, or the context of a part, with what that reaches; by
  * number of the row. */
@@ -13,7 +27,8 @@ static tra_node *window_kernel(tra_table_builder *w, tra_node *in, tra_node *rea
     tra_rows_kernel op = tra_rows_op(&tra_window_ops, x, x->out);
     op.rows = reached ? TRA_ROWS_MOST : TRA_ROWS_SAME, op.most = reached ? x->context->part_rows : 0;
     op.counts = reached != NULL || x->top > 0, op.share = x->top > 0 ? TRA_SHARE_ASSUMED : 1, op.divides = true;
-    op.flops = TRA_SORT_FLOPS + 20.0 * x->n;
+    op.flops = 20 + (reached ? 0 : TRA_SORT_FLOPS); /* a part is sorted already */
+    for (int i = 0; i < x->n; i++) op.flops += flops_of_function(&x->v[i]);
     return tra_table_kernel(w, in, reached, 0, 0, &op);
 }
 

@@ -1,0 +1,68 @@
+/* seconds_output.c - how long outputs take, besides their bytes on the disk: what a thread of one site does after all
+ * blocks are there, so that more threads make it no faster. */
+#include "cost.h"
+
+#include "../../lib/physical/needs.h"
+#include "../tra/cardinality.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Different values that a column is expected to have; rows: nothing is known of them. */
+static double different_values(const tra_column *c, double rows) {
+    tra_column_facts f;
+    if (c->file && tra_table_facts(c->file, c->number, &f)) return fmin(rows, (double)f.distinct);
+    if (tra_coltype_is_coded(c->type) && c->dict) return fmin(rows, (double)c->dict->n);
+    return c->type == TRA_COL_BOOL ? 2 : rows;
+}
+
+/* Seconds for the statistics of each value, and for dictionaries, one string after the other. */
+static double table_seconds(const tra_op *op, const tra_rates *rates) {
+    static const double FEW = 3, MANY = 11;    /* steps of a value, where those of a column are all counted, or not */
+    static const double FILE = 1.4, MADE = 1.6; /* misses of a string from a file, and of one that the program makes */
+    double rows = tra_expected_of(&op->type), seconds = 0;
+    const tra_schema *s = op->type.columns;
+    for (int c = 0; c < s->n; c++) {
+        const tra_column *x = &s->v[c];
+        bool many = different_values(x, rows) > TRA_WHOLE_FREQUENCIES / 2;
+        seconds += rows * (many ? MANY : FEW) * tra_step_seconds(rates);
+        if (tra_coltype_is_coded(x->type) && x->dict)
+            seconds += (x->file ? FILE : MADE) * (double)x->dict->n * tra_miss_seconds(rates);
+    }
+    return seconds;
+}
+
+/* Seconds for a result that is exported to a file of another format, as text unless its suffix says else. */
+static double export_seconds(const tra_op *op, const tra_rates *rates) {
+    static const char *const binary[] = {".npy", ".npz", ".raw", ".h5ad", ".h5"};
+    static const double WHOLE = 10, STRING = 18, REAL = 50; /* steps; digits of real numbers are many */
+    const char *to = op->what.target;
+    double bytes = (double)tra_type_bytes_all(&op->type).expected, steps = 0;
+    size_t n = to ? strlen(to) : 0;
+    if (!to) return 0;
+    for (size_t i = 0; i < sizeof binary / sizeof *binary; i++) {
+        size_t m = strlen(binary[i]);
+        if (n >= m && strcmp(to + n - m, binary[i]) == 0) return bytes / rates->disk_read + bytes / rates->disk_write;
+    }
+    const tra_schema *s = op->type.columns;
+    for (int c = 0; s && c < s->n; c++)
+        steps += tra_coltype_is_coded(s->v[c].type) ? STRING : tra_coltype_is_float(s->v[c].type) ? REAL : WHOLE;
+    if (!s) steps = tra_dtype_is_float(op->type.dtype) ? REAL : WHOLE;
+    return tra_expected_of(&op->type) * steps * tra_step_seconds(rates);
+}
+
+/* Seconds for blocks that wait until all are there: they are copied to pages of the file that were free before, and
+ * what was written is read again, for its checksums. */
+static double held_seconds(const tra_op *op, const tra_rates *rates) {
+    static const double AGAIN = 1; /* passes */
+    if (!tra_op_counts_first(op)) return 0;
+    double bytes = (double)op->predicted.cost.disk_write.expected, threads = fmax(1, rates->threads);
+    double fresh = rates->touch > 0 ? bytes / rates->touch : bytes * AGAIN / rates->memory;
+    return threads * (fresh + AGAIN * bytes / rates->memory);
+}
+
+double tra_output_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
+    if (op->op != TRA_PLAN_OUTPUT) return 0;
+    double own = held_seconds(op, rates) + (op->type.columns ? table_seconds(op, rates) : 0);
+    return own / p->sites + export_seconds(op, rates);
+}
