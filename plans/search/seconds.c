@@ -237,9 +237,10 @@ static double rows_seconds(const tra_plan *p, const tra_op *op, const tra_rates 
     bool join = op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_JOINAGG;
     if (op->in[0] < 0 || op->type.columns) return 0;
     if (!join && op->op != TRA_PLAN_AGG && op->op != TRA_PLAN_MAP) return 0;
-    if (join && (!k || tra_kernel_pace(k) > 0)) return 0;
+    if (join && !k) return 0;
     const tra_type *in[2] = {&p->ops[op->in[0]].type, join ? &p->ops[op->in[1]].type : NULL};
-    bool held[2] = {tra_is_held(in[0]), in[1] && tra_is_held(in[1])}, product = join && tra_kernel_meets_entries(k);
+    bool held[2] = {tra_is_held(in[0]), in[1] && tra_is_held(in[1])}, fused = join && tra_kernel_pace(k) > 0;
+    bool product = join && !fused && tra_kernel_meets_entries(k);
     double steps = 0, misses = 0, threads = fmax(1, rates->threads) * p->sites;
     if (held[0] && held[1] && product && !tra_is_held(&op->type)) /* each is added to a number of a dense result */
         misses = ADDED * farness(result_bytes(&op->type)) * op->predicted.cost.flops_max / 2 * p->sites;
@@ -248,9 +249,10 @@ static double rows_seconds(const tra_plan *p, const tra_op *op, const tra_rates 
         double each = 1, tuples = (double)tra_max64(1, in[i]->cat->n), met = join ? pairs_of(p, op) : tuples;
         double entries = (double)tra_type_entries(in[i]).expected / tuples;
         for (int d = 0; d + 1 < in[i]->cat->bound.n; d++) each *= (double)in[i]->cat->bound.v[d];
-        double step = held[0] && held[1] ? MEET : product ? PRODUCT : join ? BESIDE : ALONE;
+        double step = held[0] && held[1] ? MEET : join ? BESIDE : ALONE;
+        if (product || (fused && op->op == TRA_PLAN_JOINAGG)) step = PRODUCT;
         steps += step * each * -expm1(-entries / each) * met;
-        double bytes = join && !product && !held[1 - i] ? vector_bytes(p, op, i) : 0;
+        double bytes = join && !fused && !product && !held[1 - i] ? vector_bytes(p, op, i) : 0;
         misses += LOOK * farness(bytes) * entries * met;
     }
     return (steps * tra_step_seconds(rates) + misses * tra_miss_seconds(rates)) / threads;
