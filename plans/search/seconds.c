@@ -94,8 +94,8 @@ double tra_expected_of(const tra_type *t) {
 }
 
 double tra_step_seconds(const tra_rates *r) {
-    static const double STEPS = 3e8; /* in a second, where nothing was measured */
-    return r->merges > 0 ? fmax(1, r->threads) / r->merges : 1 / STEPS;
+    enum { BYTES = 20 }; /* of results of passes that take as long, where nothing was measured */
+    return fmax(1, r->threads) * (r->merges > 0 ? 1 / r->merges : BYTES / r->memory);
 }
 
 double tra_miss_seconds(const tra_rates *r) {
