@@ -62,12 +62,6 @@ static void emit(pairing *p, int64_t l, int64_t r) {
     if (p->nout == STRIP) write_out(p);
 }
 
-/* The number of a left row, for messages. */
-static int64_t number_of(const pairing *p, int64_t row) {
-    int c = p->l->s.numbered - 1;
-    return c < 0 ? p->first + row : ((const int64_t *)p->left->v[c].values)[row];
-}
-
 /* Evaluates the condition for the pairs that wait: pass[i] is 1 where pair i counts; for marks it means nothing. */
 static tra_status evaluate_condition(pairing *p, const uint8_t **pass, tra_err *e) {
     const tra_lookup *l = p->l;
@@ -88,7 +82,7 @@ static tra_status evaluate_condition(pairing *p, const uint8_t **pass, tra_err *
     for (int i = 0; v.state && i < p->npairs; i++) {
         if (v.state[i] == TRA_STATE_ERROR && p->pair[1][i] >= 0)
             return tra_fail(e, TRA_INPUT, "row %" PRId64 ": the condition of the join could not be computed",
-                            number_of(p, p->pair[0][i]));
+                            tra_lookup_row(l, 0, p->left, p->first, p->pair[0][i]));
     }
     *pass = v.values; /* a NULL is 0 */
     return TRA_OK;

@@ -52,8 +52,8 @@ typedef struct tra_lookup_spec {
     bool unique_left;     /* the same of the left table, and of the right one; kernels do not see these two: the */
     bool matched_right;   /* compiler makes a join of the exchanged tables for them */
     const char *number;   /* KEEP: name of a column that gets the number of the first partner's row; NULL: none */
-    int numbered; /* 1 + the column of the left table with the numbers of its rows, for messages; 0: they are counted */
-    const char *name[2]; /* what messages call the tables; NULL: left, right */
+    int numbered[2];      /* 1 + the column of each table with the numbers of its rows, for messages; 0: they count */
+    const char *name[2];  /* what messages call the tables; NULL: left, right */
 } tra_lookup_spec;
 
 /* How many columns of each table are compared: the keys, and after them the time of an as-of join. */

@@ -45,7 +45,8 @@ void tra_lookup_reads(const tra_lookup *l, tra_rows_reads *r) {
     const tra_lookup_spec *s = tra_lookup_spec_of(l);
     tra_rows_read(r, 0, tra_lookup_compared(s), s->lkey);
     tra_rows_read(r, r->left, tra_lookup_compared(s), s->rkey);
-    if (s->numbered) r->read[s->numbered - 1] = true;
+    for (int i = 0; i < 2; i++)
+        if (s->numbered[i]) r->read[i * r->left + s->numbered[i] - 1] = true;
     if (tra_lookup_condition(l)) tra_colexpr_columns(tra_lookup_condition(l), r->read);
 }
 
@@ -84,7 +85,8 @@ const tra_lookup *tra_lookup_over(tra_arena *a, const tra_lookup *l, const tra_r
     s.left = f->in[0], s.right = f->in[1];
     s.lkey = tra_rows_places(a, f, 0, tra_lookup_compared(&s), old->lkey);
     s.rkey = tra_rows_places(a, f, f->left, tra_lookup_compared(&s), old->rkey);
-    if (s.numbered) s.numbered = 1 + f->place[s.numbered - 1];
+    for (int i = 0; i < 2; i++)
+        if (s.numbered[i]) s.numbered[i] = 1 + f->place[i * f->left + s.numbered[i] - 1];
     if (tra_lookup_new(a, &s, &made, &e) != TRA_OK) return NULL;
     if (!tra_lookup_condition(l)) return with_columns_of(a, l, made, f);
     const tra_colexpr **by = tra_news(a, const tra_colexpr *, n + 1);

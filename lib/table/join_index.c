@@ -307,7 +307,8 @@ static tra_status refuse_twice(const tra_lookup *l, const tra_batch *right, int6
     return tra_fail(e, TRA_INPUT,
                     "row %" PRId64 " of the %s table has the key that row %" PRId64
                     " has, %s, but no two are expected to (expect)",
-                    r, tra_lookup_name(l, 1), before, tra_row_text(right, r, l->s.nkeys, l->s.rkey, key));
+                    tra_lookup_row(l, 1, right, 0, r), tra_lookup_name(l, 1), tra_lookup_row(l, 1, right, 0, before),
+                    tra_row_text(right, r, l->s.nkeys, l->s.rkey, key));
 }
 
 /* Do so many probes meet other keys that this is no chance? Then the keys were made to collide. */

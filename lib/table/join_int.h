@@ -52,6 +52,11 @@ typedef struct tra_finder {
 
 /* Shows the right rows, in io->in[1]; false after a failure. */
 bool tra_lookup_open(const tra_lookup *l, tra_rows_io *io);
+/* The number of a row of the left (0) or right (1) table, for messages. first: that of the batch's first row. */
+static inline int64_t tra_lookup_row(const tra_lookup *l, int side, const tra_batch *b, int64_t first, int64_t row) {
+    int c = l->s.numbered[side] - 1;
+    return c < 0 ? first + row : ((const int64_t *)b->v[c].values)[row];
+}
 bool tra_lookup_is_kept(const tra_lookup *l, const tra_kept *kept); /* is its index there, whose rows were checked? */
 const char *tra_lookup_name(const tra_lookup *l, int side);  /* of the left (0) or right (1) table, for messages */
 int64_t tra_finder_bytes(const tra_lookup *l, int64_t rows); /* of an index of so many rows, */

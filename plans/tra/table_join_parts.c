@@ -62,19 +62,6 @@ static tra_node *sort_right(tra_table_builder *w, const tra_lookup_spec *l, tra_
     return tra_table_sort_blocks(w, rows, &x);
 }
 
-/* Sorts the parts of the right table, which have the columns of its sorted blocks. */
-static tra_node *sort_parts(tra_table_builder *w, const tra_lookup_spec *l, tra_node *parts, tra_arrange_keep keep) {
-    tra_arena *a = w->b->arena;
-    int n = tra_lookup_compared(l);
-    if (!parts) return NULL;
-    const tra_schema *s = parts->type.columns;
-    tra_arrange x = tra_table_sorting(a, s, false, n, tra_table_counting(a, n, 0), NULL, "a key of the join");
-    x.keep = keep;
-    x.number = n;
-    x.name = right_name(l);
-    return tra_table_sort_blocks(w, parts, &x);
-}
-
 /* What the columns of the right operand are called beside those of the left one, none of which is called so. */
 static const char *prefix_beside(tra_arena *a, const tra_schema *left) {
     const char *prefix = "r. ";
@@ -101,7 +88,10 @@ static tra_node *join_parts(tra_table_builder *w, tra_node *left, tra_node *righ
     tra_lookup_spec by = {l, r, filters ? TRA_LOOKUP_SEMI : TRA_LOOKUP_INNER, s->nkeys, key, key, .asof = s->asof};
     by.prefix = prefix_beside(a, l);
     by.nulls_match = s->nulls_match;
-    by.numbered = l->n;
+    by.numbered[0] = l->n;
+    by.numbered[1] = tra_lookup_compared(s) + 1;
+    by.unique = s->unique;
+    by.name[1] = s->name[1];
     if (!(own = tra_join_lookup(w, &by, w->call))) return NULL;
     if (where) tra_lookup_where(own, where);
     bool *keep = tra_news(a, bool, tra_lookup_out(own)->n + 1);
@@ -223,7 +213,6 @@ tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, c
     tra_slice_ends own = {.before = asof && asof->way != TRA_ASOF_AFTER, .after = asof && asof->way != TRA_ASOF_BEFORE};
     int64_t part_rows = tra_add_most(d->part_rows, (own.before + own.after) * d->runs);
     tra_node *parts = tra_table_concat(w, tra_table_slice_blocks(w, blocks, ranges, &by, own, d), 0, part_rows);
-    if (s->unique) parts = sort_parts(w, s, parts, keep);
     if (!parts) return NULL;
 
     /* the left table, sorted and cut at the same ranges */
