@@ -9,6 +9,7 @@
 #include "calls_int.h"
 
 #include "../tablefile/table_file.h"
+#include "made.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -399,10 +400,10 @@ static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *cons
     const tra_colexpr *column = NULL;
     for (int i = 0; i < n; i++) {
         column = only_column(kids[i], column, &several);
-        known = known && !(tra_coltype_is_coded(kids[i]->type) && !kids[i]->dict);
+        known = known && tra_colexpr_is_known(kids[i]);
     }
-    if (several || (column && tra_coltype_is_coded(column->type) && !column->dict)) column = NULL;
-    if (!known && strings) return *out = as_node(a, c, kids, type), TRA_OK;
+    if (!known) return *out = as_node(a, c, kids, type), TRA_OK;
+    if (several) column = NULL;
     axis one = {.x = column}, *x = tra_news(a, axis, n + 1);
     bool coded = column && tra_coltype_is_coded(column->type);
     if (coded) one.v.count = column->dict->n;

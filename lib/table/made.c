@@ -11,18 +11,17 @@ static bool is_made(const tra_colexpr *x) {
     return x->op < TRA_C_COLUMN && is_coded(x) && !x->dict && tra_colop_class(x->op) == TRA_COLCLASS_CALL;
 }
 
-/* Has every expression of strings in the tree a dictionary, but for calls whose operands have? */
-static bool is_known(const tra_colexpr *x) {
+bool tra_colexpr_is_known(const tra_colexpr *x) {
     if (is_coded(x) && !x->dict) return false;
     for (int i = 0; i < x->nkids; i++)
-        if (!is_known(x->kids[i])) return false;
+        if (!tra_colexpr_is_known(x->kids[i])) return false;
     return true;
 }
 
 bool tra_colexpr_can_be_made(const tra_colexpr *x) {
     if (!is_made(x)) return false;
     for (int i = 0; i < x->nkids; i++)
-        if (!is_known(x->kids[i]) && !tra_colexpr_can_be_made(x->kids[i])) return false;
+        if (!tra_colexpr_is_known(x->kids[i]) && !tra_colexpr_can_be_made(x->kids[i])) return false;
     return true;
 }
 

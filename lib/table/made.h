@@ -13,6 +13,8 @@
 /* The most combinations of values that operands may have for which the strings of a call are computed beforehand:
  * 2^16 where strings of rows can be made, else 2^22. Planning has one thread. */
 extern int64_t tra_combinations_most;
+/* Has every expression of strings in the tree a dictionary? */
+bool tra_colexpr_is_known(const tra_colexpr *x);
 /* Is it such a call, and is all known that it reads? */
 bool tra_colexpr_can_be_made(const tra_colexpr *x);
 

@@ -217,6 +217,18 @@ for i in range(60): f.write("%d,%s\n" % (i % 7, chr(97 + i % 20) * ((1 << 20) - 
     done
 }
 
+@test "functions of strings that are made of the rows, since the ceiling is tight, run too" {
+    awk 'BEGIN { print "k,v"; for (i = 0; i < 300000; i++) printf "%c%07d,%d\n", 97 + i % 26, i * 7919 % 300007, i % 97 }' >s.csv
+    tra import -q --table s.csv -o s.h5 --memory 64M
+    for x in 'length(upper(k))' 'contains(upper(k), "A0")' 'i64(substr(k, 2))' 'length(k) - length(replace(k, "0", ""))'; do
+        printf '%s\n' 'input s from "s.h5"' "o = project(s, v, u = $x)" 'output o' >p.tra
+        tra run -q p.tra --memory 1G
+        want=$(tra digest o.h5)
+        tra run -q p.tra --memory 72M
+        is "$want" tra digest o.h5
+    done
+}
+
 @test "strings that do not fit below the ceiling are refused before they take memory" {
     "$PYTHON" - <<'END2'
 import random
