@@ -64,9 +64,10 @@ static int own_place(finish *f, int g) {
     for (int i = 0; i < demand->n; i++) tra_add_number(&c, demand->v[i]);
     for (int j = 0; j < c.n; j++) {
         int64_t moved = 0;
+        spent none = {0};
         if (tra_place_copies(&s->places.v[c.v[j]]) > 1) continue;
         for (int i = 0; i < x->n; i++) {
-            if (from_start(x, i)) moved += tra_move_traffic(s, n, false, c.v[j], x->demand[i]).moved;
+            if (from_start(x, i)) moved += tra_add_move(s, &none, n, c.v[j], x->demand[i]);
         }
         if (best < 0 || moved < least) best = c.v[j], least = moved;
     }

@@ -51,7 +51,7 @@ static int inline_join(search *s, int g, const variant *f) {
 /* Adds the second phase of an aggregation: its summands move to placement q, and are completed there. */
 static void complete(search *s, implementation *m, int q) {
     const tra_node *n = &m->f->x->node;
-    tra_add_traffic(s, &m->cost, tra_move_traffic(s, n, true, m->between, q), &m->f->summand);
+    tra_add_traffic(s, &m->cost, tra_summands_traffic(s, n, m->between, q), &m->f->summand);
     tra_work w = tra_step_work(s, TRA_PLAN_MERGE, n, q);
     double c = tra_place_summands(&s->places.v[m->between]);
     tra_add_work(s, &m->cost, (tra_work){c * w.total, c * w.busiest, c * w.bound}, NULL, n);
@@ -148,7 +148,7 @@ int tra_implement_stored(search *s, int g, const variant *f, int l, int r) {
     tra_placement p = tra_place_within(j->type.cat, s->o->sites, &n->group);
     join_at(s, &m, true);
     m.between = tra_place_intern(s, &p);
-    tra_add_traffic(s, &m.cost, tra_move_traffic(s, j, false, m.out, m.between), &j->type);
+    tra_add_move(s, &m.cost, j, m.out, m.between);
     tra_add_work(s, &m.cost, tra_step_work(s, TRA_PLAN_AGG, n, m.between), NULL, n);
     m.out = tra_map_place(s, n, m.between);
     return add_implementation(s, g, &m);

@@ -66,7 +66,7 @@ int tra_place_intern(search *s, const tra_placement *p) {
 
 enum {
     MEMO_MOVE,
-    MEMO_MOVE_PARTIAL,
+    MEMO_SUMMANDS,
     MEMO_EXACT,
     MEMO_EXACT_PARTIAL,
     MEMO_REPART,
@@ -150,20 +150,39 @@ static const tra_site_sample *sample(search *s, const tra_node *n, bool partial,
     return m->sample;
 }
 
-tra_traffic tra_move_traffic(search *s, const tra_node *n, bool partial, int from, int to) {
-    bool fresh;
-    memo_entry *m = memo_find(s, partial ? MEMO_MOVE_PARTIAL : MEMO_MOVE, n, from, to, &fresh);
+static tra_traffic estimate(search *s, const tra_node *n, bool partial, int from, int to) {
     const tra_catalog *c = partial ? s->summands[n->id].cat : n->type.cat;
-    if (!fresh) return m->traffic;
     const tra_site_sample *p, *q;
     int64_t before;
     do { /* the second may make room by forgetting the first */
         before = s->costs.forgotten;
         p = sample(s, n, partial, from), q = sample(s, n, partial, to);
     } while (s->costs.forgotten != before);
-    tra_traffic t = tra_traffic_estimate(&s->places.v[from], &s->places.v[to], c, p, q);
-    m = memo_find(s, partial ? MEMO_MOVE_PARTIAL : MEMO_MOVE, n, from, to, &fresh);
-    return m->traffic = t;
+    return tra_traffic_estimate(&s->places.v[from], &s->places.v[to], c, p, q);
+}
+
+tra_traffic tra_summands_traffic(search *s, const tra_node *n, int from, int to) {
+    bool fresh;
+    memo_entry *m = memo_find(s, MEMO_SUMMANDS, n, from, to, &fresh);
+    if (!fresh) return m->traffic;
+    tra_traffic t = estimate(s, n, true, from, to);
+    return memo_find(s, MEMO_SUMMANDS, n, from, to, &fresh)->traffic = t;
+}
+
+int64_t tra_add_move(search *s, spent *c, const tra_node *n, int from, int to) {
+    bool fresh;
+    memo_entry *m = memo_find(s, MEMO_MOVE, n, from, to, &fresh);
+    if (fresh) {
+        spent x = {0};
+        tra_traffic t = estimate(s, n, false, from, to);
+        tra_add_traffic(s, &x, t, &n->type);
+        m = memo_find(s, MEMO_MOVE, n, from, to, &fresh);
+        m->move = (move_cost){x.floats, x.bytes, x.seconds, t.moved};
+    }
+    c->floats += m->move.floats;
+    c->bytes += m->move.bytes;
+    c->seconds += m->move.seconds;
+    return m->move.moved;
 }
 
 tra_traffic tra_exact_traffic(search *s, const tra_node *n, bool partial, int from, int to) {

@@ -55,13 +55,14 @@ static void find_uses(search *s) {
         if (s->group[g].last_use >= 0) size[s->group[g].idom] += size[g];
     }
     next[n] = 1;
+    s->dominated = tra_news(s->work, dominated, n + 1);
     for (int g = n - 1; g >= 0; g--) {
         group *x = &s->group[g];
         if (x->last_use < 0) continue;
-        x->pre = next[x->idom];
+        int from = next[x->idom];
         next[x->idom] += size[g];
-        next[g] = x->pre + 1;
-        x->post = x->pre + size[g];
+        next[g] = from + 1;
+        s->dominated[g] = (dominated){from, from + size[g]};
     }
     free(size);
 }
@@ -224,7 +225,8 @@ static bool types_alike(const tra_type *a, const tra_type *b) {
     const tra_entries *x = a->entries, *y = b->entries;
     if (!tra_type_eq(a, b, NULL) || a->layout != b->layout) return false;
     if (x == y) return true;
-    return x && y && same_size(x->all, y->all) && x->most == y->most && x->of == y->of && x->rows == y->rows;
+    return x && y && same_size(x->all, y->all) && x->most == y->most && x->of == y->of && x->rows == y->rows &&
+           x->fullest == y->fullest && x->squares == y->squares;
 }
 
 static bool is_alike(const tra_expr *x, const tra_expr *y) {

@@ -148,7 +148,7 @@ typedef struct group {
     int nconsumers;          /* in the program itself */
     const tra_expr *consumer;
     int last_use;         /* position of the last consumer; ngroups: an output */
-    int idom, pre, post;  /* in the tree of dominators: all uses pass through idom */
+    int idom;             /* in the tree of dominators: all uses pass through it */
     const tra_node *node; /* any one that computes its relation */
     int64_t move_memory;  /* bytes of blocks that an exchange needs */
     double times;         /* how often it is computed: once, or in each turn of a loop */
@@ -161,10 +161,17 @@ typedef struct group {
     cell *cells;
 } group;
 
+/* What an exchange costs, and the elements that it moves. */
+typedef struct move_cost {
+    double floats, bytes, seconds;
+    int64_t moved;
+} move_cost;
+
 typedef struct memo_entry {
     uint64_t key;
     union {
         tra_traffic traffic;
+        move_cost move;
         tra_work work;
         const tra_site_sample *sample;
         int place;
@@ -225,6 +232,11 @@ typedef struct limits {
     bool bounded;   /* some combinations were not tried */
 } limits;
 
+/* The groups that a group dominates, itself included, as a range in an order of the tree of dominators. */
+typedef struct dominated {
+    int from, to;
+} dominated;
+
 typedef struct search {
     const tra_memo *m;
     const tra_plan_options *o;
@@ -236,9 +248,10 @@ typedef struct search {
 
     int ngroups;
     group *group;
-    int *at;             /* position of each canonical group, -1 */
-    tra_labels **labels; /* by expression: of joins */
-    ways *ways;          /* by expression: of joins; numbers of wayplaces */
+    dominated *dominated; /* of each group: from is its own place */
+    int *at;              /* position of each canonical group, -1 */
+    tra_labels **labels;  /* by expression: of joins */
+    ways *ways;           /* by expression: of joins; numbers of wayplaces */
     places wayplaces;
     tra_placement **home;      /* of states, by loop and number: where they are each turn; NULL: whole on each site */
     const tra_way **fixed_way; /* by expression */
@@ -265,8 +278,8 @@ typedef struct search {
 int tra_place_intern(search *s, const tra_placement *p);
 /* The same as it is, in any table. */
 int tra_places_add(places *t, const tra_placement *p);
-/* Traffic of an exchange: exact floats, the rest about so; exact. */
-tra_traffic tra_move_traffic(search *s, const tra_node *n, bool partial, int from, int to);
+/* Traffic of an exchange of summands: exact floats, the rest about so; of any, exact. */
+tra_traffic tra_summands_traffic(search *s, const tra_node *n, int from, int to);
 tra_traffic tra_exact_traffic(search *s, const tra_node *n, bool partial, int from, int to);
 tra_traffic tra_repart_traffic(search *s, const tra_node *n, int from, int to);
 /* Work of a step whose tuples (of a join: pairs) are placed as p: the input of maps and aggregations, the output of
@@ -281,6 +294,8 @@ const tra_op_holds *tra_holds_of(search *s, const tra_node *n, int place);
 /* Forgets what the others found, but for the places. */
 void tra_costs_forget(search *s);
 void tra_add_traffic(const search *s, spent *c, tra_traffic t, const tra_type *type);
+/* Adds what an exchange of the node's relation costs, about. Returns the elements that it moves. */
+int64_t tra_add_move(search *s, spent *c, const tra_node *n, int from, int to);
 /* k: the kernel of node n that does it; NULL: sums. */
 void tra_add_work(const search *s, spent *c, tra_work w, const tra_kernel *k, const tra_node *n);
 static inline double spent_scalar(const search *s, const spent *c) {

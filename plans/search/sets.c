@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool tra_is_open(const search *s, scope at, int i) {
+static inline bool is_open(const search *s, scope at, int i) {
     if (i < 0) return false;
     if (at.g < 0) return at.last_root[i] > at.root;
-    const group *x = &s->group[i], *g = &s->group[at.g];
-    return x->pre < g->pre || x->pre >= g->post;
+    const dominated *g = &s->dominated[at.g];
+    return s->dominated[i].from < g->from || s->dominated[i].from >= g->to;
 }
+
+bool tra_is_open(const search *s, scope at, int i) { return is_open(s, at, i); }
 
 static void add_score(score *t, const score *c, bool open) {
     t->scalar += c->scalar;
@@ -26,7 +28,7 @@ void tra_count_supply(const search *s, int supply, bool open, score *t) {
 }
 
 static void count_member(const search *s, const member *x, scope at, score *t) {
-    bool open = tra_is_open(s, at, x->group);
+    bool open = is_open(s, at, x->group);
     tra_count_supply(s, x->supply, open, t);
     if (x->inside) add_score(t, &x->inside->s, open);
 }
@@ -144,7 +146,7 @@ closed *tra_close_members(search *s, scope at, int from, int *n, member *v) {
     int m = 0, k = 0, most = 0;
     uint64_t hash = 0;
     for (int i = 0; i < *n; i++) {
-        if (tra_is_open(s, at, v[i].group)) continue;
+        if (is_open(s, at, v[i].group)) continue;
         m++, hash += hash_of(s, &v[i]);
         most += (v[i].group >= 0 ? 2 : 0) + (v[i].inside ? v[i].inside->nneeds : 0);
     }
@@ -152,7 +154,7 @@ closed *tra_close_members(search *s, scope at, int from, int *n, member *v) {
     for (int j = s->nclosed - 1; j >= from; j--) {
         if (s->closed[j]->s.open != hash || s->closed[j]->n != m) continue;
         for (int i = 0; i < *n; i++)
-            if (tra_is_open(s, at, v[i].group)) v[k++] = v[i];
+            if (is_open(s, at, v[i].group)) v[k++] = v[i];
         *n = k;
         return s->closed[j];
     }
@@ -160,7 +162,7 @@ closed *tra_close_members(search *s, scope at, int from, int *n, member *v) {
     root *needs = tra_malloc((size_t)(most + 1) * sizeof *needs);
     c->v = tra_news(s->closed_room, member, m);
     for (int i = 0; i < *n; i++) {
-        if (tra_is_open(s, at, v[i].group)) {
+        if (is_open(s, at, v[i].group)) {
             v[k++] = v[i];
             continue;
         }
@@ -174,7 +176,7 @@ closed *tra_close_members(search *s, scope at, int from, int *n, member *v) {
     c->s.open = hash;
     int outside = 0;
     for (int i = 0; i < c->nneeds; i++)
-        if (tra_is_open(s, at, needs[i].group)) needs[outside++] = needs[i];
+        if (is_open(s, at, needs[i].group)) needs[outside++] = needs[i];
     c->nneeds = tra_roots_once(outside, needs);
     c->needs = tra_news(s->closed_room, root, c->nneeds);
     if (c->nneeds) memcpy(c->needs, needs, (size_t)c->nneeds * sizeof *needs);

@@ -19,7 +19,7 @@ static spent exchange(search *s, const implementation *m, int from, int to) {
         tra_traffic t = {.floats = k * f, .moved = moved, .most = most, .both = most};
         tra_add_traffic(s, &c, t, &n->type);
     } else {
-        tra_add_traffic(s, &c, tra_move_traffic(s, n, false, from, to), &n->type);
+        tra_add_move(s, &c, n, from, to);
     }
     return c;
 }
