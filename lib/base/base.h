@@ -149,6 +149,7 @@ typedef struct tra_str {
 void tra_str_addn(tra_str *b, const char *s, size_t n);
 void tra_str_add(tra_str *b, const char *s);
 void tra_str_printf(tra_str *b, const char *fmt, ...) TRA_PRINTF(2, 3);
+void tra_str_vprintf(tra_str *b, const char *fmt, va_list ap);
 /* Puts '?' in place of control characters, which would disturb a terminal; `lines`: line ends and tabs stay. Returns s.
  * What people are shown goes through one of these: names and values of files may be anything. */
 char *tra_printable(char *s, bool lines);

@@ -33,7 +33,7 @@ static void add_whole(tra_str *b, int64_t v) {
 
 /* What most formats have is written here: planning prints much, and in a process that has libquadmath, as OpenBLAS may
  * bring it, printf parses every format twice. */
-static void print(tra_str *b, const char *fmt, va_list ap) {
+void tra_str_vprintf(tra_str *b, const char *fmt, va_list ap) {
     va_list again;
     for (;;) {
         size_t plain = strcspn(fmt, "%");
@@ -67,7 +67,7 @@ static void print(tra_str *b, const char *fmt, va_list ap) {
 void tra_str_printf(tra_str *b, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    print(b, fmt, ap);
+    tra_str_vprintf(b, fmt, ap);
     va_end(ap);
 }
 
@@ -75,7 +75,7 @@ char *tra_arena_printf(tra_arena *a, const char *fmt, ...) {
     tra_str b = {0};
     va_list ap;
     va_start(ap, fmt);
-    print(&b, fmt, ap);
+    tra_str_vprintf(&b, fmt, ap);
     va_end(ap);
     char *s = tra_arena_alloc(a, b.n + 1);
     memcpy(s, b.s, b.n + 1);

@@ -192,9 +192,8 @@ static int64_t see_peak(tra_report *r) {
     int64_t kib = 0;
     char line[256];
     FILE *f = fopen("/proc/self/status", "r");
-    while (f && fgets(line, sizeof line, f)) {
+    while (f && fgets(line, sizeof line, f))
         if (strncmp(line, "VmHWM:", 6) == 0) kib = strtoll(line + 6, NULL, 10);
-    }
     if (f) fclose(f);
     r->total.peak_memory = tra_max64(r->total.peak_memory, kib * 1024);
     return r->total.peak_memory;
@@ -210,6 +209,14 @@ static void sample(tra_execution *x) {
     counters[TRA_COUNTER_SENT] = x->site.sent;
     counters[TRA_COUNTER_RECEIVED] = x->site.received;
     tra_record_sample(x->report->record, tra_resident_bytes(), counters);
+}
+
+/* The same between operators: elsewhere workers write what is added up. */
+static void sample_all(tra_execution *x) {
+    x->written = 0;
+    for (int k = 0; k < x->plan->nops; k++)
+        x->written += x->files[k] ? tra_outfile_written(x->files[k]) : x->report->ops[k].disk_write;
+    sample(x);
 }
 
 /* TRA_STOPPED when the run is to stop, TRA_LOST when another rank has failed. */
@@ -303,11 +310,7 @@ static tra_status run_step(tra_execution *x, int i, bool *reads_on, double *now,
     *now = tra_now();
     add_report(x, i, &before, &begun, *now, *reads_on);
     tra_record_op(x->report->record, i, begun.seconds, *now);
-    if (tra_record_wants_sample(x->report->record, *now)) {
-        x->written = 0;
-        for (int k = 0; k < x->plan->nops; k++) x->written += x->files[k] ? tra_outfile_written(x->files[k]) : 0;
-        sample(x);
-    }
+    if (tra_record_wants_sample(x->report->record, *now)) sample_all(x);
     if (!again) x->report->ops[i].peak_memory = see_peak(x->report);
     if (s == TRA_OK && !again && !tra_op_overlaps(op) && !x->ran[i])
         tell_end(op, &x->report->ops[i], tra_pool_stat(x->site.pool).past_cache - before.past_cache);
@@ -450,13 +453,14 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (s == TRA_OK) s = tra_exec_list_needed(&x, e);
     tra_record_op(o->record, tra_phase_op(TRA_PHASE_OPEN), opens, tra_now());
     if (s == TRA_OK) s = tra_exec_range(&x, -1, 0, n - 1, e);
-    if (report->record) sample(&x);
+    if (report->record) sample_all(&x);
     report->resumed = tra_journal_has_reported(x.journal);
     double places = tra_now();
     tra_track *mine = tra_record_track(o->record, -1);
     (void)tra_track_do(mine, TRA_DO_WRITE);
     s = tra_exec_commit(&x, s, e);
     (void)tra_track_do(mine, TRA_DO_COMPUTE);
+    if (report->record) sample_all(&x);
     if (s == TRA_OK) tra_op_notes_gather(&x.notes, plan, comm, report);
     tra_progress_end(&x.progress);
     for (int i = n - 1; i >= 0; i--) tra_part_release(x.parts[i], x.site.pool);

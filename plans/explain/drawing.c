@@ -228,7 +228,7 @@ static void add_box(drawing *d, int i) {
     if (bytes > 0) tra_str_printf(&text, ", %s moved", tra_size_short_text(o->predicted.cost.network_bytes, moved));
     if (d->s->plan->sites == 1 && o->predicted.cost.seconds > 0)
         tra_str_printf(&text, "%s", tra_text_seconds(o->predicted.cost.seconds, seconds, sizeof seconds));
-    if (d->s->plan->sites == 1 && measured_seconds(d, i) > 0)
+    if (d->s->plan->sites == 1 && measured_seconds(d, i) > 0 && !tra_op_is(o->op, TRA_READS)) /* others read it */
         tra_str_printf(&text, "%stook %s", text.n ? ", " : "",
                        tra_text_seconds(measured_seconds(d, i), seconds, sizeof seconds));
     add_line(d, x + 8, y + 61, "size", tra_str_get(&text), LETTERS);

@@ -5,26 +5,21 @@
 
 #include "../../lib/physical/memory.h"
 #include "../../lib/h5/stand_in.h"
-#include "explain_int.h"
+#include "findings_int.h"
 
-enum { MOST_FINDINGS = 12 };
-static const double SHORT = 0.2; /* seconds of a run of which there is nothing to say */
+enum { MOST_FINDINGS = 14 };
 
-typedef struct findings {
-    const tra_job *job;
-    const tra_shown_plan *s;
-    const tra_profile *m;
-    tra_shown_statements lines;
-    tra_arena *a;
-    int n;
-    const char **v;
-} findings;
-
-static void add(findings *f, const char *text) {
-    if (f->n < MOST_FINDINGS) f->v[f->n++] = text;
+void tra_finding(findings *f, const char *fmt, ...) {
+    tra_str text = {0};
+    va_list ap;
+    if (f->n == MOST_FINDINGS) return;
+    va_start(ap, fmt);
+    tra_str_vprintf(&text, fmt, ap);
+    va_end(ap);
+    f->v[f->n++] = tra_arena_take(f->a, &text);
 }
 
-static const char *seconds_text(const findings *f, double s) {
+const char *tra_finding_seconds(const findings *f, double s) {
     char buf[40];
     return tra_arena_printf(f->a, "%s", tra_text_seconds(s, buf, sizeof buf));
 }
@@ -73,12 +68,12 @@ static void find_longest(findings *f) {
         below = most->measured.seconds;
         double share = 100 * below / all;
         if (most->line > 0)
-            add(f, tra_arena_printf(f->a, "Line %d took %.0f %% of the time: %s%s", most->line, share, most->text,
-                                    most->kind == TRA_STMT_OUTPUT && places > below / 2
-                                        ? ": until the disk had it, and it was put in place"
-                                        : ""));
+            tra_finding(f, "Line %d took %.0f %% of the time: %s%s", most->line, share, most->text,
+                        most->kind == TRA_STMT_OUTPUT && places > below / 2
+                            ? ": until the disk had it, and it was put in place"
+                            : "");
         else if (strcmp(most->text, tra_phase_text(TRA_PHASE_CONVERT))) /* of that there is a sentence for each file */
-            add(f, tra_arena_printf(f->a, "To %s took %.0f %% of the time%s", most->text, share, spares(most->text)));
+            tra_finding(f, "To %s took %.0f %% of the time%s", most->text, share, spares(most->text));
     }
 }
 
@@ -97,12 +92,12 @@ static void find_conversions(findings *f) {
         const tra_stand_in *s = conversion_of(g->v[i]);
         double seconds = s ? s->seconds / fmax(all, 1e-9) * took : 0;
         if (!s || seconds < 0.25 * f->m->seconds) continue;
-        add(f, tra_arena_printf(f->a,
-                                "The conversion of %s (%s, %s) took %s, %s a second%s%s. --keep-imports keeps what it "
-                                "made for later runs; tra import makes a file of it.",
-                                s->file, s->format, size_text(f, s->bytes_in), seconds_text(f, seconds),
-                                size_text(f, (int64_t)((double)s->bytes_in / seconds)),
-                                s->left ? ", though nothing uses of it " : "", s->left ? s->left : ""));
+        tra_finding(f,
+                    "The conversion of %s (%s, %s) took %s, %s a second%s%s. --keep-imports keeps what it "
+                    "made for later runs; tra import makes a file of it.",
+                    s->file, s->format, size_text(f, s->bytes_in), tra_finding_seconds(f, seconds),
+                    size_text(f, (int64_t)((double)s->bytes_in / seconds)),
+                    s->left ? ", though nothing uses of it " : "", s->left ? s->left : "");
     }
 }
 
@@ -112,7 +107,8 @@ static void find_rows(findings *f) {
     enum { MOST = 3, MANY = 100000 };
     static const double FAR = 1.5, MATTERS = 0.1;
     const tra_plan *p = f->s->plan;
-    bool *told = tra_news(f->a, bool, f->lines.n + 1);
+    bool *told = tra_news(f->a, bool, f->lines.n + 1),
+         slower = f->m->seconds > p->cost.seconds; /* then what was faster explains nothing */
     for (int n = 0; n < MOST; n++) {
         double most = MATTERS * fmax(f->m->seconds, p->cost.seconds), rows = 0, at_predicted = 0;
         tra_op_report at = {0};
@@ -122,44 +118,23 @@ static void find_rows(findings *f) {
             double expected, error = tra_rows_error(&p->ops[i].type, &r, &expected),
                              predicted = p->ops[i].predicted.cost.seconds * tra_op_times(p, &p->ops[i]);
             if (error < FAR || fmax(expected, (double)r.counted[0]) < MANY || told[f->lines.of[i] + 1]) continue;
-            if (fabs(r.seconds - predicted) < most) continue;
+            if (fabs(r.seconds - predicted) < most || (r.seconds < predicted && slower)) continue;
             most = fabs(r.seconds - predicted), rows = expected, at = r, at_predicted = predicted, op = i;
         }
         if (op < 0) return;
         told[f->lines.of[op] + 1] = true;
         char expected[32], counted[32];
-        add(f, tra_arena_printf(f->a,
-                                "The %s of %s (#%d) had %s rows, not the %s that were expected, and took %s, not %s.",
-                                tra_plan_op_text(p->ops[op].op), line_of(f, op), op,
-                                tra_text_number((double)at.counted[0], counted, sizeof counted),
-                                tra_text_number(rows, expected, sizeof expected), seconds_text(f, at.seconds),
-                                seconds_text(f, at_predicted)));
+        tra_finding(f, "The %s of %s (#%d) had %s rows, not the %s that were expected, and took %s, not %s.",
+                    tra_plan_op_text(p->ops[op].op), line_of(f, op), op,
+                    tra_text_number((double)at.counted[0], counted, sizeof counted),
+                    tra_text_number(rows, expected, sizeof expected), tra_finding_seconds(f, at.seconds),
+                    tra_finding_seconds(f, at_predicted));
     }
 }
 
-/* Did other processes have the processors while this one would have computed? */
-static bool find_busy_machine(findings *f) {
-    static const double BUSY = 0.6;
-    const tra_timeline *t = &f->m->timeline;
-    tra_op_report all = tra_profile_sum(f->m, f->m->nops);
-    double wall = -all.scratch_seconds, cpu = all.cpu_seconds; /* who waits for scratch has no need of a processor */
-    for (int s = 0; s < t->sites; s++)
-        for (int b = 0; b < t->buckets; b++)
-            for (int w = 1; w < t->threads; w++)
-                wall += 1e-9 * (double)*tra_timeline_at(t, s, b, tra_timeline_did(w, TRA_DO_COMPUTE));
-    if (cpu <= 0 || wall < SHORT || cpu > BUSY * wall) return false;
-    bool shared = false; /* two sites stood on one machine */
-    for (int i = 1; i < f->m->sites; i++) shared |= strcmp(f->m->host[i], f->m->host[i - 1]) == 0;
-    add(f, tra_arena_printf(f->a,
-                            "Workers would have computed %s, but had the processors for %s: %s had them for the rest.",
-                            seconds_text(f, wall), seconds_text(f, cpu),
-                            shared ? "other sites of this run on the same machine, or other processes,"
-                                   : "other processes of the machine"));
-    return true;
-}
-
 static void find_resumed(findings *f) {
-    if (f->m->resumed) add(f, "The run went on from what a run before had saved: what was predicted is for all of it.");
+    if (f->m->resumed)
+        tra_finding(f, "The run went on from what a run before had saved: what was predicted is for all of it.");
 }
 
 /* ---- sites ---------------------------------------------------------------------------------------------------- */
@@ -212,20 +187,21 @@ static const char *why_busy(const findings *f, int op, int site) {
     return "The others wait for it.";
 }
 
-/* Operators in which one site computed far longer than the others, and which mattered. */
-static void find_uneven(findings *f) {
+/* Operators in which one site computed far longer than the others, and which mattered. Were there any? */
+static bool find_uneven(findings *f) {
     static const double UNEVEN = 1.4, MATTERS = 0.05;
-    int last = -1;
+    int last = -1, n = f->n;
     for (int i = 0; i < f->s->plan->nops && f->m->sites > 1; i++) {
         double most, mean;
         int site = busiest(f, i, &most, &mean), s = f->lines.of[i];
         if (most < UNEVEN * mean || most - mean < MATTERS * f->m->seconds || (s >= 0 && s == last)) continue;
         last = s;
-        add(f, tra_arena_printf(f->a, "In %s (#%d %s) site %d computed %s, the sites %s on average%s. %s",
-                                line_of(f, i), i, tra_plan_op_text(f->s->plan->ops[i].op), site, seconds_text(f, most),
-                                seconds_text(f, mean), f->s->plan->ops[i].loop >= 0 ? ", in all turns" : "",
-                                why_busy(f, i, site)));
+        tra_finding(f, "In %s (#%d %s) site %d computed %s, the sites %s on average%s. %s", line_of(f, i), i,
+                    tra_plan_op_text(f->s->plan->ops[i].op), site, tra_finding_seconds(f, most),
+                    tra_finding_seconds(f, mean), f->s->plan->ops[i].loop >= 0 ? ", in all turns" : "",
+                    why_busy(f, i, site));
     }
+    return f->n > n;
 }
 
 /* ---- keys ----------------------------------------------------------------------------------------------------- */
@@ -273,11 +249,11 @@ static void find_keys(findings *f) {
             if (x->pairs > 0)
                 tra_str_printf(&told, " and makes %" PRId64 " %% of the pairs", percent(x->pairs, x->all_pairs));
         }
-        add(f, tra_arena_printf(f->a, "In %s (#%d %s) one key stands out: %s.%s", line_of(f, i), i,
-                                tra_plan_op_text(o->op), tra_str_get(&told),
-                                l->pairs > l->rows ? " Rows that are selected or grouped before the join, or a further "
-                                                     "key, would make fewer pairs."
-                                                   : ""));
+        tra_finding(f, "In %s (#%d %s) one key stands out: %s.%s", line_of(f, i), i, tra_plan_op_text(o->op),
+                    tra_str_get(&told),
+                    l->pairs > l->rows ? " Rows that are selected or grouped before the join, or a further "
+                                         "key, would make fewer pairs."
+                                       : "");
         tra_str_free(&told);
     }
 }
@@ -300,31 +276,21 @@ static void find_reads(findings *f) {
             which = tra_arena_printf(f->a, "%s%s%s", which, *which ? ", " : "", o->what.name);
     }
     if (files == 0 || all.disk_read < files + files / 2) return;
-    add(f, tra_arena_printf(f->a,
-                            "%s were read, %.1f times what the inputs have%s%s: they do not stay in memory under this "
-                            "ceiling, and are read again.",
-                            size_text(f, all.disk_read), (double)all.disk_read / (double)files, *which ? ": " : "",
-                            which));
+    tra_finding(f,
+                "%s were read, %.1f times what the inputs have%s%s: they do not stay in memory under this "
+                "ceiling, and are read again.",
+                size_text(f, all.disk_read), (double)all.disk_read / (double)files, *which ? ": " : "", which);
 }
 
-/* Seconds in which threads of all sites, the main ones too, did this. */
-static double did(const findings *f, tra_doing what) {
-    const tra_timeline *t = &f->m->timeline;
-    double ns = 0;
-    for (int s = 0; s < t->sites; s++)
-        for (int b = 0; b < t->buckets; b++)
-            for (int w = 0; w < t->threads; w++) ns += (double)*tra_timeline_at(t, s, b, tra_timeline_did(w, what));
-    return 1e-9 * ns;
-}
-
-/* "with 20 MiB a second, where 700 MiB were counted on: " and what is told then: what a thread had of a disk that
- * should have moved the bytes in so many seconds of all threads. *slow: it is far less. */
+/* "with 20 MiB a second, where 700 MiB a second were counted on: " and what is told then: what a thread had of a disk
+ * that should have moved the bytes in so many seconds of all threads. *slow: it is far less. */
 static const char *pace(const findings *f, int64_t bytes, double seconds, double counted, const char *told,
                         bool *slow) {
     static const double FAR = 3;
     double rate = (double)bytes / fmax(seconds, 1e-9), each = (double)bytes / counted / f->job->options.threads;
     *slow = rate * FAR < each;
-    const char *than = tra_arena_printf(f->a, ", where %s were counted on: %s", size_text(f, (int64_t)each), told);
+    const char *than =
+        tra_arena_printf(f->a, ", where %s a second were counted on: %s", size_text(f, (int64_t)each), told);
     return tra_arena_printf(f->a, "with %s a second%s", size_text(f, (int64_t)rate), *slow ? than : "");
 }
 
@@ -356,13 +322,17 @@ static bool find_blocks(findings *f) {
     for (int s = 0; s < f->m->sites; s++)
         computed = fmax(computed, tra_profile_site(f->m, f->m->nops, s)->kernel_seconds);
     for (int reads = 1; reads >= 0; reads--) {
-        const char *blocks = small_blocks(f, largest(f->s->plan, reads));
+        const tra_op *o = largest(f->s->plan, reads);
+        const char *blocks = small_blocks(f, o);
+        int64_t n = o ? o->type.cat->n : 1;
         if (!blocks || computed > MOSTLY * all) continue;
-        add(f, tra_arena_printf(f->a,
-                                "%s, and workers computed %.0f %% of the time: the overhead of each block takes most "
-                                "of the rest. Blocks of 1 MiB or more (%s) take less.",
-                                blocks, 100 * computed / all,
-                                reads ? "tra import --block" : "they follow from those of the inputs"));
+        tra_finding(
+            f,
+            "%s, and workers computed %.0f %% of the time: each block takes a worker %s, whatever its size. Blocks "
+            "of 1 MiB or more (%s) take less.",
+            blocks, 100 * computed / all,
+            tra_finding_seconds(f, f->job->options.threads * (all - computed) / (double)n),
+            reads ? "tra import --block" : "they follow from those of the inputs");
         return true;
     }
     return false;
@@ -374,11 +344,11 @@ static void find_disk(findings *f, const char *what, int64_t bytes, double secon
     static const double MUCH = 0.3, SOME = 0.1; /* share of the time of all threads, of the run */
     double threads = fmax(1, f->m->timeline.threads - 1) * f->m->sites;
     bool slow;
-    if (bytes < LEAST || seconds < SHORT) return; /* of few bytes the pace says nothing of a disk */
+    if (bytes < LEAST || seconds < TRA_SHORT_RUN) return; /* of few bytes the pace says nothing of a disk */
     told = pace(f, bytes, seconds, (double)bytes / rate, told, &slow);
     if (seconds > MUCH * threads * f->m->seconds || (slow && seconds > SOME * f->m->seconds))
-        add(f, tra_arena_printf(f->a, "Threads waited %s in all for %s, %s, each %s.", seconds_text(f, seconds), what,
-                                size_text(f, bytes), told));
+        tra_finding(f, "Threads waited %s in all for %s, %s, each %s.", tra_finding_seconds(f, seconds), what,
+                    size_text(f, bytes), told);
 }
 
 static void find_disks(findings *f) {
@@ -389,70 +359,28 @@ static void find_disks(findings *f) {
     const tra_relinfo *file = n && n->rel ? tra_rel_info(n->rel) : NULL;
     bool packed = file && strcmp(file->codec, "none") != 0, slow;
     if (in && !small_blocks(f, in))
-        find_disk(f, "inputs", all.disk_read, did(f, TRA_DO_READ) - all.scratch_seconds, rates->disk_read,
-                  tra_arena_printf(f->a,
-                                   packed ? "%s is packed by %s: unpacking takes long, or its disk is slow"
-                                          : "the disk of %s is slow, or others use the machine. More memory or "
-                                            "processors would change little; a copy on a faster disk%s would",
-                                   file ? file->path : in->what.path, packed ? file->codec : ""));
+        find_disk(
+            f, "inputs", all.disk_read, tra_finding_did(f, TRA_DO_READ) - all.scratch_seconds, rates->disk_read,
+            tra_arena_printf(f->a,
+                             packed ? "%s is packed by %s: unpacking takes long, or its disk is slow"
+                                    : "the disk of %s is slow, or others use it: a copy on a faster disk%s would help",
+                             file ? file->path : in->what.path, packed ? file->codec : ""));
     if (out && !small_blocks(f, out))
-        find_disk(f, "outputs", all.disk_write, did(f, TRA_DO_WRITE), rates->disk_write,
-                  tra_arena_printf(f->a, "the disk of %s is slow, or others use the machine", out->what.path));
+        find_disk(f, "outputs", all.disk_write, tra_finding_did(f, TRA_DO_WRITE), rates->disk_write,
+                  tra_arena_printf(f->a, "the disk of %s is slow, or others use it: a faster one would help",
+                                   out->what.path));
     if (all.spilled < (all.disk_read + all.disk_write) / 10 || all.spilled < (1 << 20)) return;
     const char *told = pace(f, all.spilled + all.unspilled, all.scratch_seconds,
                             (double)all.spilled / rates->disk_write + (double)all.unspilled / rates->disk_read,
                             "--scratch may name a faster disk", &slow);
-    if (all.scratch_seconds >= SHORT)
+    if (all.scratch_seconds >= TRA_SHORT_RUN)
         told = tra_arena_printf(f->a, ": threads waited %s in all for it, each %s",
-                                seconds_text(f, all.scratch_seconds), told);
-    add(f, tra_arena_printf(f->a,
-                            "%s of intermediate results did not fit in memory: they were written to scratch, and "
-                            "%s read back%s.",
-                            size_text(f, all.spilled), size_text(f, all.unspilled),
-                            all.scratch_seconds >= SHORT ? told : ""));
-}
-
-/* ---- threads -------------------------------------------------------------------------------------------------- */
-
-/* What workers of all sites did with their time. enough: there were blocks for all. */
-static void find_waits(findings *f, bool busy, bool enough) {
-    static const double MOSTLY = 0.75;
-    static const struct {
-        tra_doing what;
-        double least;
-        const char *told;
-    } waits[] = {
-        {TRA_DO_AWAIT_MEMORY, 0.1, "waited for memory: a higher ceiling, fewer threads or smaller blocks would help"},
-        {TRA_DO_AWAIT_TURN, 0.2, "waited for another worker's term of the same sum: smaller blocks would help"},
-        {TRA_DO_AWAIT_WORK, 0.5,
-         "waited for work: there were too few blocks for all threads, or one thread had to go first, as where results "
-         "are brought together and outputs are put in place"},
-    };
-    const tra_timeline *t = &f->m->timeline;
-    double did[TRA_DOINGS_COUNT] = {0}, main[TRA_DOINGS_COUNT] = {0}, all = 0, first = 0;
-    for (int s = 0; s < t->sites; s++)
-        for (int b = 0; b < t->buckets; b++) {
-            if (*tra_timeline_at(t, s, b, TRA_TL_OP) <= 0) continue; /* no operator ran */
-            for (int w = 0; w < t->threads; w++)
-                for (int k = 0; k < TRA_DOINGS_COUNT; k++)
-                    (w ? did : main)[k] += (double)*tra_timeline_at(t, s, b, tra_timeline_did(w, (tra_doing)k));
-        }
-    for (int k = 0; k < TRA_DOINGS_COUNT; k++) all += did[k], first += main[k];
-    if (t->sites > 1 && main[TRA_DO_EXCHANGE] > 0.2 * first)
-        add(f,
-            tra_arena_printf(f->a,
-                             "%.0f %% of the time sites exchanged data, or waited for those that came later to it: the "
-                             "network, or uneven sites, are the limit.",
-                             100 * main[TRA_DO_EXCHANGE] / first));
-    if (did[TRA_DO_COMPUTE] > MOSTLY * all && !busy)
-        add(f, tra_arena_printf(f->a,
-                                "Workers computed %.0f %% of the time: the processors are the limit, so more of "
-                                "them would help.",
-                                100 * did[TRA_DO_COMPUTE] / all));
-    for (size_t i = 0; i < sizeof waits / sizeof *waits && all > 0; i++)
-        if (did[waits[i].what] > waits[i].least * all && !(enough && waits[i].what == TRA_DO_AWAIT_WORK))
-            add(f, tra_arena_printf(f->a, "Workers computed %.0f %% of the time; %.0f %% of it they %s.",
-                                    100 * did[TRA_DO_COMPUTE] / all, 100 * did[waits[i].what] / all, waits[i].told));
+                                tra_finding_seconds(f, all.scratch_seconds), told);
+    tra_finding(f,
+                "%s of intermediate results did not fit in memory: they were written to scratch, and "
+                "%s read back%s.",
+                size_text(f, all.spilled), size_text(f, all.unspilled),
+                all.scratch_seconds >= TRA_SHORT_RUN ? told : "");
 }
 
 int tra_explain_findings(const tra_job *job, const tra_shown_plan *s, const tra_profile *m, tra_arena *a,
@@ -461,15 +389,16 @@ int tra_explain_findings(const tra_job *job, const tra_shown_plan *s, const tra_
     f.lines = tra_explain_statements(job, s->plan, m, a);
     *out = f.v;
     find_resumed(&f);
-    if (m->seconds < SHORT) return f.n;
-    bool busy = find_busy_machine(&f);
+    if (m->seconds < TRA_SHORT_RUN) return f.n;
+    tra_find_shares(&f);
+    bool busy = tra_find_busy_machine(&f);
     find_conversions(&f);
     find_longest(&f);
-    find_uneven(&f);
+    bool uneven = find_uneven(&f);
     find_keys(&f);
     bool many = find_blocks(&f);
     find_disks(&f);
-    find_waits(&f, busy, many);
+    tra_find_waits(&f, busy, many || uneven);
     find_reads(&f);
     find_rows(&f);
     return f.n;

@@ -39,7 +39,9 @@ static const char HEAD[] =
     ".track{display:grid;grid-template-columns:110px 1fr;align-items:center;margin:2px 0}.track small{grid-column:2;"
     "grid-row:2;font-size:12px}.track b{font-weight:500;font-size:13px}.row{width:100%;height:18px;background:"
     "var(--soft);display:block}.axis{display:flex;justify-content:space-between;margin-left:110px;font-size:12px;"
-    "color:var(--dim)}.area{width:100%;height:90px;background:var(--soft);display:block}.low{height:54px}\n"
+    "color:var(--dim)}.area{width:calc(100% - 110px);margin-left:110px;height:90px;background:var(--soft);"
+    "display:block}"
+    ".low{height:54px}\n"
     ".key span{white-space:nowrap;margin-right:10px;font-size:13px}.key i,.cap i{display:inline-block;width:11px;"
     "height:11px;margin-right:4px;background:var(--soft);border:1px solid var(--line)}\n"
     ".do0{fill:#3b74b9;background:#3b74b9!important}.do1{fill:#3a9a5b;background:#3a9a5b!important}"
@@ -61,7 +63,7 @@ static const char HEAD[] =
     "4px}"
     ".wide tr{border-bottom:1px solid var(--line);padding:6px 0}.wide td.n{text-align:left}.wide td[data-n]:before{"
     "content:attr(data-n) \" \";color:var(--dim)}.wide td:empty{display:none}.track{grid-template-columns:78px 1fr}"
-    ".axis{margin-left:78px}}\n</style>\n";
+    ".axis,.area{margin-left:78px}.area{width:calc(100% - 78px)}}\n</style>\n";
 
 typedef struct page {
     const tra_job *job;

@@ -219,11 +219,11 @@ json.dump(p, open("slow.json", "w"))'
     for format in text html; do
         status 0 tra explain --format $format --analyze slow.json q.tra
         said=$(sed 's/<[^>]*>/ /g; s/&#39;/'"'"'/g' <<<"$output" | tr -s '\n ' '  ')
-        for what in "Where the time went" "Line 6 took 6[0-9] % of the time: K\[i,j\] = max" "Line 5 took 3[0-9] %" \
+        for what in "Where the time went" "What workers did in 10 s, on average: wait for memory [0-9.]* s, .*compute" "Line 6 took 6[0-9] % of the time: K\[i,j\] = max" "Line 5 took 3[0-9] %" \
             "In line 5 \(#[0-9]+ join\) site 0 computed 2.9 s, the sites 1.0[0-9]* s on average. Linear algebra on a matrix is done by one site" \
             "In line 6 .* site 1 computed 5.5 s, the sites 1.9 s on average" \
             "600 MiB were read, 3[0-9].[0-9] times what the inputs have" \
-            "900 MiB of intermediate results did not fit in memory: .*: threads waited 60 s in all for it, each with 30 MiB a second, where .* were counted on: --scratch" \
+            "900 MiB of intermediate results did not fit in memory: .*: threads waited 60 s in all for it, each with 30 MiB a second, where .* a second were counted on: --scratch" \
             "Workers computed 33 % of the time; 67 % of it they waited for memory: a higher ceiling"; do
             grep -Eq "$what" <<<"$said" || { echo "$format: no '$what' in $said"; false; }
         done
@@ -339,7 +339,7 @@ json.dump(p, open("slow.json", "w"))'
         said=$(tr -s '\n ' '  ' <<<"$output")
         case $doing in read) what="inputs, .*the disk of A.h5 is slow.* a copy on" ;; write) what="outputs, .*the disk of B.h5 is slow" ;; esac
         grep -Eq "Threads waited (12|11.9[0-9]*) s in all for $what" <<<"$said" || { echo "$doing: $said"; false; }
-        grep -Eq "each with 1.6[0-9]* MiB a second, where [0-9.]+ [MG]iB were counted on" <<<"$said" || { echo "$said"; false; }
+        grep -Eq "each with 1.6[0-9]* MiB a second, where [0-9.]+ [MG]iB a second were counted on" <<<"$said" || { echo "$said"; false; }
         is 1 eval 'grep -c "Threads waited" <<<"$output"'
     done
     # as quickly as counted on nothing is said, and of packed inputs that to unpack them takes the time

@@ -1,0 +1,144 @@
+/* waits.c - what the threads of a run did with its time, as sentences: shares of the whole, and what they waited for.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "findings_int.h"
+
+double tra_finding_did(const findings *f, tra_doing what) {
+    const tra_timeline *t = &f->m->timeline;
+    double ns = 0;
+    for (int s = 0; s < t->sites; s++)
+        for (int b = 0; b < t->buckets; b++)
+            for (int w = 0; w < t->threads; w++) ns += (double)*tra_timeline_at(t, s, b, tra_timeline_did(w, what));
+    return 1e-9 * ns;
+}
+
+/* Nanoseconds of what all workers did while operators ran, and of what the main threads did then. */
+typedef struct doings {
+    double workers[TRA_DOINGS_COUNT], main[TRA_DOINGS_COUNT];
+    double all, all_main; /* their sums */
+} doings;
+
+static doings during_operators(const tra_timeline *t) {
+    doings d = {0};
+    for (int s = 0; s < t->sites; s++)
+        for (int b = 0; b < t->buckets; b++) {
+            if (*tra_timeline_at(t, s, b, TRA_TL_OP) <= 0) continue;
+            for (int w = 0; w < t->threads; w++)
+                for (int k = 0; k < TRA_DOINGS_COUNT; k++)
+                    (w ? d.workers : d.main)[k] += (double)*tra_timeline_at(t, s, b, tra_timeline_did(w, (tra_doing)k));
+        }
+    for (int k = 0; k < TRA_DOINGS_COUNT; k++) d.all += d.workers[k], d.all_main += d.main[k];
+    return d;
+}
+
+/* ---- shares --------------------------------------------------------------------------------------------------- */
+
+typedef struct share {
+    double seconds;
+    const char *told;
+} share;
+
+enum { MOST_SHARES = TRA_PHASES_COUNT + TRA_DOINGS_COUNT + 3 };
+typedef struct shares {
+    int n;
+    share v[MOST_SHARES];
+} shares;
+
+/* Adds it before those that are shorter. */
+static void add_share(shares *x, double seconds, const char *told) {
+    int i = x->n++;
+    for (; i > 0 && x->v[i - 1].seconds < seconds; i--) x->v[i] = x->v[i - 1];
+    x->v[i] = (share){seconds, told};
+}
+
+void tra_find_shares(findings *f) {
+    static const double SHOWN = 0.02; /* of the run */
+    const tra_timeline *t = &f->m->timeline;
+    tra_op_report all = tra_profile_sum(f->m, f->m->nops);
+    doings d = during_operators(t);
+    double run = fmax(f->m->seconds, f->m->process_seconds), left = run;
+    shares x = {0};
+    for (int k = 0; k < TRA_PHASES_COUNT; k++) {
+        add_share(&x, t->phase[k], tra_phase_text((tra_phase)k));
+        left -= t->phase[k];
+    }
+    if (d.all <= 0 || left <= 0) return;
+    double per = left / d.all, scratch = 1e9 * all.scratch_seconds, *did = d.workers;
+    /* a worker that waits for scratch reads, or else computes or writes */
+    double reads = fmin(scratch, did[TRA_DO_READ]), computes = fmin(scratch - reads, did[TRA_DO_COMPUTE]);
+    double compute = did[TRA_DO_COMPUTE] - computes;
+    double had = all.cpu_seconds > 0 ? fmin(1e9 * all.cpu_seconds, compute) : compute;
+    double exchange = t->sites > 1 && d.all_main > 0 ? d.main[TRA_DO_EXCHANGE] / d.all_main * d.all : 0;
+    exchange = fmin(exchange, did[TRA_DO_AWAIT_WORK]);
+    add_share(&x, per * had, "compute");
+    add_share(&x, per * (compute - had), "wait for a processor that others had");
+    add_share(&x, per * (did[TRA_DO_READ] - reads), "read");
+    add_share(&x, per * (reads + computes), "wait for scratch");
+    add_share(&x, per * did[TRA_DO_WRITE], "write");
+    add_share(&x, per * did[TRA_DO_AWAIT_MEMORY], "wait for memory");
+    add_share(&x, per * did[TRA_DO_AWAIT_TURN], "wait for another worker's term of a sum");
+    add_share(&x, per * (exchange + did[TRA_DO_EXCHANGE]), "wait for other sites");
+    add_share(&x, per * (did[TRA_DO_AWAIT_WORK] - exchange), "wait for work");
+    tra_str told = {0};
+    for (int i = 0; i < x.n && x.v[i].seconds > SHOWN * run; i++)
+        tra_str_printf(&told, "%s%s %s", i ? ", " : "", x.v[i].told, tra_finding_seconds(f, x.v[i].seconds));
+    tra_finding(f, "What workers did in %s, on average: %s.", tra_finding_seconds(f, run), tra_str_get(&told));
+    tra_str_free(&told);
+}
+
+/* ---- waits ---------------------------------------------------------------------------------------------------- */
+
+bool tra_find_busy_machine(findings *f) {
+    static const double BUSY = 0.6;
+    const tra_timeline *t = &f->m->timeline;
+    tra_op_report all = tra_profile_sum(f->m, f->m->nops);
+    double wall = -all.scratch_seconds, cpu = all.cpu_seconds; /* who waits for scratch has no need of a processor */
+    for (int s = 0; s < t->sites; s++)
+        for (int b = 0; b < t->buckets; b++)
+            for (int w = 1; w < t->threads; w++)
+                wall += 1e-9 * (double)*tra_timeline_at(t, s, b, tra_timeline_did(w, TRA_DO_COMPUTE));
+    if (cpu <= 0 || wall < TRA_SHORT_RUN || cpu > BUSY * wall) return false;
+    bool shared = false; /* two sites stood on one machine */
+    for (int i = 1; i < f->m->sites; i++) shared |= strcmp(f->m->host[i], f->m->host[i - 1]) == 0;
+    tra_finding(f, "Workers would have computed %s, but had the processors for %s: %s had them for the rest.",
+                tra_finding_seconds(f, wall), tra_finding_seconds(f, cpu),
+                shared ? "other sites of this run on the same machine, or other processes,"
+                       : "other processes of the machine");
+    return true;
+}
+
+void tra_find_waits(findings *f, bool busy, bool enough) {
+    static const double MOSTLY = 75;
+    static const struct {
+        tra_doing what;
+        double least;
+        const char *told;
+    } waits[] = {
+        {TRA_DO_AWAIT_MEMORY, 0.1, "waited for memory: a higher ceiling, fewer threads or smaller blocks would help"},
+        {TRA_DO_AWAIT_TURN, 0.2, "waited for another worker's term of the same sum: smaller blocks would help"},
+        {TRA_DO_AWAIT_WORK, 0.5,
+         "waited for work: there were too few blocks for all threads, or one thread had to go first, as where results "
+         "are brought together and outputs are put in place"},
+    };
+    doings d = during_operators(&f->m->timeline);
+    double exchanged = 100 * d.main[TRA_DO_EXCHANGE] / fmax(d.all_main, 1), computed = 100 * d.workers[TRA_DO_COMPUTE],
+           sent = (double)tra_profile_sum(f->m, f->m->nops).sent / f->job->options.rates.network;
+    if (f->m->sites > 1 && exchanged > 20 && 100 * sent > exchanged / 2 * f->m->seconds)
+        tra_finding(f, "%.0f %% of the time sites exchanged data: the network is the limit.", exchanged);
+    else if (f->m->sites > 1 && exchanged > 20 && !enough)
+        tra_finding(f,
+                    "%.0f %% of the time sites waited for those that came later to an exchange: they have uneven work.",
+                    exchanged);
+    if (d.all <= 0) return;
+    computed /= d.all;
+    if (computed > MOSTLY && !busy)
+        tra_finding(f,
+                    "Workers computed %.0f %% of the time: the processors are the limit, so more of them would help.",
+                    computed);
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
+        if (d.workers[waits[i].what] > waits[i].least * d.all && !(enough && waits[i].what == TRA_DO_AWAIT_WORK))
+            tra_finding(f, "Workers computed %.0f %% of the time; %.0f %% of it they %s.", computed,
+                        100 * d.workers[waits[i].what] / d.all, waits[i].told);
+}
