@@ -361,7 +361,7 @@ TEST(every_rule_keeps_what_inputs_of_sparse_type_make) {
 /* ---- facts -------------------------------------------------------------------------------------------------- */
 
 static const tra_facts *facts_of(made *x, const char *text) {
-    for (int i = 0; i < x->m->n; i++)
+    for (int i = x->m->n; i-- > 0;) /* the last: the join itself, not that of its parts */
         if (!x->m->v[i]->rule && strstr(x->m->v[i]->text, text)) return tra_memo_facts(x->m, x->m->v[i]->group);
     check_report("%s is not there", text);
     return tra_memo_facts(x->m, 0);
