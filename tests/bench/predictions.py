@@ -13,7 +13,7 @@ took twice its processor seconds beside others that used the same cores.
 Inputs that tests/bench/h2o and evals.py made are used where TRA_BENCH_DIR has them."""
 import json, os, resource, statistics, subprocess, sys, tempfile, time
 
-X, JB, JM = "h2o_x_10000000.h5", "h2o_jb_10000000.h5", "h2o_jm_10000000.h5"
+X, JB, JM, JX = "h2o_x_10000000.h5", "h2o_jb_10000000.h5", "h2o_jm_10000000.h5", "h2o_jx_10000000.h5"
 CLOCK = """#define _GNU_SOURCE
 #include <sys/syscall.h>
 #include <time.h>
@@ -32,7 +32,15 @@ GEN = {  # name: shape, block, more
     "slim": ("3000000x10", "100000x10", ""), "e2": ("2000x2000", "2000x2000", ""), "right": ("2000x500", "2000x500", ""),
     "uni": ("1000000x1000000", "250000x250000", "--density 1e-5"), "ur": ("1000000x32", "250000x32", ""),
     "pieces": ("3000000x10", "30x10", ""), "c3": ("300x400x500", "100x400x500", ""), "c2": ("600x400", "600x400", ""),
-    "sf": ("40000x40000", "20000x20000", "--density 2e-3 --dtype f32"), "f32s": ("20000x8000", "2000x8000", "--dtype f32")}
+    "sf": ("40000x40000", "20000x20000", "--density 2e-3 --dtype f32"), "f32s": ("20000x8000", "2000x8000", "--dtype f32"),
+    "n_pr": ("1500000x1500000", "375000x375000", "--density 6e-6"), "n_a": ("300000x300000", "100000x100000", "--density 3e-5"), "n_b": ("300000x300000", "100000x100000", "--density 3e-5"),
+    "n_ds": ("600000x600000", "200000x200000", "--density 2e-5"), "n_dn": ("600000x48", "200000x48", ""), "n_r1": ("9000x1500", "3000x1500", "--dtype f32"),
+    "n_r2": ("1500x7000", "1500x3500", "--dtype f32"), "n_x": ("300000x320", "10000x320", ""), "n_y": ("300000", "10000", ""),
+    "n_q": ("7000x64", "3500x64", ""), "n_k": ("7000x64", "3500x64", ""), "n_v": ("7000x64", "3500x64", ""),
+    "n_h": ("5000x5000", "2500x5000", ""), "n_w": ("16000x6000", "2000x6000", ""), "n_f1": ("1400x1400", "700x1400", ""),
+    "n_f2": ("1400x1400", "700x1400", ""), "n_l": ("800000x40", "40000x40", ""), "n_ly": ("800000", "40000", ""),
+    "n_t": ("150x150x150x40", "50x150x150x40", ""), "n_e": ("2600x2600", "2600x2600", ""), "n_s3": ("2500x2500", "1250x1250", ""),
+    "n_sy": ("4500x4500", "4500x4500", ""), "n_wide": ("800000x800000", "200000x200000", "--density 1.2e-5"), "n_col": ("4000000x50", "250000x50", "")}
 PROGRAMS = {  # name: inputs, statements; the result is O
     "product": ("a4 b4", "O[i,k] = sum a4[i,j] * b4[j,k]"),
     "gram": ("tall", "O[i,j] = sum tall[n,i] * tall[n,j]"),
@@ -110,7 +118,7 @@ NEIGHBOURS = {
     "join_group": (X + " " + JM, "j = join(x, project(jm, id2, w = v2), id6 == id2)\nO = group(j, [id4], s = sum(w), n = count())"),
     "csv_ints": (X, "O = project(x, id4, id6, v1)", "csv"),
     "csv_tensor": ("slim", "O[n,d] = slim[n,d] * 2", "csv")}
-UNSEEN = {  # nothing was fitted to these, and nothing may be
+NEIGHBOURS |= {  # of the day before, whose errors were read
     "asof": (X, "l = project(x, id4, v1, t = id6)\nr = project(x, k = id4, u = id6, v3)\nO = join(l, r, id4 == k, asof = l.t >= r.u, how = left)"),
     "frames": (X, "O = window(project(x, id2, id6, v3), [id2], [id6], s = sum(v3, frame = rows(-50, 0)), m = max(v3, frame = rows(-9, 9)))"),
     "replace": (X, "O = project(x, a = replace(id3, \"id\", \"key\"), n = length(id1) + v1)"),
@@ -123,7 +131,45 @@ UNSEEN = {  # nothing was fitted to these, and nothing may be
     "cumulated": ("f32s", "m[j] = mean[i](f32s[i,j])\nO[j] = sum[i]((f32s[i,j] - m[j])^2) / 20000"),
     "top_groups": (X, "g = group(x, [id3, id4], s = sum(v3), m = max(v1))\nO = limit(order(g, [s desc]), 500)"),
     "sparse_min": ("sq", "O[i] = min[j](sq[i,j] + sq[j,i])")}
-NAMES = {X: "x", JB: "jb", JM: "jm", "eval_trips_10000000.csv": "trips", "eval_10000000.mtx": "m"}
+UNSEEN = {  # written when the model was done: nothing was fitted to these, and nothing may be
+    "w_group3": (X, "O = group(x, [id2, id4, v2], s = sum(v3), n = count(), m = max(v3), d = std(v1))"),
+    "w_group_pairs": (X, "O = group(x, [id6, id5], m = mean(v3), l = min(v2))"),
+    "w_above": (X, "g = group(x, [id6], m = mean(v3))\nO = select(join(x, g, id6 == id6), v3 > m)"),
+    "w_order2": (X, "O = order(x, [id1, v3 desc])"),
+    "w_ntile": (X, "O = window(project(x, id5, v3, v1), [id5], [v3 desc, v1], q = ntile(10), f = first(v3), r = rank())"),
+    "w_running": (X, "p = window(project(x, id6, id4, v1), [id6, id4], [v1], c = sum(v1, frame = rows(-3, 3)), k = count())\nO = group(p, [id6], s = sum(c), n = max(k))"),
+    "w_diffs": (X, "p = window(project(x, id6, v3), [id6], [v3], l = lag(v3))\nO = group(project(p, id6, d = v3 - l), [id6], m = mean(d), s = std(d))"),
+    "w_counts": (X, "O = order(group(x, [id3], n = count(), d = distinct(id6)), [n desc, id3])"),
+    "w_two": (X, "a = group(x, [id6], s = sum(v3))\nb = group(x, [id3, id6], m = max(v3))\nO = join(b, a, id6 == id6)"),
+    "w_join3": (JX + " " + JM + " " + JB, "a = join(jx, project(jm, id2, w = v2), id2 == id2)\nO = group(join(a, project(jb, id3, u = v2), id3 == id3), [id1, id2], s = sum(w * u), n = count())"),
+    "w_join_all": (JX + " " + JB, "O = join(project(jx, id1, id3, v1), project(jb, id3, u = v2), id3 == id3)"),
+    "w_csv": (X, "O = project(select(x, v3 < 60), id2, id6, v1, v3)", "csv"),
+    "w_union": (X + " " + JX, "O = order(union(project(x, id6, v3), project(jx, id6 = id3, v3 = v1)), [id6, v3])"),
+    "w_str": (JB, "O = group(project(jb, k = substr(id6, 1, 6), v2), [k], s = sum(v2), n = count())"),
+    "w_strings": (X, "O = project(x, a = concat(id2, \"/\", id1), b = replace(id3, \"0\", \"o\"), c = startswith(id3, \"id00000\"), v3)"),
+    "w_asof": (X, "l = project(select(x, v1 < 4), id5, v2, t = v3)\nr = project(select(x, v1 > 3), k = id5, u = v3, v2)\nO = join(l, r, id5 == k, asof = l.t >= r.u)"),
+    "w_distinct": (X, "O = distinct(project(x, id6, id4, v2))"),
+    "w_quant": (X, "O = group(x, [id4, v2], a = median(v3), b = quantile(v3, 0.1), c = quantile(v3, 0.9))"),
+    "w_pagerank": ("n_pr", "state r = gen(1, [1500000])\nrepeat 15 {\nt[i] = sum[j](n_pr[i,j] * r[j])\nm[] = sum[i](t[i])\nnext r[i] = 0.15 + 0.85 * t[i] / m * 1500000\n}\nO[i] = r[i]"),
+    "w_spprod": ("n_a n_b", "c[i,k] = sum[j](n_a[i,j] * n_b[j,k])\nO[i] = sum[k](c[i,k]^2)"),
+    "w_spsum": ("n_a n_b", "O[i,j] = n_a[i,j] + 2 * n_b[i,j] - n_a[j,i]"),
+    "w_spdense": ("n_ds n_dn", "O[i,k] = sum[j](n_ds[i,j] * n_dn[j,k])"),
+    "w_sptrans": ("n_wide", "d[j] = sum[i](n_wide[i,j])\nO[j,i] = n_wide[i,j] / (1 + d[j])"),
+    "w_spfilter": ("n_wide", "O[i] = sum[j](if(n_wide[i,j] > 0.5, n_wide[i,j]^2, 0))"),
+    "w_rect": ("n_r1 n_r2", "O[i,k] = sum[j](n_r1[i,j] * n_r2[j,k])"),
+    "w_cov": ("n_x", "m[j] = mean[n](n_x[n,j])\nO[i,j] = sum[n]((n_x[n,i] - m[i]) * (n_x[n,j] - m[j])) / 300000"),
+    "w_ridge": ("n_x n_y", "g[i,j] = sum[n](n_x[n,i] * n_x[n,j]) + if(index(i) == index(j), 10, 0)\nb[i] = sum[n](n_x[n,i] * n_y[n])\nO = solve(g, b)"),
+    "w_attention": ("n_q n_k n_v", "s[i,j] = sum[d](n_q[i,d] * n_k[j,d]) / 8\ne[i,j] = exp(s[i,j])\nz[i] = sum[j](e[i,j])\nO[i,d] = sum[j](e[i,j] * n_v[j,d]) / z[i]"),
+    "w_loop": ("n_h", "state u = slice(n_h, [0:5000, 0:5000])\nrepeat 12 {\nnext u[i,j] = u[i,j] * 0.9 + 0.1 * sin(u[i,j])\n}\nO[i] = sum[j](u[i,j])"),
+    "w_maps": ("n_w", "O[i,j] = exp(0 - n_w[i,j]^2) * cos(3 * n_w[i,j])"),
+    "w_minmax": ("n_f1 n_f2", "O[i,k] = max[j](min(n_f1[i,j], n_f2[j,k]))"),
+    "w_newton": ("n_l n_ly", "state w = gen(zero, [40])\nrepeat 6 {\np[n] = sigmoid(sum[j](n_l[n,j] * w[j]))\ng[j] = sum[n](n_l[n,j] * (p[n] - n_ly[n]))\nh[i,j] = sum[n](n_l[n,i] * n_l[n,j] * p[n] * (1 - p[n])) + if(index(i) == index(j), 1, 0)\nnext w[j] = w[j] - g[j] / h[j,j]\n}\nO[j] = w[j]"),
+    "w_tensor": ("n_t", "O[a,b,e] = sum[c,d](n_t[a,b,c,d] * n_t[e,b,c,d])"),
+    "w_eig": ("n_e", "p[i,j] = n_e[i,j] + n_e[j,i]\nO, v = eigh(p)"),
+    "w_powers": ("n_s3", "b[i,k] = sum[j](n_s3[i,j] * n_s3[j,k]) / 1000\nc[i,k] = sum[j](b[i,j] * b[j,k]) / 1000\nO[i,k] = sum[j](c[i,j] * n_s3[j,k])"),
+    "w_spd": ("n_sy", "p[i,j] = (n_sy[i,j] + n_sy[j,i]) / 2 + if(index(i) == index(j), 5000, 0)\nO = inverse(p)"),
+    "w_cols": ("n_col", "m[j] = max[n](n_col[n,j])\nl[j] = min[n](n_col[n,j])\nO[n,j] = (n_col[n,j] - l[j]) / (m[j] - l[j])")}
+NAMES = {JX: "jx", X: "x", JB: "jb", JM: "jm", "eval_trips_10000000.csv": "trips", "eval_10000000.mtx": "m"}
 
 
 def source(name, where, of):
