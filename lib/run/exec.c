@@ -69,7 +69,10 @@ static tra_status run_loops(tra_execution *x, int i, tra_err *e) {
         v[n++] =
             (tra_loop_stage){op, x->parts[op->in[0]], op->in[1] >= 0 ? x->parts[op->in[1]] : NULL, outlet_of(x, j)};
     }
+    tra_block *room[TRA_WANTED_JOINS] = {NULL};
+    int filtered = s == TRA_OK && n == 1 && v->op->op == TRA_PLAN_JOIN ? tra_exec_want_partners(x, i, room) : -1;
     if (s == TRA_OK) s = tra_stage_loops(&x->site, n, v, scan->input < 0 ? NULL : x->parts[scan->input], e);
+    tra_exec_forget_partners(x, filtered, room);
     free(v);
     return s;
 }

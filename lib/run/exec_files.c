@@ -1,22 +1,11 @@
 /* exec_files.c - what a plan reads and writes: inputs, outputs, what an earlier run has saved of results, and at the
  * end outputs that appear together. */
 #include "exec_int.h"
-#include "../table/wanted.h"
 
 #include <assert.h>
 #include <string.h>
 
 /* ---- inputs and outputs ---------------------------------------------------------------------------------------- */
-
-/* The rows that the only reader of an input wants; NULL: all, or there are several readers. */
-static const tra_row_filter *rows_wanted(tra_execution *x, int i) {
-    tra_read first = {.op = -1}, second;
-    if (!tra_next_read(x->plan, i, NULL, &first)) return NULL;
-    const tra_op *op = &x->plan->ops[first.op];
-    second = first;
-    if (op->op != TRA_PLAN_MAP || tra_next_read(x->plan, i, NULL, &second)) return NULL;
-    return tra_rows_wanted(x->arena, tra_kernel_rows(op->what.map));
-}
 
 tra_status tra_exec_open_inputs(tra_execution *x, tra_err *e) {
     tra_status s = TRA_OK;
@@ -39,7 +28,7 @@ tra_status tra_exec_open_inputs(tra_execution *x, tra_err *e) {
             s = tra_rel_choose_columns(x->rels[i], op->type.columns, e);
         if (s == TRA_OK && op->type.columns && op->type.entries && op->type.entries->of)
             tra_rel_skip_blocks(x->rels[i], op->type.entries->of);
-        if (s == TRA_OK && op->type.columns) tra_rel_filter_rows(x->rels[i], rows_wanted(x, i));
+        if (s == TRA_OK && op->type.columns) tra_rel_filter_rows(x->rels[i], tra_exec_rows_wanted(x, i));
     }
     return tra_comm_agree(&x->site.comm, s, e);
 }

@@ -7,6 +7,7 @@
 #include "checkpoint.h"
 #include "exchange.h"
 #include "exec.h"
+#include "../table/wanted.h"
 
 /* What the turns of a loop have traced, row by row: the bits of each column. */
 typedef struct tra_traced {
@@ -65,6 +66,16 @@ typedef struct tra_execution {
 TRA_MUSTUSE tra_status tra_exec_range(tra_execution *x, int loop, int from, int to, tra_err *e);
 /* A reader of operator i's result has run; after the last one the result is given up. i < 0: there is none. */
 void tra_exec_release(tra_execution *x, int i);
+
+/* exec_wanted.c */
+
+/* The rows that the only reader of an input wants; NULL: all, or there are several readers. */
+const struct tra_row_filter *tra_exec_rows_wanted(tra_execution *x, int i);
+/* Before the stage of join i: rows of the input on its left that have no partner in it, or in joins that read its
+ * result, need not be read. Returns the input, -1: all are read. room: of TRA_WANTED_JOINS blocks, NULL before, for
+ * what that takes until the stage has ended. */
+int tra_exec_want_partners(tra_execution *x, int i, tra_block **room);
+void tra_exec_forget_partners(tra_execution *x, int input, tra_block **room);
 
 /* exec_loop.c */
 

@@ -382,6 +382,10 @@ void tra_group_run_direct(const tra_group_direct *d, tra_batch *out) {
     adding a = {.d = d, .to = d->room};
     for (int i = 0; i < d->g->n; i++) {
         const tra_group_aggregate *x = a.x = &d->g->v[i];
+        if (x->way == TRA_WAY_RANKED) {
+            tra_group_run_values(d, i, out);
+            continue;
+        }
         if (x->same != i || tra_group_run_places(d, i, out)) continue;
         bool values = !tra_group_takes_states(d->g) && x->c.column >= 0;
         a.state[0] = values ? d->in->v[x->c.column].state : NULL;

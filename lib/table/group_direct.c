@@ -14,7 +14,7 @@ enum { STRIP = 1024, MOST_KEYS = 64, AHEAD = 16 };
  *   lists           [0, n/2) the group of each row; then of each group its first row and its rows, and their order, n/2
  * each to find groups  [2n, 3n) slots, [3n, 3.5n) words of groups that are hashed, which are at most half as many as
  * rows to sort groups  [2n, 3n) first rows; or, of groups that are hashed, [2n, 2.5n) first rows, [2.5n, 3.5n) room to
- * add up       [2n, 3.5n) totals */
+ * add up       [2n, 3.5n) totals; or values, and where those of each group begin and end */
 typedef struct finding {
     const tra_group *g;
     const tra_batch *in;
@@ -132,9 +132,12 @@ static void sort_groups(finding *f, int64_t *first, int64_t *room) {
 bool tra_group_find_direct(const tra_group *g, const tra_batch *in, int64_t *words, tra_group_direct *d) {
     enum { FEW = 32 };
     int64_t n = in->rows, half = tra_ceil_div(n, 2), *rest = words + 4 * half;
+    bool ranked = false;
     if (n < FEW || g->nkeys == 0 || g->nkeys > MOST_KEYS) return false;
-    for (int i = 0; i < g->n; i++)
-        if (!tra_aggregate_has_states(g->v[i].c.f)) return false;
+    for (int i = 0; i < g->n; i++) {
+        if (g->v[i].way == TRA_WAY_DIFFERENT) return false;
+        ranked |= g->v[i].way == TRA_WAY_RANKED;
+    }
     finding f = {.g = g, .in = in, .n = n, .of = (int32_t *)words, .slot = (int32_t *)rest, .nkeys = g->nkeys};
     int bits = tra_key_bits_of(in, g->nkeys, g->key, n, INT_MAX, f.keys);
     f.first = (int32_t *)(words + half);
@@ -147,7 +150,7 @@ bool tra_group_find_direct(const tra_group *g, const tra_batch *in, int64_t *wor
         find_by_place(&f, bits);
     else if (!(bits <= 64 ? find_by_hash(&f) : find_in_turn(&f)))
         return false;
-    if (!sorted && 2 * f.groups > n) return false;
+    if ((!sorted || ranked) && 2 * f.groups > n) return false;
     int64_t *first = sorted ? rest + half : rest; /* after the slots that are read still */
     if (sorted)
         take_places(&f, bits, first);

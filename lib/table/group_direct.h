@@ -20,13 +20,18 @@ typedef struct tra_group_direct {
 /* Words of scratch that both take: half of them for each row, and some more. */
 enum { TRA_DIRECT_HALVES = 7, TRA_DIRECT_MORE = 64 };
 
-/* Finds the groups of a batch. False: keys take too many bits, most rows are groups of their own, or an aggregate needs
- * the rows of a group together; then rows are sorted. words: scratch, where the lists and totals lie. */
+/* Finds the groups of a batch. False: keys take too many bits, most rows are groups of their own, or different
+ * values are counted; then rows are sorted. words: scratch, where the lists and totals lie. */
 bool tra_group_find_direct(const tra_group *g, const tra_batch *in, int64_t *words, tra_group_direct *d);
 /* Aggregates them, as rows 0 .. groups - 1 of out (group_add.c). */
 void tra_group_run_direct(const tra_group_direct *d, tra_batch *out);
 /* Makes aggregate i, and those with the same totals, where a row stands for each group (group_place.c). False: it is
  * another one, or compares strings whose codes do not stand in their order. */
 bool tra_group_run_places(const tra_group_direct *d, int i, tra_batch *out);
+/* Makes quantile i, and those of the same column (group_values.c). */
+void tra_group_run_values(const tra_group_direct *d, int i, tra_batch *out);
+/* Writes the numbers of rows, ascending, whose value in a column of d->in comes among the first `most` of their group
+ * or is equal to one of them; returns how many. `row` has room for all. 2 d->groups <= d->n. */
+int64_t tra_group_first_rows(const tra_group_direct *d, int column, bool desc, int64_t most, int64_t *row);
 
 #endif

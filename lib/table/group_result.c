@@ -106,18 +106,49 @@ static double between(double low, double high, double share) {
     return isfinite(high - low) ? low + (high - low) * share : low * (1 - share) + high * share;
 }
 
-static void put_quantile(const tra_group_aggregate *x, const tra_batch *in, const tra_group_members *m, double q,
-                         tra_vector *v, const tra_column *c, int64_t to) {
-    int64_t n = sort_values(x, in, m);
-    double place = q * (double)(n - 1), below = floor(place), r = 0;
+/* The number that tra_order_of_real or tra_order_of_whole gave the word. */
+static double real_of(const tra_group_aggregate *x, uint64_t word) {
+    double r;
+    if (x->whole) return (double)(int64_t)(word ^ UINT64_C(1) << 63);
+    if (word == UINT64_MAX) return NAN;
+    word = word >> 63 ? word ^ UINT64_C(1) << 63 : ~word;
+    memcpy(&r, &word, sizeof r);
+    return r;
+}
+
+void tra_group_put_quantile(const tra_group *g, int i, uint64_t *word, int64_t n, tra_batch *out, int64_t to) {
+    const tra_group_aggregate *x = &g->v[i];
+    double place = (x->c.f == TRA_AGGREGATE_MEDIAN ? 0.5 : x->c.q) * (double)(n - 1), below = floor(place), r = 0;
     if (n > 0) {
-        const tra_vector *from = &in->v[x->c.column];
-        double low = tra_value_real(&x->of, from, m->spare[(int64_t)below]);
-        double high = tra_value_real(&x->of, from, m->spare[tra_min64((int64_t)below + 1, n - 1)]);
-        double last = tra_value_real(&x->of, from, m->spare[n - 1]);
-        r = isnan(last) ? last : between(low, high, place - below);
+        int64_t most = (int64_t)below + 1;
+        uint64_t low = 0, high = UINT64_MAX, last = 0;
+        tra_select_words(word, n, most);
+        for (int64_t k = 0; k < most; k++) low = word[k] > low ? word[k] : low;
+        for (int64_t k = most; k < n; k++) {
+            high = word[k] < high ? word[k] : high;
+            last = word[k] > last ? word[k] : last;
+        }
+        if (most == n) last = high = low;
+        bool nan = !x->whole && last == UINT64_MAX;
+        r = nan ? NAN : between(real_of(x, low), real_of(x, high), place - below);
     }
-    put_real(v, c, to, n > 0, r);
+    put_real(&out->v[g->nkeys + i], &g->result->v[g->nkeys + i], to, n > 0, r);
+}
+
+/* The same of the members of a group. */
+static void put_quantile(const tra_group *g, int i, const tra_batch *in, const tra_group_members *m, tra_batch *out,
+                         int64_t to) {
+    const tra_group_aggregate *x = &g->v[i];
+    const tra_vector *v = &in->v[x->c.column];
+    uint64_t *word = (uint64_t *)m->spare;
+    int64_t n = 0;
+    for (int64_t j = 0; j < m->n; j++) {
+        int64_t row = m->row[j];
+        if (!tra_group_present(v, row)) continue;
+        word[n++] = x->whole ? tra_order_of_whole(tra_value_whole(&x->of, v, row))
+                             : tra_order_of_real(tra_value_real(&x->of, v, row));
+    }
+    tra_group_put_quantile(g, i, word, n, out, to);
 }
 
 static int64_t count_distinct(const tra_group_aggregate *x, const tra_batch *in, const tra_group_members *m) {
@@ -190,8 +221,8 @@ static void put_result(const tra_group *g, int i, const tra_batch *in, const tra
     case TRA_AGGREGATE_ANY:
     case TRA_AGGREGATE_ALL: put_copy(v, c, to, &in->v[tra_group_place(g, x, 0)], t->row); return;
     case TRA_AGGREGATE_DISTINCT: ((int64_t *)v->values)[to] = count_distinct(x, in, m); return;
-    case TRA_AGGREGATE_MEDIAN: put_quantile(x, in, m, 0.5, v, c, to); return;
-    case TRA_AGGREGATE_QUANTILE: put_quantile(x, in, m, x->c.q, v, c, to); return;
+    case TRA_AGGREGATE_MEDIAN:
+    case TRA_AGGREGATE_QUANTILE: put_quantile(g, i, in, m, out, to); return;
     }
 }
 

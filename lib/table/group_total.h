@@ -171,4 +171,7 @@ typedef struct tra_group_members {
 void tra_group_put(const tra_group *g, int i, const tra_batch *in, const tra_group_total *t, const tra_group_members *m,
                    tra_batch *out, int64_t to);
 
+/* The same of a median or quantile, of the n values that the group has as words (order.h), which are moved. */
+void tra_group_put_quantile(const tra_group *g, int i, uint64_t *word, int64_t n, tra_batch *out, int64_t to);
+
 #endif

@@ -38,6 +38,8 @@ void tra_order_by_merging(const tra_batch *b, int ncolumns, const int *column, c
                           int64_t *spare);
 void tra_order_by_digits(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
                          int64_t most, int64_t *spare);
+/* Brings the least `most` of n words before the others; each time in another order. */
+void tra_select_words(uint64_t *v, int64_t n, int64_t most);
 /* Numbers that are ordered as values are: of reals, NaN greatest and -0 as 0; and of whole numbers. */
 static inline uint64_t tra_order_of_real(double x) {
     uint64_t u;

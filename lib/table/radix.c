@@ -73,28 +73,50 @@ static void sort_from_top(uint64_t *v, uint64_t *other, int64_t n, int lowest, b
         if (end[d] > from) sort_from_top(other + from, v + from, end[d] - from, lowest, !away);
 }
 
-/* Brings the least `most` of n words, which differ, before the others: partitions as quicksort does, by words that lie
- * in no order of the rows. */
-static void select_words(uint64_t *v, int64_t n, int64_t most) {
-    uint64_t place = 1;
-    for (int64_t from = 0, to = n; to - from > 1;) {
-        place = place * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        uint64_t pivot = v[from + (int64_t)((place >> 33) % (uint64_t)(to - from))];
-        int64_t i = from, j = to - 1;
-        while (i <= j) {
-            while (v[i] < pivot) i++;
-            while (v[j] > pivot) j--;
-            if (i > j) break;
-            uint64_t t = v[i];
-            v[i++] = v[j];
-            v[j--] = t;
-        }
-        if (most <= j + 1)
-            to = j + 1;
-        else if (most >= i)
-            from = i;
-        else
+/* A word at which the least `most` of n end, about: of some in no order of the rows. */
+static uint64_t pivot_of(const uint64_t *v, int64_t n, int64_t most, uint64_t *place) {
+    enum { SAMPLES = 15 };
+    uint64_t sample[SAMPLES];
+    for (int i = 0; i < SAMPLES; i++) {
+        *place = *place * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        sample[i] = v[(*place >> 32) * (uint64_t)n >> 32];
+    }
+    insert_words(sample, SAMPLES);
+    return sample[(uint64_t)most * SAMPLES / (uint64_t)(n + 1)];
+}
+
+/* Brings words below the pivot (equal: or equal to it) before others, without a branch that data decide; how many. */
+static int64_t part_words(uint64_t *v, int64_t n, uint64_t pivot, bool equal) {
+    int64_t m = 0;
+    uint64_t last = pivot + (equal && pivot < UINT64_MAX);
+    if (equal && pivot == UINT64_MAX) return n;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t x = v[i];
+        v[i] = v[m];
+        v[m] = x;
+        m += x < last;
+    }
+    return m;
+}
+
+void tra_select_words(uint64_t *v, int64_t n, int64_t most) {
+    enum { FEW = 24 };
+    uint64_t place = tra_hash_seed();
+    while (most > 0 && most < n) {
+        if (n <= FEW) {
+            insert_words(v, n);
             return;
+        }
+        uint64_t pivot = pivot_of(v, n, most, &place);
+        int64_t below = part_words(v, n, pivot, false);
+        if (most <= below) {
+            n = below;
+            continue;
+        }
+        v += below, n -= below, most -= below;
+        if (below > 0) continue;
+        int64_t same = part_words(v, n, pivot, true); /* the pivot is the least */
+        v += same, n -= same, most -= same;
     }
 }
 
@@ -103,7 +125,7 @@ static void select_words(uint64_t *v, int64_t n, int64_t most) {
 static void keep_least(words *w, int64_t most) {
     uint64_t last = 0;
     int64_t n = most;
-    select_words(w->word, w->n, most);
+    tra_select_words(w->word, w->n, most);
     for (int64_t i = 0; i < most; i++) last = w->word[i] > last ? w->word[i] : last;
     for (int64_t i = most; i < w->n; i++)
         if (w->word[i] >> w->row_bits == last >> w->row_bits) w->word[n++] = w->word[i];
@@ -232,8 +254,39 @@ static void order_rows(const tra_batch *b, int ncolumns, const int *column, cons
     }
 }
 
+/* Leaves out rows that, by the first column alone, come after `most` others; returns how many stay, in their order. */
+static int64_t keep_near(const tra_column *c, const tra_vector *v, bool desc, int64_t *at, int64_t n, int64_t most,
+                         uint64_t *near) {
+    enum { STRIP = 1024 };
+    uint64_t word[STRIP], last = UINT64_MAX, turn = desc ? UINT64_MAX : 0;
+    int64_t kept = 0, nnear = 0, room = 2 * most + STRIP;
+    for (int64_t from = 0; from < n; from += STRIP) {
+        int64_t own = tra_min64(STRIP, n - from), *row = at + from;
+        tra_order_codes(tra_coltype_held(c->type), v->values, row, own, word);
+        for (int64_t i = 0; i < own; i++) word[i] ^= turn;
+        for (int64_t i = 0; v->state && i < own; i++)
+            if (v->state[row[i]]) word[i] = UINT64_MAX;
+        for (int64_t i = 0; i < own; i++) {
+            bool is = word[i] <= last;
+            at[kept] = row[i];
+            near[nnear] = word[i];
+            kept += is, nnear += is;
+        }
+        if (nnear + STRIP < room) continue;
+        tra_select_words(near, nnear, most);
+        nnear = most, last = 0;
+        for (int64_t i = 0; i < most; i++) last = near[i] > last ? near[i] : last;
+    }
+    return kept;
+}
+
 void tra_order_by_digits(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
                          int64_t most, int64_t *spare) {
+    enum { LEAST = 4096, FEW = 8 };
+    if (ncolumns > 0 && n >= LEAST && most < n / FEW) {
+        int c = column ? column[0] : 0;
+        n = keep_near(&b->schema->v[c], &b->v[c], desc && desc[0], at, n, most, (uint64_t *)spare);
+    }
     order_rows(b, ncolumns, column, desc, most,
                (words){.at = at, .n = n, .word = (uint64_t *)spare, .other = (uint64_t *)spare + n});
 }

@@ -1,6 +1,7 @@
 /* window.c - functions of each row and of the rows around it: their types, and the kernel. */
 #include "window_int.h"
 
+#include "group_direct.h"
 #include "table_int.h"
 #include "window_context.h"
 
@@ -212,11 +213,31 @@ static int64_t words(const tra_window *x, int64_t n) { return 7 * n + 8 + tra_wi
 
 TRA_ROWS_REST(window_rest, tra_window, a->v[0] > INT64_MAX / 256 ? INT64_MAX : 8 * words(x, a->v[0]))
 
+bool tra_window_selects(const tra_window *x) {
+    for (int i = 0; i < x->n; i++)
+        if (x->v[i].f != TRA_WINDOW_ROW_NUMBER && x->v[i].f != TRA_WINDOW_RANK) return false;
+    return x->top > 0 && x->by != TRA_WINDOW_DENSE_RANK && x->nkeys > 0 && x->norder > 0;
+}
+
+/* Where only the first rows of each group have results, the items are those that come among them by the first column of
+ * the order. False: all rows are items. */
+static bool choose_items(tra_windowing *w) {
+    const tra_window *x = w->x;
+    int first = x->nkeys;
+    tra_group keys = {.in = x->in, .nkeys = x->nkeys, .key = (int *)x->column};
+    tra_group_direct d;
+    if (w->place || !tra_window_selects(x) || tra_order_looks_up(x->in, 1, &first)) return false;
+    if (!tra_group_find_direct(&keys, &w->in, w->group, &d) || 2 * d.groups > d.n) return false;
+    w->n = tra_group_first_rows(&d, first, x->desc[first], x->top, w->at);
+    return true;
+}
+
 /* Brings the items in their order, and finds groups and ties. */
 static void sort_items(tra_windowing *w) {
     const tra_window *x = w->x;
     int nby = x->nkeys + x->norder;
-    for (int64_t i = 0; i < w->n; i++) w->at[i] = i;
+    if (!choose_items(w))
+        for (int64_t i = 0; i < w->n; i++) w->at[i] = i;
     if (!w->place) tra_order_rows(&w->in, nby, x->column, x->desc, w->at, w->n, w->work);
     w->ngroups = tra_order_runs(&w->in, x->nkeys, x->column, w->at, w->n, w->group);
     w->nties = tra_order_runs(&w->in, nby, x->column, w->at, w->n, w->tie);
@@ -250,18 +271,29 @@ static void choose_top(tra_windowing *w) {
     }
 }
 
+/* The rows of the results of those items that have some, in the order of the table. A bit for each row that has one;
+ * its rank is the row of the result. */
+static void number_by_rows(tra_windowing *w) {
+    int64_t words = w->in.rows / 64 + 1, *before = w->work + words;
+    uint64_t *bit = memset(w->work, 0, (size_t)words * sizeof *bit);
+    for (int64_t i = 0; i < w->n; i++) bit[w->at[i] / 64] |= (uint64_t)(w->to[i] != 0) << w->at[i] % 64;
+    for (int64_t k = 0; k < words; k++) {
+        before[k] = w->results;
+        w->results += __builtin_popcountll(bit[k]);
+    }
+    for (int64_t i = 0; i < w->n; i++) {
+        int64_t row = w->at[i];
+        uint64_t below = bit[row / 64] & ((UINT64_C(1) << row % 64) - 1);
+        w->to[i] = w->to[i] ? before[row / 64] + __builtin_popcountll(below) : -1;
+    }
+}
+
 /* Which items have results, and in which rows: those of a part in their order, others in that of the table. */
 static void number_results(tra_windowing *w) {
     const int64_t *number = w->place ? w->in.v[w->x->number].values : NULL;
     choose_top(w);
-    for (int64_t i = 0; i < w->n && !w->place; i++) w->work[w->at[i]] = w->to[i];
-    for (int64_t row = 0; row < w->n && !w->place; row++) w->work[row] = w->work[row] ? w->results++ : -1;
-    for (int64_t i = 0; i < w->n; i++) {
-        if (w->place)
-            w->to[i] = w->to[i] && number[w->at[i]] >= 0 ? w->results++ : -1;
-        else
-            w->to[i] = w->work[w->at[i]];
-    }
+    if (!w->place) return number_by_rows(w);
+    for (int64_t i = 0; i < w->n; i++) w->to[i] = w->to[i] && number[w->at[i]] >= 0 ? w->results++ : -1;
 }
 
 static void window_run(const void *data, tra_rows_io *io) {
@@ -280,7 +312,7 @@ static void window_run(const void *data, tra_rows_io *io) {
     number_results(&w);
     if (!tra_rows_result(io, w.results)) return;
     int64_t *number = io->made.v[0].values;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < w.n; i++)
         if (w.to[i] >= 0) number[w.to[i]] = x->number < 0 ? w.at[i] : ((int64_t *)w.in.v[x->number].values)[w.at[i]];
     for (int i = 0; i < x->n && w.results > 0; i++) run_function(&w, i);
 }

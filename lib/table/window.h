@@ -92,6 +92,8 @@ typedef struct tra_window {
 } tra_window;
 /* Fills what follows from the rest: out, column, desc (of the order: as given; NULL: all ascend). */
 const tra_window *tra_window_new(tra_arena *a, const tra_window *fields);
+/* Are the rows that have results selected, so that only these are sorted? */
+bool tra_window_selects(const tra_window *x);
 extern const tra_rows_ops tra_window_ops; /* data: a tra_window */
 
 #endif

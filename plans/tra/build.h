@@ -25,7 +25,8 @@ typedef struct tra_symbol {
 } tra_symbol;
 
 typedef struct tra_build {
-    int64_t whole; /* bytes up to which the right table of a join stays whole; 0: as few rows as it must */
+    int64_t whole; /* bytes up to which right tables of joins stay whole, and others that are divided where memory is
+                      short; 0: as few rows as they must */
     tra_graph *g;
     const tra_ast_program *ast; /* all of it */
     tra_arena *arena;

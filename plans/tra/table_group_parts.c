@@ -175,9 +175,11 @@ static tra_node *quantile_of_parts(tra_table_builder *w, tra_node *in, const cha
 
 /* A quantile or the median of each group. */
 static tra_node *quantile(tra_table_builder *w, tra_node *in, const tra_table_agg *agg) {
+    enum { VALUES = 48 }; /* bytes of scratch for each row */
     tra_division d;
     double q = agg->f == TRA_AGGREGATE_MEDIAN ? 0.5 : agg->q;
-    if (divide(in->type.cat, in->type.columns, true, &d)) return quantile_of_parts(w, in, agg->name, q, &d);
+    if (divide(in->type.cat, in->type.columns, true, &d) && !tra_table_stays_whole(w, in, VALUES))
+        return quantile_of_parts(w, in, agg->name, q, &d);
     tra_group_column *column = tra_new(w->b->arena, tra_group_column);
     *column = (tra_group_column){.name = agg->name, .f = agg->f, .column = w->op.nterms, .q = agg->q};
     tra_table_builder one = group_builder(w, in->type.columns, 1, agg);

@@ -32,6 +32,10 @@ typedef struct tra_division_input {
  * division follows from the blocks and their bounds of rows alone, never from the memory ceiling, since parts become
  * the blocks of the result. */
 bool tra_table_divide(const tra_catalog *c, const tra_division_input *x, tra_division *d);
+/* May the rows of `in`, which would be divided, be in one block all the same, since memory has room for that block, for
+ * those it is made of, and for so many bytes of scratch for each row? Where it has none the plan is made again (J-1).
+ */
+bool tra_table_stays_whole(tra_table_builder *w, const tra_node *in, int64_t row_scratch);
 
 /* The keys by which a table is divided: columns of it. */
 typedef struct tra_part_keys {

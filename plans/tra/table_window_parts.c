@@ -40,6 +40,9 @@ static tra_node *number_blocks(tra_table_builder *w, tra_node *in) {
     return tra_table_sort_blocks(w, in, &x);
 }
 
+/* Have all blocks but the last as many rows, so that the place of a row among all is its number? */
+static bool numbered_by_place(const tra_node *in) { return !in->type.bounded && in->type.cat->grid; }
+
 /* The rows sorted by keys and order, in parts; after them the number of the row, and its place in the order. */
 static tra_node *sorted_parts(tra_table_builder *w, tra_node *in, const tra_window *x, const tra_division *d) {
     tra_arena *a = w->b->arena;
@@ -53,7 +56,7 @@ static tra_node *sorted_parts(tra_table_builder *w, tra_node *in, const tra_wind
     sort.dense = x->by == TRA_WINDOW_DENSE_RANK;
     sort.numbered = true; /* nothing else of the window asks for ties */
     for (int i = 0; i < x->n; i++) sort.numbered = sort.numbered && x->v[i].f == TRA_WINDOW_ROW_NUMBER;
-    if (in->type.bounded || !in->type.cat->grid) { /* runs do not tell of which block a row is */
+    if (!numbered_by_place(in)) { /* runs do not tell of which block a row is */
         in = number_blocks(w, in);
         sort.in = sort.out;
         sort.from = tra_table_counting(a, s->n + 1, -1);
@@ -115,6 +118,7 @@ static int64_t parts_held(tra_table_builder *w, const tra_window *fields, const 
 }
 
 tra_node *tra_table_window_functions(tra_table_builder *w, tra_node *in, tra_window *fields) {
+    enum { SELECTING = 96 }; /* bytes of scratch for each row, and its number */
     bool one = in->type.cat->frontier.v[0] == 1;
     const tra_schema *s = in->type.columns;
     tra_division d;
@@ -122,11 +126,13 @@ tra_node *tra_table_window_functions(tra_table_builder *w, tra_node *in, tra_win
     const int *by = tra_table_counting(w->b->arena, s->n, -1);
     x.key_bytes = tra_schema_row_bytes(tra_table_subschema(w->b->arena, s, fields->nkeys + fields->norder, by, true));
     if (!one) x.held = parts_held(w, fields, s);
-    if (!one && tra_table_divide(in->type.cat, &x, &d))
+    if (!one && tra_table_divide(in->type.cat, &x, &d) &&
+        !(tra_window_selects(fields) && tra_table_stays_whole(w, in, SELECTING)))
         return tra_table_split_numbers(w, functions_of_parts(w, in, fields, &d), w->in);
-    if (!one && !(in = number_blocks(w, in))) return NULL;
+    bool placed = one || numbered_by_place(in);
+    if (!placed && !(in = number_blocks(w, in))) return NULL;
     fields->in = in->type.columns;
-    fields->number = one ? -1 : fields->in->n - 1;
+    fields->number = placed ? -1 : fields->in->n - 1;
     tra_node *n = window_kernel(w, tra_table_one_block(w, in, 1), NULL, tra_window_new(w->b->arena, fields));
     return one || !n ? n : tra_table_split_numbers(w, n, w->in);
 }
