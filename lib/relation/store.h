@@ -128,9 +128,10 @@ TRA_MUSTUSE tra_status tra_writer_sync(tra_writer *w, tra_err *e); /* fsync, by 
  * when one of them is aborted. */
 TRA_MUSTUSE tra_status tra_writer_commit(tra_writer *w, const char *digest, tra_err *e);
 /* The same for n writers whose relations appear together (tra_temps_commit): each file is renamed once, with all of its
- * relations. note may be NULL; then there is no record if there is only one file. */
+ * relations. note may be NULL; then there is no record if there is only one file. keep: temporary files with a tag stay
+ * after a failure; without it only where the renames had begun. */
 TRA_MUSTUSE tra_status tra_writers_commit(tra_writer *const *w, const char *const *digests, int n,
-                                          const tra_commit_note *note, tra_err *e);
+                                          const tra_commit_note *note, bool keep, tra_err *e);
 void tra_writer_abort(tra_writer *w); /* frees; the creator removes the temporary file */
 void tra_writer_leave(tra_writer *w); /* the same, but a temporary file with a tag stays for a later process */
 

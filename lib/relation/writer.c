@@ -393,15 +393,15 @@ static tra_status finish_files(tra_writer *const *w, int count, tra_temp **v, in
 }
 
 tra_status tra_writers_commit(tra_writer *const *w, const char *const *digests, int n, const tra_commit_note *note,
-                              tra_err *e) {
+                              bool keep, tra_err *e) {
     tra_temp **v = tra_calloc((size_t)n, sizeof *v);
     int files = 0;
     tra_status s = TRA_OK;
     for (int i = 0; i < n && s == TRA_OK; i++) s = finish_dataset(w[i], digests[i], e);
     if (s == TRA_OK) s = finish_files(w, n, v, &files, e);
-    if (s == TRA_OK) s = tra_temps_commit(v, files, note, e);
+    if (s == TRA_OK) keep = true, s = tra_temps_commit(v, files, note, e); /* a record may name the files */
     for (int i = 0; i < n; i++) {
-        release_file(w[i], tra_temp_keep);
+        release_file(w[i], keep ? tra_temp_keep : tra_temp_abort);
         writer_free(w[i]);
     }
     free(v);
@@ -409,7 +409,7 @@ tra_status tra_writers_commit(tra_writer *const *w, const char *const *digests, 
 }
 
 tra_status tra_writer_commit(tra_writer *w, const char *digest, tra_err *e) {
-    return tra_writers_commit(&w, &digest, 1, NULL, e);
+    return tra_writers_commit(&w, &digest, 1, NULL, true, e);
 }
 
 void tra_writer_abort(tra_writer *w) {

@@ -267,7 +267,7 @@ tra_status tra_outfiles_commit(tra_outfile *const *files, int n, tra_status s, b
         else
             digest_text(files[i], text[i]);
     }
-    if (s == TRA_OK && comm.rank == 0) s = tra_writers_commit(w, digests, n, note, e);
+    if (s == TRA_OK && comm.rank == 0) s = tra_writers_commit(w, digests, n, note, keep, e);
     s = tra_comm_agree(&comm, s, e);
     for (int i = 0; i < n; i++) tra_outfile_free(files[i]);
     free(text);
