@@ -121,7 +121,7 @@ const tra_layout tra_counted = {
 
 void tra_cell_empty(tra_cell *out, uint32_t dims) {
     tra_dims ext = out->array.ext;
-    if (out->layout != &tra_counted) return out->layout->kernels->gather(NULL, 0, out);
+    if (out->layout != &tra_counted) return out->layout->kernels->gather(NULL, 0, out, 1);
     for (int d = 0; d < ext.n; d++)
         if (dims >> d & 1) ext.v[d] = 0;
     (void)begin(out, &ext);
@@ -269,12 +269,14 @@ void tra_cell_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const
         tra_array_copy(&dst->array, to, &src->array, from, ext);
 }
 
-void tra_cell_gather(tra_cell_piece *p, int64_t n, tra_cell *out) {
+void tra_cell_gather(tra_cell_piece *p, int64_t n, tra_cell *out, int m) {
     if (out->layout) {
-        out->layout->kernels->gather(p, n, out);
+        out->layout->kernels->gather(p, n, out, m);
         return;
     }
-    if (n > 0) memset(out->array.data, 0, tra_array_bytes(&out->array));
+    int64_t left = tra_elements_of(&out->array.ext);
+    for (int64_t i = 0; i < n; i++) left -= tra_elements_of(&p[i].ext);
+    if (left > 0) memset(out->array.data, 0, tra_array_bytes(&out->array));
     for (int64_t i = 0; i < n; i++) tra_cell_copy(out, &p[i].to, p[i].src, &p[i].from, &p[i].ext);
 }
 

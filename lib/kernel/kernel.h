@@ -296,7 +296,7 @@ typedef struct tra_layout_kernels {
     void (*fold)(const tra_kernel *agg, tra_array *state, const tra_cell *in, const tra_agg_at *at);
     void (*merge)(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out);
     void (*finish)(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch);
-    void (*gather)(tra_cell_piece *p, int64_t n, tra_cell *out);
+    void (*gather)(tra_cell_piece *p, int64_t n, tra_cell *out, int m);
     void (*copy)(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext);
     bool (*join_by_panels)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out);
     int64_t (*sum_room)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, int n, const tra_cell *out);
@@ -341,8 +341,10 @@ void tra_cell_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state,
 void tra_cell_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext);
 /* An array without entries; one that says its extents itself has none along these dimensions (bits). */
 void tra_cell_empty(tra_cell *out, uint32_t dims);
-/* The cell of these n pieces, in any order, of which no two overlap, and 0 elsewhere. Needs no scratch. */
-void tra_cell_gather(tra_cell_piece *p, int64_t n, tra_cell *out);
+/* The cells of these n pieces, in any order, of which no two overlap, and 0 elsewhere. Needs no scratch. There are m
+ * cells beside each other along the last dimension, each but the last as wide as the first; pieces lie in all of them
+ * together. Dense: m is 1. */
+void tra_cell_gather(tra_cell_piece *p, int64_t n, tra_cell *out, int m);
 
 /* ---- BLAS --------------------------------------------------------------------------------------------------- */
 

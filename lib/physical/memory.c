@@ -21,7 +21,7 @@ static void find_files(const tra_plan *p, tra_edges *e) {
 /* Are the results written to their file as they are computed, and never held? */
 static bool streams_out(const tra_plan *p, const tra_edges *e, int i) {
     const tra_op *op = &p->ops[i];
-    return !tra_op_is(op->op, TRA_EXCHANGES) && e->uses[i] == 1 && p->ops[e->first[i]].op == TRA_PLAN_OUTPUT;
+    return !tra_op_exchanges(op) && e->uses[i] == 1 && p->ops[e->first[i]].op == TRA_PLAN_OUTPUT;
 }
 
 int64_t tra_type_room(const tra_type *t) { return tra_block_footprint(tra_size_planned(tra_type_bytes_largest(t))); }
@@ -127,7 +127,7 @@ static int64_t result_here(const tra_plan *p, const tra_op *op, tra_size *takes)
 static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t here, int threads, int64_t budget) {
     if (op->op == TRA_PLAN_OUTPUT && op->orders.panel)
         return threads * op->orders.panel; /* it is read back in pieces */
-    if (tra_op_is(op->op, TRA_STREAMS)) {
+    if (tra_op_is(op->op, TRA_STREAMS) || op->orders.gathers) {
         int64_t out = tra_op_room(op), units = queued(tra_op_stored_room(p, &p->ops[op->in[0]]), threads);
         return tra_min64(2 * here, (units + TRA_WRITES) * 2 * out); /* computed, then copied */
     }
@@ -186,7 +186,7 @@ static int64_t held_of_input(const tra_plan *p, int i, int64_t here, int threads
         tra_block_loop loop = tra_op_loop(p, op, threads, budget);
         unit *= side == 0 ? loop.ci : loop.cj;
         units = steps_queued(p, op, loop, threads);
-    } else if (tra_op_is(op->op, TRA_GATHERS) || (tra_op_is(op->op, TRA_EXCHANGES) && p->sites > 1)) {
+    } else if (tra_op_is(op->op, TRA_GATHERS) || op->orders.gathers || (tra_op_exchanges(op) && p->sites > 1)) {
         return here;
     }
     return tra_min64(here, units * unit);
@@ -375,10 +375,21 @@ static void predict_peak(tra_plan *p, const walk *w) {
     p->cost.peak_memory = tra_min64(in_use, most);
 }
 
+/* On one site a repartition makes each result of the blocks that it meets, if all blocks of both have room. */
+static void choose_gathers(tra_plan *p, int64_t budget) {
+    for (int i = 0; i < p->nops; i++) {
+        tra_op *op = &p->ops[i];
+        op->orders.gathers = p->sites == 1 && !p->unfused && op->op == TRA_PLAN_REPART &&
+                             tra_add_most(p->ops[op->in[0]].holds->arrays, op->holds->arrays) <= budget / 2;
+    }
+}
+
 /* tra_plan_memory with p->unfused and p->panels as they are. Returns the least ceiling. */
 static int64_t predict(tra_plan *p, int threads) {
-    walk w = {.threads = threads, .base = tra_memory_base(p, threads), .e = tra_edges_find(p)};
+    walk w = {.threads = threads, .base = tra_memory_base(p, threads)};
     w.budget = p->memory > 0 ? p->memory - w.base : INT64_MAX / 4;
+    choose_gathers(p, w.budget);
+    w.e = tra_edges_find(p);
     w.least = w.peak = w.base + TRA_LEAST_BUDGET;
     w.held = tra_calloc(2 * (size_t)p->nops + 1, sizeof *w.held);
     w.during = w.held + p->nops;
@@ -407,9 +418,10 @@ static int64_t predict(tra_plan *p, int threads) {
 
 /* Would any operator be fused with what reads it? Can the results of any be made in panels? */
 static void find_ways(tra_plan *p, bool *fused, bool *panels) {
+    choose_gathers(p, p->memory > 0 ? p->memory : INT64_MAX);
     tra_edges e = tra_edges_find(p);
     tra_choose_fused(p, &e);
-    for (int i = 0; i < p->nops; i++) *fused |= p->ops[i].orders.fused;
+    for (int i = 0; i < p->nops; i++) *fused |= p->ops[i].orders.fused || p->ops[i].orders.gathers;
     for (int i = 0; i < p->nops; i++) *panels |= panel_of(p, &e, i) > 0;
     tra_edges_free(&e);
 }

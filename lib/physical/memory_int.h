@@ -16,7 +16,7 @@ void tra_edges_free(tra_edges *e);
 /* A result is held until the last reader of any view of it has run. */
 void tra_edges_extend_by_views(const tra_plan *p, tra_edges *e);
 /* Fuses a MAP or TILE with its consumer if it has exactly one. Between a consumer and a stored result there may be one
- * fused operator, or several maps, which are composed into one. What a CONCAT reads is not fused: it holds a whole
+ * fused operator, or several maps, which are composed into one. What is gathered is not fused: its reader holds a whole
  * group at once, which would then include the arrays that tiles are cut from. */
 void tra_choose_fused(tra_plan *p, const tra_edges *e);
 

@@ -418,10 +418,21 @@ tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op) {
         .least = tra_max64(fetch, 2 * piece + out), .fetch = fetch, .transient = tra_max64(fetch, out)};
 }
 
+/* How many blocks a gathered result is made of, at most. */
+static int64_t gathered_pieces(const tra_op *op, const tra_op *from) {
+    const tra_catalog *c = from->type.cat;
+    int64_t n = 1;
+    if (op->op == TRA_PLAN_CONCAT) return c->frontier.v[op->what.keydim];
+    for (int d = 0; d < c->frontier.n; d++)
+        n = tra_mul_most(n, tra_min64(c->frontier.v[d], op->type.cat->bound.v[d] / tra_max64(1, c->bound.v[d]) + 2));
+    return tra_min64(n, from->type.cat->n);
+}
+
 /* Bytes of all pieces of one result, none of which takes more than `in` bytes. If the rows of the result are bounded,
  * the pieces together have no more rows than that, and each piece wastes at most a page. */
 static int64_t gathered_room(const tra_op *op, const tra_op *from, int64_t in) {
-    int64_t pieces = from->type.cat->frontier.v[op->what.keydim], all = tra_mul_most(pieces, in);
+    int64_t pieces = gathered_pieces(op, from), all = tra_mul_most(pieces, in);
+    if (op->op == TRA_PLAN_REPART && !tra_op_is_view(from) && from->holds) return tra_min64(all, from->holds->arrays);
     if (!op->what.most_rows || tra_op_is_view(from)) return all;
     int64_t page = tra_block_footprint(tra_columns_room(op->type.columns, 0)) + TRA_PAGE;
     return tra_min64(all, tra_add_most(tra_op_room(op), tra_mul_most(pieces, page)));
@@ -457,12 +468,14 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     }
     case TRA_PLAN_MAP:
     case TRA_PLAN_TILE: n = tra_op_stored_room(p, from) + out + fixed + threads * tra_op_derive_scratch(p, op); break;
-    case TRA_PLAN_CONCAT: /* a whole group and its result */
-        n = out + gathered_room(op, from, in) + fixed + threads * tra_op_derive_scratch(p, from);
-        break;
+    case TRA_PLAN_CONCAT:
     case TRA_PLAN_REPART:
     case TRA_PLAN_SHUF:
-    case TRA_PLAN_BCAST: n = tra_exchange_memory(p, op).least; break;
+    case TRA_PLAN_BCAST:
+        n = tra_exchange_memory(p, op).least;
+        if (!tra_op_exchanges(op)) /* a whole group and its result */
+            n = out + gathered_room(op, from, in) + fixed + threads * tra_op_derive_scratch(p, from);
+        break;
     case TRA_PLAN_OUTPUT: /* results that are computed on reading are written from their own block */
         out =
             tra_max64(tra_op_room(from), from->type.layout ? 0 : tra_block_footprint(tra_store_chunk_bytes(&op->type)));

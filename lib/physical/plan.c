@@ -153,6 +153,8 @@ bool tra_op_counts_first(const tra_op *op) {
 
 bool tra_op_shares_blocks(const tra_op *op) { return tra_op_is_view(op) || tra_op_is(op->op, TRA_FORWARDS); }
 
+bool tra_op_exchanges(const tra_op *op) { return tra_op_is(op->op, TRA_EXCHANGES) && !op->orders.gathers; }
+
 bool tra_op_overlaps(const tra_op *op) { return op->orders.ends > op->id; }
 
 bool tra_op_input_overlaps(const tra_plan *p, const tra_op *op, int side) {

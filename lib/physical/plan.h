@@ -179,6 +179,7 @@ typedef struct tra_op_scan {
 typedef struct tra_op_orders {
     bool fused;            /* never stored: its only consumer computes it while it reads */
     bool direct;           /* its results go to a file as they come (memory.h) */
+    bool gathers;          /* REPART on one site: each result is made at once of the blocks that it meets (memory.h) */
     int64_t io_bytes;      /* bytes that a worker of the stage needs to read and write chunks (memory.h), */
     int64_t scratch_bytes; /* and to compute what it reads, if that is computed on reading */
     int64_t panel;    /* memory that is planned at most for a result, since it is made and written in panels (needs.h);
@@ -303,6 +304,8 @@ bool tra_op_counts_first(const tra_op *op);
 /* Does its result share blocks with its input: is it a view, or an exchange of whole tuples? */
 bool tra_op_shares_blocks(const tra_op *op);
 
+/* Does it bring data to other sites? Not so a repartition that gathers. */
+bool tra_op_exchanges(const tra_op *op);
 /* Does the exchange overlap the next stage? Bytes read for either are then counted for that stage. */
 bool tra_op_overlaps(const tra_op *op);
 /* Is input 0 or 1 of a join the result of an exchange that overlaps the join? */

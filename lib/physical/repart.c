@@ -44,6 +44,28 @@ tra_size tra_piece_bytes(const tra_type *in, const tra_type *out, const tra_dims
     return out->layout->bytes(out, ext, tra_size_upto(tra_min64(n, most)), -1);
 }
 
+void tra_repart_piece(const tra_type *from, const tra_op *op, int64_t in, int64_t out, int n, tra_cell_piece *p) {
+    tra_dims ki, ko, oi, oo, xi, xo, more;
+    tra_catalog_key(from->cat, in, &ki);
+    tra_catalog_key(op->type.cat, out, &ko);
+    tra_type_offset(from, &ki, &oi);
+    tra_type_offset(&op->type, &ko, &oo);
+    for (int d = 0; d < op->what.origin.n; d++) oo.v[d] += op->what.origin.v[d];
+    tra_catalog_ext(from->cat, in, &xi);
+    tra_catalog_ext(op->type.cat, out, &xo);
+    for (int i = 1; i < n; i++) {
+        tra_catalog_ext(op->type.cat, out + i, &more);
+        xo.v[xo.n - 1] += more.v[xo.n - 1];
+    }
+    p->from.n = p->to.n = p->ext.n = xi.n;
+    for (int d = 0; d < xi.n; d++) {
+        int64_t lo = tra_max64(oi.v[d], oo.v[d]), hi = tra_min64(oi.v[d] + xi.v[d], oo.v[d] + xo.v[d]);
+        p->from.v[d] = lo - oi.v[d];
+        p->to.v[d] = lo - oo.v[d];
+        p->ext.v[d] = tra_max64(0, hi - lo);
+    }
+}
+
 int64_t tra_repart_batch(const tra_op *op, int64_t t, int64_t limit, int *work, int64_t *load) {
     const tra_catalog *c = op->type.cat;
     bool full = false;

@@ -12,6 +12,10 @@ int64_t tra_repart_pieces(const tra_plan *p, const tra_op *op);
  * false: none, since it is empty or beyond the input. */
 bool tra_repart_box(const tra_type *in, const tra_op *op, int64_t out, tra_dims *lo, tra_dims *box);
 
+/* Where tuple `in` of the input overlaps the n tuples from `out` on of op's result, which lie beside each other along
+ * the last dimension: the origin of the box in each, and its extents. */
+void tra_repart_piece(const tra_type *from, const tra_op *op, int64_t in, int64_t out, int n, tra_cell_piece *p);
+
 /* End of the batch that begins with tuple t of the result: as many tuples as every site can hold in `limit` bytes. For
  * one batch each block of the input is read once. work, load: arrays with an element for each site. */
 int64_t tra_repart_batch(const tra_op *op, int64_t t, int64_t limit, int *work, int64_t *load);

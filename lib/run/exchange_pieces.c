@@ -8,31 +8,17 @@
 
 /* ---- which piece a transfer is --------------------------------------------------------------------------------- */
 
-/* Where the blocks of a piece overlap: the origin in each and the extents. */
-static void overlap(const tra_exchange *x, const tra_transfer *t, tra_dims *from, tra_dims *to, tra_dims *ext) {
-    const tra_type *ti = x->in->type, *to_type = x->out->type;
-    tra_dims ki, ko, oi, oo, xi, xo;
-    tra_catalog_key(ti->cat, t->in, &ki);
-    tra_catalog_key(to_type->cat, t->out, &ko);
-    tra_type_offset(ti, &ki, &oi);
-    tra_type_offset(to_type, &ko, &oo);
-    for (int d = 0; d < x->op->what.origin.n; d++) oo.v[d] += x->op->what.origin.v[d];
-    tra_catalog_ext(ti->cat, t->in, &xi);
-    tra_catalog_ext(to_type->cat, t->out, &xo);
-    from->n = to->n = ext->n = xi.n;
-    for (int d = 0; d < xi.n; d++) {
-        int64_t lo = tra_max64(oi.v[d], oo.v[d]), hi = tra_min64(oi.v[d] + xi.v[d], oo.v[d] + xo.v[d]);
-        from->v[d] = lo - oi.v[d];
-        to->v[d] = lo - oo.v[d];
-        ext->v[d] = tra_max64(0, hi - lo);
-    }
+/* The box of a transfer. */
+static tra_cell_piece box_of(const tra_exchange *x, const tra_transfer *t) {
+    tra_cell_piece p = {0};
+    tra_repart_piece(x->in->type, x->op, t->in, t->out, 1, &p);
+    return p;
 }
 
 tra_size tra_exchange_size(const tra_exchange *x, const tra_transfer *t) {
-    tra_dims from, to, ext;
     if (!x->pieces) return tra_type_bytes(x->in->type, t->in);
-    overlap(x, t, &from, &to, &ext);
-    return tra_piece_bytes(x->in->type, x->out->type, &ext);
+    tra_cell_piece p = box_of(x, t);
+    return tra_piece_bytes(x->in->type, x->out->type, &p.ext);
 }
 
 /* The cell of a piece by itself, in the layout of the result, in that block. */
@@ -71,22 +57,20 @@ static tra_status take_block(void *ctx, int64_t bytes, tra_block **out, tra_err 
 static tra_status gather(tra_exchange *x, int64_t ordinal, tra_cell_piece *p, int64_t n, tra_cell *c, tra_block **out) {
     tra_making m;
     tra_making_begin(&m, c, take_block, &(taking){x, ordinal});
-    tra_cell_gather(p, n, c);
+    tra_cell_gather(p, n, c, 1);
     return tra_making_end(&m, x->site->pool, c, out, x->e);
 }
 
 tra_status tra_piece_cut(tra_exchange *x, const tra_transfer *t, const tra_cell *src, tra_block **out) {
-    tra_dims from, to, ext, zero;
-    overlap(x, t, &from, &to, &ext);
+    tra_cell_piece p = box_of(x, t);
     tra_engine_share(x->site->engine, true);
-    tra_cell c = piece_of(x, &ext, NULL);
-    tra_cell_piece p = {.src = src, .from = from, .to.n = ext.n, .ext = ext};
+    tra_cell c = piece_of(x, &p.ext, NULL);
+    p.src = src, p.to = (tra_dims){.n = p.ext.n};
     tra_status s = c.layout ? gather(x, t->out, &p, 1, &c, out)
-                            : tra_exchange_new_block(x, t->out, tra_dense_bytes(c.array.dtype, &ext), out);
+                            : tra_exchange_new_block(x, t->out, tra_dense_bytes(c.array.dtype, &p.ext), out);
     if (s == TRA_OK && !c.layout) {
         c.array.data = (*out)->ptr;
-        zero = (tra_dims){.n = ext.n};
-        tra_cell_copy(&c, &zero, src, &from, &ext);
+        tra_cell_copy(&c, &p.to, src, &p.from, &p.ext);
     }
     tra_engine_share(x->site->engine, false);
     return s;
@@ -174,14 +158,13 @@ static tra_status store_piece(tra_exchange *x, int64_t slot, const tra_dims *to,
 /* Copies the box of a transfer into a dense result. from: where the box begins in src; NULL: where the transfer says.
  */
 static tra_status place_piece(tra_exchange *x, const tra_transfer *t, const tra_cell *src, const tra_dims *from) {
-    tra_dims f, to, ext;
+    tra_cell_piece p = box_of(x, t);
     tra_block *b;
     int64_t slot;
     TRA_TRY(slot_of(x, t, &slot));
-    overlap(x, t, &f, &to, &ext);
     TRA_TRY(result_block(x, slot, &b));
     tra_cell dst = tra_cell_new(x->out->type, t->out, b->ptr);
-    tra_cell_copy(&dst, &to, src, from ? from : &f, &ext);
+    tra_cell_copy(&dst, &p.to, src, from ? from : &p.from, &p.ext);
     tra_block_mark_dirty(x->site->pool, b);
     tra_block_unpin(x->site->pool, b);
     if (--x->batch.missing[slot] == 0) complete(x, slot);
@@ -190,7 +173,7 @@ static tra_status place_piece(tra_exchange *x, const tra_transfer *t, const tra_
 
 tra_status tra_piece_place_local(tra_exchange *x, const tra_transfer *t) {
     bool whole = !x->out->type->layout; /* then the piece is copied without being cut out first */
-    tra_dims from, to, ext;
+    tra_cell_piece p = box_of(x, t);
     tra_unit_input in;
     tra_block *b = NULL;
     int64_t slot;
@@ -199,21 +182,19 @@ tra_status tra_piece_place_local(tra_exchange *x, const tra_transfer *t) {
     tra_status s = tra_exchange_keep_pinned(x, 1, t);
     if (s == TRA_OK) s = whole ? place_piece(x, t, &in.cell, NULL) : tra_piece_cut(x, t, &in.cell, &b);
     tra_engine_release(x->site->engine, &in);
-    overlap(x, t, &from, &to, &ext);
-    return s == TRA_OK && !whole ? store_piece(x, slot, &to, &ext, b) : s;
+    return s == TRA_OK && !whole ? store_piece(x, slot, &p.to, &p.ext, b) : s;
 }
 
 tra_status tra_piece_place_received(tra_exchange *x, const tra_transfer *t, tra_block *b) {
-    tra_dims from, to, ext, zero;
+    tra_cell_piece p = box_of(x, t);
+    tra_dims zero = {.n = p.ext.n};
     int64_t slot;
-    overlap(x, t, &from, &to, &ext);
-    zero = (tra_dims){.n = ext.n};
-    tra_cell src = piece_of(x, &ext, b->ptr);
+    tra_cell src = piece_of(x, &p.ext, b->ptr);
     tra_status s = slot_of(x, t, &slot);
     if (s == TRA_OK && src.layout) {
         tra_cell checked; /* it came from another site */
         s = tra_cell_of(x->out->type, t->out, b->ptr, b->bytes, &checked, x->e);
-        if (s == TRA_OK) return store_piece(x, slot, &to, &ext, b);
+        if (s == TRA_OK) return store_piece(x, slot, &p.to, &p.ext, b);
     } else if (s == TRA_OK) {
         s = place_piece(x, t, &src, &zero);
     }

@@ -37,7 +37,7 @@ static tra_outlet outlet_of(tra_execution *x, int i) {
 static tra_status run_streaming(tra_execution *x, int i, tra_part *l, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
     tra_outlet outlet = outlet_of(x, i);
-    if (op->op == TRA_PLAN_CONCAT) return tra_stage_concat(&x->site, op, l, &outlet, e);
+    if (op->op == TRA_PLAN_CONCAT || op->orders.gathers) return tra_stage_gather(&x->site, op, l, &outlet, e);
     tra_part *p = tra_exec_on_demand(x, op, l);
     tra_status s = tra_stage_copy(&x->site, op, p, &outlet, e);
     tra_part_release(p, x->site.pool);
@@ -170,6 +170,7 @@ static tra_status run_op(tra_execution *x, int i, tra_err *e) {
     case TRA_PLAN_BCAST:
     case TRA_PLAN_SHUF:
     case TRA_PLAN_REPART:
+        if (op->orders.gathers) return run_streaming(x, i, l, e);
         x->parts[i] = tra_exec_new_part(x, i);
         if (tra_op_overlaps(op)) return begin_overlapping(x, i), TRA_OK;
         return tra_stage_exchange(&x->site, op, l, x->parts[i], e);
@@ -249,7 +250,7 @@ tra_status tra_exec_name_statement(const tra_op *op, tra_status s, tra_err *e) {
  * they go on to the end of the operator, so that the error of the lowest rank is told, whichever failed first. */
 static tra_status run_needed(tra_execution *x, int i, tra_err *e) {
     /* all ranks must begin an exchange, or none: it finds out about failures by itself */
-    bool together = tra_op_is(x->plan->ops[i].op, TRA_EXCHANGES);
+    bool together = tra_op_exchanges(&x->plan->ops[i]);
     tra_status s = together ? TRA_OK : check_site(&x->site, e);
     tra_doing what = x->site.comm.size > 1 ? TRA_DO_EXCHANGE : TRA_DO_READ; /* one site cuts what it reads */
     tra_doing before = together ? tra_engine_do(x->site.engine, what) : TRA_DO_COMPUTE;

@@ -87,7 +87,7 @@ tra_part *tra_exec_new_part(tra_execution *x, int i) {
 /* Takes over the result of operator i as far as an earlier run saved it. */
 static tra_status take_over(tra_execution *x, int i, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
-    bool exchange = tra_op_is(op->op, TRA_EXCHANGES);
+    bool exchange = tra_op_exchanges(op);
     if (!tra_journal_resumed(x->journal) || !tra_checkpoint_saves(x->plan, i)) return TRA_OK;
     if (!exchange && tra_exec_direct_output(x, i) >= 0) return TRA_OK;
     x->parts[i] = tra_exec_new_part(x, i);

@@ -97,7 +97,7 @@ tra_status tra_part_derive(const tra_part *via, int64_t i, const tra_cell *base,
     }
     tra_cell_piece p = {.src = base, .from = tile_from(via, i), .to.n = base->array.ext.n, .ext = out->array.ext};
     if (out->layout)
-        tra_cell_gather(&p, 1, out);
+        tra_cell_gather(&p, 1, out, 1);
     else
         tra_cell_copy(out, &p.to, base, &p.from, &p.ext);
     return TRA_OK;

@@ -1,4 +1,6 @@
 /* stage.c - the simple local stages: one result from the inputs of one unit. */
+#include "../model/rows.h"
+#include "../physical/repart.h"
 #include "stages.h"
 
 #include <assert.h>
@@ -15,8 +17,9 @@ typedef struct result { /* of one unit */
     const tra_op *op;
     tra_site *site;
     int64_t ordinal;
+    int n; /* gather: so many results from that ordinal on, which lie beside each other; else 0 */
     tra_block *block;
-    int64_t reserved; /* bytes, for a block that the worker takes */
+    int64_t reserved; /* bytes, for blocks that the worker takes */
 } result;
 
 static void end_result(tra_unit *u) {
@@ -94,93 +97,166 @@ tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_ou
     return tra_engine_end_stage(site->engine, s, e);
 }
 
-/* ---- concat ------------------------------------------------------------------------------------------------- */
+/* ---- gather: CONCAT, and REPART on one site ----------------------------------------------------------------- */
 
-typedef struct gathering { /* of pieces into a block that a worker takes */
+typedef struct gathering { /* of pieces into blocks that a worker takes */
     result *x;
     tra_cell_piece *pieces;
-    int64_t n, bytes; /* bytes: of the block */
+    int64_t npieces, bytes; /* bytes: of the blocks */
+    tra_block **block;
 } gathering;
 
 static tra_status take_block(void *ctx, int64_t bytes, tra_block **out, tra_err *e) {
     gathering *g = ctx;
-    g->bytes = bytes;
+    g->bytes = tra_add_most(g->bytes, bytes);
     return tra_block_take(g->x->site->pool, bytes, out, e);
 }
 
 static tra_status gather(void *ctx, tra_err *e) {
     gathering *g = ctx;
-    tra_pool *pool = g->x->site->pool;
-    tra_cell out = tra_cell_new(&g->x->op->type, g->x->ordinal, NULL);
-    tra_making m;
-    tra_making_begin(&m, &out, take_block, g);
-    tra_cell_gather(g->pieces, g->n, &out);
-    TRA_TRY(tra_making_end(&m, pool, &out, &g->x->block, e));
-    tra_block_unreserve(pool, g->x->block);
-    return TRA_OK;
+    const result *x = g->x;
+    tra_pool *pool = x->site->pool;
+    tra_cell *c = tra_calloc((size_t)x->n, sizeof *c);
+    tra_making *m = tra_calloc((size_t)x->n, sizeof *m);
+    tra_status s = TRA_OK;
+    g->bytes = 0;
+    for (int i = 0; i < x->n; i++) {
+        c[i] = tra_cell_new(&x->op->type, x->ordinal + i, x->block ? x->block->ptr : NULL);
+        if (!x->block) tra_making_begin(&m[i], &c[i], take_block, g);
+    }
+    tra_cell_gather(g->pieces, g->npieces, c, x->n);
+    for (int i = x->n - 1; i >= 0 && !x->block; i--) { /* one that found no memory is the last that was begun */
+        tra_block **b = &g->block[i];
+        if (s == TRA_OK && (m[i].block || m[i].s != TRA_OK || i == 0)) s = tra_making_end(&m[i], pool, &c[i], b, e);
+    }
+    for (int i = 0; i < x->n && !x->block; i++) {
+        if (s == TRA_OK) tra_block_unreserve(pool, g->block[i]);
+        if (s == TRA_OK) continue;
+        tra_block_free(pool, m[i].block);
+        g->block[i] = NULL;
+    }
+    free(m);
+    free(c);
+    return s;
 }
 
-/* Concatenates a result that is not dense. */
-static tra_status gather_group(tra_unit *u, tra_worker *w, tra_err *e) {
+static tra_status run_gather(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     result *x = u->ctx;
-    gathering g = {x, tra_calloc((size_t)u->ninputs, sizeof *g.pieces), u->ninputs, 0};
+    gathering g = {.x = x, .npieces = u->ninputs, .block = tra_calloc((size_t)x->n, sizeof *g.block)};
     tra_err own = {0};
     char place[512];
     tra_dims zero = {.n = x->op->type.cat->bound.n}, to = zero;
-    for (int i = 0; i < u->ninputs; i++) {
-        const tra_cell *c = &u->inputs[i].cell;
-        g.pieces[i] = (tra_cell_piece){.src = c, .from = zero, .to = to, .ext = c->array.ext};
-        to.v[x->op->what.dim] += c->array.ext.v[x->op->what.dim];
+    (void)task;
+    g.pieces = tra_calloc((size_t)u->ninputs + 1, sizeof *g.pieces);
+    for (int i = 0; i < u->ninputs; i++) { /* of a CONCAT in ascending order of keydim */
+        const tra_unit_input *in = &u->inputs[i];
+        g.pieces[i] = (tra_cell_piece){.from = zero, .to = to, .ext = in->cell.array.ext};
+        if (x->op->op == TRA_PLAN_REPART)
+            tra_repart_piece(in->part->type, x->op, in->part->ordinal[in->i], x->ordinal, x->n, &g.pieces[i]);
+        else
+            to.v[x->op->what.dim] += in->cell.array.ext.v[x->op->what.dim];
+        g.pieces[i].src = &in->cell;
     }
     tra_status s = tra_engine_retry(w, gather, &g, &own);
     free(g.pieces);
-    if (s == TRA_OK) return emit(x, w, e);
-    return tra_advise_blocks(s, tra_op_text(x->op, place, sizeof place), &x->op->type, x->ordinal, 2 * g.bytes,
-                             x->site->pool, &own, e);
-}
-
-static tra_status run_concat(tra_unit *u, int task, tra_worker *w, tra_err *e) {
-    result *x = u->ctx;
-    if (x->op->type.layout) return gather_group(u, w, e);
-    tra_cell out = tra_cell_new(&x->op->type, x->ordinal, x->block->ptr);
-    tra_dims from = {.n = out.array.ext.n}, to;
-    (void)task;
-    to = from;
-    for (int i = 0; i < u->ninputs; i++) { /* in ascending order of keydim */
-        tra_cell_copy(&out, &to, &u->inputs[i].cell, &from, &u->inputs[i].cell.array.ext);
-        to.v[x->op->what.dim] += u->inputs[i].cell.array.ext.v[x->op->what.dim];
+    if (s != TRA_OK) {
+        s = tra_advise_blocks(s, tra_op_text(x->op, place, sizeof place), &x->op->type, x->ordinal, 2 * g.bytes,
+                              x->site->pool, &own, e);
     }
-    return emit(x, w, e);
+    for (int i = 0; i < x->n; i++) {
+        if (!x->block) x->block = g.block[i];
+        if (s == TRA_OK) s = emit(x, w, e);
+        x->ordinal++;
+        tra_block_free(x->site->pool, x->block);
+        x->block = NULL;
+    }
+    free(g.block);
+    return s;
 }
 
-tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *outlet, tra_err *e) {
-    const tra_catalog *ic = in->type->cat, *oc = op->type.cat;
+/* Is a result made on this site, and not there yet? */
+static bool is_wanted(const tra_outlet *outlet, int64_t t) {
+    bool mine = !outlet->part || tra_part_find(outlet->part, t, outlet->summand) >= 0;
+    return mine && !tra_outlet_has(outlet, t);
+}
+
+/* Lists the tuples of `in` that a result is made of; returns how many. */
+static int list_inputs(const tra_op *op, const tra_part *in, int64_t result, int64_t **v, int64_t *cap) {
+    const tra_catalog *c = in->type->cat;
+    tra_dims key, lo = {0}, box = {0}, at, k;
+    int64_t n = 0;
+    tra_catalog_key(op->type.cat, result, &key);
+    if (op->op == TRA_PLAN_REPART) {
+        if (!tra_repart_box(in->type, op, result, &lo, &box)) return 0;
+    } else {
+        for (int d = 0, from = 0; d < c->frontier.n; d++) {
+            bool joined = d == op->what.keydim;
+            lo.v[lo.n++] = joined ? 0 : key.v[from++];
+            box.v[box.n++] = joined ? c->frontier.v[d] : 1;
+        }
+    }
+    at = (tra_dims){.n = box.n};
+    do {
+        k.n = box.n;
+        for (int d = 0; d < k.n; d++) k.v[d] = lo.v[d] + at.v[d];
+        int64_t t = tra_catalog_find(c, &k), i = t < 0 ? -1 : tra_part_find(in, t, 0);
+        if (i < 0) continue; /* a hole */
+        TRA_ROOM(*v, n, *cap);
+        (*v)[n++] = i;
+    } while (tra_next(&box, &at));
+    return (int)n;
+}
+
+/* How many results from t on, which have their inputs in common with it, are made at once: a row of entries is then
+ * read once for all of them. */
+static int count_beside(const tra_op *op, const tra_part *in, const tra_outlet *outlet, int64_t t, const int64_t *v,
+                        int nv, int64_t room) {
+    enum { MOST = 256 };
+    const tra_catalog *c = op->type.cat;
+    int last = c->frontier.n - 1, n = 1;
+    int64_t *w = NULL, cap = 0, width = last < 0 ? 0 : c->bound.v[last];
+    tra_dims key, next;
+    if (op->op != TRA_PLAN_REPART || op->type.layout != &tra_rows || last < 0 || nv == 0) return 1;
+    tra_catalog_key(c, t, &key);
+    for (; n < MOST && t + n < c->n && width * (n + 1) < UINT32_MAX; n++) {
+        room -= tra_size_planned(tra_type_bytes(&op->type, t + n));
+        key.v[last]++;
+        tra_catalog_key(c, t + n, &next);
+        if (room < 0 || !tra_dims_eq(&key, &next) || !is_wanted(outlet, t + n)) break;
+        if (list_inputs(op, in, t + n, &w, &cap) != nv || memcmp(v, w, (size_t)nv * sizeof *v) != 0) break;
+    }
+    free(w);
+    return n;
+}
+
+tra_status tra_stage_gather(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *outlet, tra_err *e) {
     tra_after after = tra_stage_after(site, op, 0);
     TRA_TRY(begin(site, op, e));
     tra_status s = TRA_OK;
-    for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
-        tra_dims key, k;
-        tra_catalog_key(ic, in->ordinal[i], &key);
-        if (key.v[op->what.keydim] != 0) continue; /* a group begins at 0, has no gaps, and is on one site */
-        k.n = 0;
-        for (int d = 0; d < key.n; d++) {
-            if (d != op->what.keydim) k.v[k.n++] = key.v[d];
+    int64_t *last = tra_calloc((size_t)in->n + 1, sizeof *last), *v = NULL, cap = 0, n; /* last: who reads it last */
+    int64_t room = tra_pool_stat(site->pool).budget / 8;
+    site->total = op->type.cat->n;
+    for (int64_t t = 0; t < op->type.cat->n; t++)
+        for (int i = is_wanted(outlet, t) ? list_inputs(op, in, t, &v, &cap) : 0; i > 0; i--) last[v[i - 1]] = t;
+    for (int64_t t = 0; t < op->type.cat->n && s == TRA_OK; t += n) {
+        int inputs = (n = is_wanted(outlet, t)) ? list_inputs(op, in, t, &v, &cap) : 0;
+        if (n == 0 || (inputs == 0 && op->op == TRA_PLAN_CONCAT)) {
+            n = 1;
+            continue;
         }
-        int64_t result = tra_catalog_find(oc, &k);
-        int n = 0;
-        if (tra_outlet_has(outlet, result)) continue;
-        for (;; n++, key.v[op->what.keydim]++) {
-            int64_t t = tra_catalog_find(ic, &key);
-            if (t < 0 || tra_part_find(in, t, 0) < 0) break;
+        n = count_beside(op, in, outlet, t, v, inputs, room);
+        tra_unit *u = tra_unit_new(inputs, 1);
+        for (int j = 0; j < inputs; j++) {
+            tra_after now = last[v[j]] < t + n ? after : TRA_AFTER_KEEP;
+            u->inputs[j] = (tra_unit_input){.part = in, .i = v[j], .after = now};
         }
-        tra_unit *u = tra_unit_new(n, 1);
-        for (int j = 0; j < n; j++) {
-            key.v[op->what.keydim] = j;
-            int64_t t = tra_part_find(in, tra_catalog_find(ic, &key), 0);
-            u->inputs[j] = (tra_unit_input){.part = in, .i = t, .after = after};
-        }
-        struct result x = {.outlet = outlet, .op = op, .site = site, .ordinal = result};
-        s = submit(x, tra_size_planned(tra_type_bytes(&op->type, result)), op->type.layout, u, run_concat, e);
+        result x = {.outlet = outlet, .op = op, .site = site, .ordinal = t, .n = (int)n};
+        int64_t bytes = tra_size_planned(tra_type_bytes(&op->type, t));
+        for (int64_t i = t + 1; i < t + n; i++)
+            bytes = tra_add_most(tra_block_footprint(bytes), tra_size_planned(tra_type_bytes(&op->type, i)));
+        s = submit(x, bytes, op->type.layout, u, run_gather, e);
     }
+    free(last);
+    free(v);
     return tra_engine_end_stage(site->engine, s, e);
 }

@@ -36,9 +36,9 @@ typedef struct tra_loop_stage {
 /* Runs n such stages: one, or those of a scan (scan.h), which read each block of the input that they share together.
  * scanned: the part of that input; NULL if there is one stage. */
 TRA_MUSTUSE tra_status tra_stage_loops(tra_site *site, int n, tra_loop_stage *v, const tra_part *scanned, tra_err *e);
-/* Local stages that make one result at a time. concat: a CONCAT. copy: stores the tuples of part `in`, or writes them
- * to a file; for a MAP or TILE `in` is its own result, which is computed on reading. */
-TRA_MUSTUSE tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *outlet, tra_err *e);
+/* Local stages, each result in a unit. gather: a CONCAT, or a REPART that gathers. copy: stores the tuples of part
+ * `in`, or writes them to a file; for a MAP or TILE `in` is its own result, which is computed on reading. */
+TRA_MUSTUSE tra_status tra_stage_gather(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *outlet, tra_err *e);
 TRA_MUSTUSE tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *outlet, tra_err *e);
 /* SHUF and BCAST: `in` is placed like the operator before, `out` by op->place; of a partial relation every summand
  * becomes a tuple by itself. REPART: pieces of the blocks of in become blocks of the result. Collective. */

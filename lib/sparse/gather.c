@@ -1,5 +1,6 @@
-/* gather.c - boxes of cells copied to others; a cell that is put together from pieces in any order, a range of its rows
- * at a time, which all threads share. */
+/* gather.c - boxes of cells copied to others; cells that are put together from pieces in any order, a range of their
+ * rows at a time, which all threads share. Cells beside each other are made in one pass: each entry goes to the one in
+ * which its column is. */
 #include "../kernel/share.h"
 #include "sparse.h"
 
@@ -181,11 +182,44 @@ static void sink(heap *h, int64_t i) {
 typedef struct gathering {
     const tra_cell_piece *p;
     int64_t n, rows; /* pieces; rows of the result */
-    int ranges;
+    int ranges, m;   /* m: how many cells */
     bool count;
     tra_cell *out;
-    tra_rows_pieces parts;
+    tra_dims ext;      /* of all cells together */
+    uint64_t inverse;  /* of the width of a cell: 2^64 / width, rounded up; 0: of 1 */
+    tra_rows_pieces *parts;
 } gathering;
+
+/* In which cell is this column? */
+static inline uint32_t cell_of(const gathering *g, uint32_t column) {
+    return g->inverse ? (uint32_t)(((unsigned __int128)g->inverse * column) >> 64) : column;
+}
+
+/* Counts the entries of the row that the piece is before by cells (to is NULL), or appends them to the cells. last: the
+ * row that each cell has got last. */
+static void split_row(const gathering *g, const cursor *c, int range, tra_rows_maker *to, int64_t *last) {
+    const tra_array *a = &c->p->src->array;
+    const char *value = c->dense ? a->data : c->v.value;
+    const uint32_t *column = c->dense ? NULL : c->v.column;
+    const uint32_t width = (uint32_t)tra_last_extent(&g->out[0].array.ext);
+    const int64_t first = c->dense ? c->next * tra_last_extent(&a->ext) : 0;
+    const size_t size = tra_dtype_size(a->dtype);
+    int64_t k = first + c->from, end = first + c->end;
+    if (!c->dense) entries_in(c, c->next, &k, &end);
+    for (; k < end; k++) {
+        uint32_t at = (uint32_t)((column ? column[k] : k - first) + c->shift), x = cell_of(g, at);
+        if (!tra_not_zero(value, a->dtype, k)) continue;
+        if (!to) {
+            int64_t *counted = g->parts[x].most[range];
+            counted[0] += last[x] != c->row, counted[1]++;
+            last[x] = c->row;
+        } else if (size == 8) {
+            *(uint64_t *)tra_rows_put(&to[x], c->row, at - x * width) = ((const uint64_t *)(const void *)value)[k];
+        } else {
+            memcpy(tra_rows_put(&to[x], c->row, at - x * width), value + (size_t)k * size, size);
+        }
+    }
+}
 
 /* How many entries the piece has, or more: some may be 0. *rows: in so many rows, or more. */
 static int64_t count_entries(cursor *c, int64_t *rows) {
@@ -244,67 +278,92 @@ static bool comes_alone(const heap *h) {
     return true;
 }
 
-static void run_range(void *ctx, int range, void *scratch) {
-    gathering *g = ctx;
-    const tra_dims *ext = &g->out->array.ext;
-    int64_t first = (int64_t)((__int128)g->rows * range / g->ranges);
-    int64_t end = (int64_t)((__int128)g->rows * (range + 1) / g->ranges), rows;
-    (void)scratch;
-    if (g->count) {
-        int64_t *counted = g->parts.most[range];
-        counted[0] = counted[1] = 0;
-        for (int64_t i = 0; i < g->n; i++) {
-            cursor c;
-            if (!begin(&c, &g->p[i], ext, first, end)) continue;
+/* How many entries of each cell a range of rows has, and in how many rows, at most. */
+static void count_range(const gathering *g, int range, int64_t first, int64_t end) {
+    int64_t rows, *last = tra_malloc((size_t)g->m * sizeof *last);
+    for (int x = 0; x < g->m; x++) g->parts[x].most[range][0] = g->parts[x].most[range][1] = 0, last[x] = -1;
+    for (int64_t i = 0; i < g->n; i++) {
+        int64_t *counted = g->parts[0].most[range];
+        cursor c;
+        if (!begin(&c, &g->p[i], &g->ext, first, end)) continue;
+        if (g->m == 1) {
             counted[1] += count_entries(&c, &rows);
             counted[0] += rows;
+            continue;
         }
-        counted[0] = tra_min64(counted[0], end - first); /* rows of several pieces are counted several times */
+        for (bool more = true; more; c.next++, more = find_row(&c)) split_row(g, &c, range, NULL, last);
+    }
+    for (int x = 0; x < g->m; x++) /* rows of several pieces are counted several times */
+        g->parts[x].most[range][0] = tra_min64(g->parts[x].most[range][0], end - first);
+    free(last);
+}
+
+static void run_range(void *ctx, int range, void *scratch) {
+    gathering *g = ctx;
+    int64_t first = (int64_t)((__int128)g->rows * range / g->ranges);
+    int64_t end = (int64_t)((__int128)g->rows * (range + 1) / g->ranges);
+    (void)scratch;
+    if (g->count) {
+        count_range(g, range, first, end);
         return;
     }
-    tra_rows_maker to = {.cell = g->out, .v = g->parts.piece[range]};
-    to.v.nrows = to.v.n = 0;
+    tra_rows_maker *to = tra_malloc((size_t)g->m * sizeof *to);
+    for (int x = 0; x < g->m; x++) {
+        to[x] = (tra_rows_maker){.cell = &g->out[x], .v = g->parts[x].piece[range]};
+        to[x].v.nrows = to[x].v.n = 0;
+    }
     cursor *c = tra_malloc((size_t)(g->n + 1) * sizeof *c);
     heap h = {0, tra_malloc((size_t)(g->n + 1) * sizeof *h.v)};
     for (int64_t i = 0; i < g->n; i++)
-        if (begin(&c[h.n], &g->p[i], ext, first, end)) h.v[h.n] = &c[h.n], h.n++;
+        if (begin(&c[h.n], &g->p[i], &g->ext, first, end)) h.v[h.n] = &c[h.n], h.n++;
     for (int64_t i = h.n / 2; i >= 0 && h.n > 0; i--) sink(&h, i);
     while (h.n > 0 && !tra_cancelled()) {
         cursor *x = h.v[0];
-        if (!comes_alone(&h) || !put_all_rows(x, &to)) {
-            put_row(x, &to);
-            x->next++;
-        }
+        if (g->m > 1)
+            split_row(g, x, range, to, NULL), x->next++;
+        else if (!comes_alone(&h) || !put_all_rows(x, to))
+            put_row(x, to), x->next++;
         if (!find_row(x)) h.v[0] = h.v[--h.n];
         if (h.n > 1) sink(&h, 0);
     }
     free(h.v);
     free(c);
-    to.v.begin[to.v.nrows] = to.v.n;
-    g->parts.piece[range].nrows = to.v.nrows;
-    g->parts.piece[range].n = to.v.n;
+    for (int x = 0; x < g->m; x++) {
+        to[x].v.begin[to[x].v.nrows] = to[x].v.n;
+        g->parts[x].piece[range].nrows = to[x].v.nrows;
+        g->parts[x].piece[range].n = to[x].v.n;
+    }
+    free(to);
 }
 
-static gathering gathering_of(const tra_cell_piece *p, int64_t n, tra_cell *out) {
+static gathering gathering_of(const tra_cell_piece *p, int64_t n, tra_cell *out, int m) {
     enum { STEPS = 4 }; /* of an entry */
-    gathering g = {.p = p, .n = n, .rows = tra_rows_box(&out->array.ext), .ranges = 1, .out = out};
-    int64_t entries = 0;
+    gathering g = {.p = p, .n = n, .rows = tra_rows_box(&out->array.ext), .ranges = 1, .out = out, .m = m};
+    int64_t entries = 0, width = tra_max64(1, tra_last_extent(&out->array.ext));
     for (int64_t i = 0; i < n; i++)
         entries = tra_add_most(entries, p[i].src->layout ? tra_rows_of(p[i].src).n : tra_elements_of(&p[i].ext));
     if (out->array.ext.n == 2)
         g.ranges = (int)tra_max64(1, tra_min64(g.rows, tra_share_pieces(tra_mul_most(STEPS, entries))));
+    g.ext = out->array.ext;
+    for (int x = 1; x < m; x++) g.ext.v[g.ext.n - 1] += tra_last_extent(&out[x].array.ext);
+    g.inverse = UINT64_MAX / (uint64_t)width + 1;
+    g.parts = tra_calloc((size_t)m, sizeof *g.parts);
     return g;
 }
 
-void tra_rows_gather(tra_cell_piece *p, int64_t n, tra_cell *out) {
-    gathering g = gathering_of(p, n, out);
+void tra_rows_gather(tra_cell_piece *p, int64_t n, tra_cell *out, int m) {
+    gathering g = gathering_of(p, n, out, m);
+    bool taken = true;
     g.count = true;
     tra_share(g.ranges, run_range, &g, NULL);
-    tra_rows_pieces_add(&g.parts, out, g.ranges);
-    if (!tra_rows_pieces_begin(&g.parts, out)) return;
+    for (int x = 0; x < m && taken; x++) {
+        tra_rows_pieces_add(&g.parts[x], &out[x], g.ranges);
+        taken = tra_rows_pieces_begin(&g.parts[x], &out[x]);
+    }
     g.count = false;
-    tra_share(g.ranges, run_range, &g, NULL);
-    tra_rows_pieces_end(&g.parts);
+    if (taken) tra_share(g.ranges, run_range, &g, NULL);
+    for (int x = 0; x < m && taken; x++) tra_rows_pieces_end(&g.parts[x]);
+    free(g.parts);
 }
 
 /* ---- one piece ---------------------------------------------------------------------------------------------- */
@@ -325,7 +384,7 @@ static void clear_box(tra_array *dst, const tra_dims *to, const tra_dims *ext) {
 void tra_rows_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext) {
     tra_cell_piece p = {.src = src, .from = *from, .to = *to, .ext = *ext};
     if (dst->layout) {
-        tra_rows_gather(&p, 1, dst);
+        tra_rows_gather(&p, 1, dst, 1);
         return;
     }
     assert(dst->array.dtype == src->array.dtype);

@@ -223,7 +223,7 @@ void tra_rows_fold(const tra_kernel *agg, tra_array *state, const tra_cell *in, 
  * 1, ...) and shift. There is room for all. */
 void tra_rows_append(tra_rows_maker *to, int64_t row, const uint32_t *column, int64_t shift, const char *value,
                      tra_dtype t, int64_t n);
-void tra_rows_gather(tra_cell_piece *p, int64_t n, tra_cell *out);
+void tra_rows_gather(tra_cell_piece *p, int64_t n, tra_cell *out, int m);
 void tra_rows_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext);
 
 #endif

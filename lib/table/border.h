@@ -36,12 +36,13 @@ typedef struct tra_gather {
 } tra_gather;
 extern const tra_rows_ops tra_gather_ops;
 
-/* Of an array the positions along a dimension that a list says, in its order: a join of a block that is whole along it
- * with the positions of a block of the result (i64). */
+/* Of an array the positions along a dimension that a list says, in its order: a join of a block that is whole along it,
+ * or has just what a block of the result takes, with the positions of that block (i64). */
 typedef struct tra_take {
     int dim;
     const int64_t *from; /* for each position of the result that of the array, -1: there is none */
     double fill;         /* what then stands there */
+    bool cut;            /* a block begins at the first position that is taken of it */
 } tra_take;
 extern const tra_rows_ops tra_take_ops;
 

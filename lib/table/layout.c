@@ -18,11 +18,12 @@ void tra_append_rows(const tra_schema *s, const tra_batch *to, int64_t at, const
 }
 
 /* Appends the pieces in the order in which they follow each other. */
-static void gather(tra_cell_piece *p, int64_t n, tra_cell *out) {
+static void gather(tra_cell_piece *p, int64_t n, tra_cell *out, int m) {
     const tra_schema *s = out->columns;
     tra_vector *v = tra_calloc(2 * (size_t)s->n + 1, sizeof *v); /* a table may have millions of columns */
     tra_batch all = {.v = v}, one = {.v = v + s->n};
     int64_t rows = 0;
+    (void)m; /* one: tables are not beside each other */
     for (int64_t i = 0; i < n; i++) rows += p[i].ext.v[0];
     if (!tra_cell_take(out, tra_columns_room(s, rows))) return free(v);
     tra_columns_begin(out, s, rows, &all);

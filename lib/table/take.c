@@ -14,6 +14,7 @@ typedef struct taking {
     tra_cell *out;
     tra_reader in;
     int64_t outer, inner, n, old;
+    int64_t begin;       /* of the operand's block along the dimension */
     int64_t each, width; /* rows of a position, of so many elements, where rows are taken; else each is 0 */
     tra_dtype dtype;
     size_t size;
@@ -27,7 +28,7 @@ typedef struct taking {
     tra_rows_pieces rows;
 } taking;
 
-static int64_t from_of(const taking *w, int64_t i) { return w->t->from[w->position[i]]; }
+static int64_t from_of(const taking *w, int64_t i) { return w->t->from[w->position[i]] - w->begin; }
 
 TRA_ROWS_REST(rest, tra_take, (int64_t)sizeof(int64_t) * (a->v[x->dim] + b->v[0]))
 
@@ -200,6 +201,7 @@ static void run(const void *data, tra_rows_io *io) {
     w.outer = w.inner = 1, w.n = io->b->array.ext.v[0], w.old = ext->v[w.t->dim];
     for (int d = 0; d < ext->n; d++)
         if (d != w.t->dim) *(d < w.t->dim ? &w.outer : &w.inner) *= ext->v[d];
+    w.begin = w.t->cut && w.n > 0 ? w.t->from[w.position[0]] : 0;
     w.dtype = io->a->array.dtype, w.size = tra_dtype_size(w.dtype);
     w.width = w.in.columns;
     w.each = w.t->dim + 1 < ext->n && w.width > 0 ? w.inner / w.width : 0;

@@ -152,7 +152,32 @@ static tra_node *whole_along(tra_table_builder *w, int d, const tra_dims *shape)
 
 static const char *take_text(tra_build *b, const char *op, const tra_take *t, int64_t n) {
     uint64_t h = XXH64(t->from, (size_t)n * sizeof *t->from, (uint64_t)t->dim);
-    return tra_arena_printf(b->arena, "%s(%d, %016" PRIx64 ", fill = %.17g)", op, t->dim, h, t->fill);
+    return tra_arena_printf(b->arena, "%s(%d, %016" PRIx64 ", fill = %.17g%s)", op, t->dim, h, t->fill,
+                            t->cut ? ", cut" : "");
+}
+
+/* By how much positions ascend; 0: not evenly. */
+static int64_t step_of(const tra_take *t, int64_t n) {
+    int64_t step = n > 1 ? t->from[1] - t->from[0] : 1;
+    if (n == 0 || t->from[0] < 0 || step < 1) return 0;
+    for (int64_t i = 2; i < n; i++)
+        if (t->from[i] - t->from[i - 1] != step) return 0;
+    return step;
+}
+
+/* The operand from the first position that is taken to the last, in blocks that have those of `block` positions of the
+ * result, which are `step` apart. */
+static tra_node *cut_as_taken(const tra_table_builder *w, const tra_take *t, int64_t n, int64_t block, int64_t step,
+                              const tra_dims *shape) {
+    tra_node *x = w->in;
+    const tra_catalog *c = x->type.cat;
+    tra_node fields = {.in = {x}, .block = c->bound, .origin.n = shape->n, .extent = *shape};
+    int d = t->dim;
+    fields.block.v[d] = block * step;
+    if (t->from[0] == 0 && fields.block.v[d] == c->bound.v[d] && tra_ceil_div(n, block) == c->frontier.v[d]) return x;
+    fields.origin.v[d] = t->from[0];
+    fields.extent.v[d] = (n - 1) * step + 1;
+    return tra_build_made(w->b, TRA_OP_REPART, w->call->span, &fields);
 }
 
 tra_node *tra_table_taken(tra_table_builder *w, const tra_take *t, int64_t n) {
@@ -162,24 +187,31 @@ tra_node *tra_table_taken(tra_table_builder *w, const tra_take *t, int64_t n) {
     const char *names[TRA_MAXDIM];
     const tra_keyexpr *key[TRA_MAXDIM];
     tra_type_shape(&w->in->type, &shape);
-    tra_node *x = whole_along(w, t->dim, &shape);
+    const tra_catalog *c = w->in->type.cat;
+    int64_t step = c->grid && !w->in->type.bounded && c->frontier.v[t->dim] > 1 ? step_of(t, n) : 0;
+    tra_take own = *t;
+    own.cut = step > 0 && step <= c->bound.v[t->dim];
+    int64_t block = tra_max64(1, tra_min64(n, c->bound.v[t->dim] / (own.cut ? step : 1)));
+    tra_node *x = own.cut ? cut_as_taken(w, t, n, block, step, &shape) : whole_along(w, t->dim, &shape);
     int64_t *times = tra_news(b->arena, int64_t, shape.v[t->dim] + 1);
     for (int64_t i = 0; i < n; i++) {
         missing += t->from[i] < 0;
         if (t->from[i] >= 0) most = tra_max64(most, ++times[t->from[i]]);
     }
-    int64_t block = tra_max64(1, tra_min64(n, w->in->type.cat->bound.v[t->dim]));
     tra_node *at = tra_positions(b, w->call->span, n, block);
     if (!x || !at) return NULL;
-    tra_rows_kernel k = tra_rows_op(&tra_take_ops, t, NULL);
-    k.label = take_text(b, tra_table_op_text(w->op.op), t, n);
+    tra_take *kept = tra_new(b->arena, tra_take);
+    *kept = own;
+    tra_rows_kernel k = tra_rows_op(&tra_take_ops, kept, NULL);
+    k.label = take_text(b, tra_table_op_text(w->op.op), kept, n);
     k.use = TRA_USE_JOIN, k.dtype = w->in->type.dtype, k.width = t->dim, k.rows = TRA_ROWS_TAKEN, k.each = most;
     k.sparse = w->in->type.sparse && (missing == 0 || t->fill == 0), k.flops = 2;
-    tra_node *made = tra_build_made(b, TRA_OP_JOIN, w->call->span,
-                                    &(tra_node){.in = {x, at}, .kernel = tra_rows_kernel_of(b->arena, &k)});
+    tra_node join = {.in = {x, at}, .kernel = tra_rows_kernel_of(b->arena, &k)};
+    if (own.cut) join.joinl = (tra_dims){1, {t->dim}}, join.joinr = (tra_dims){1, {0}};
+    tra_node *made = tra_build_made(b, TRA_OP_JOIN, w->call->span, &join);
     for (int d = 0; d <= shape.n; d++) names[d] = tra_arena_printf(b->arena, "k%d", d);
     for (int d = 0; d < shape.n; d++) key[d] = tra_keyexpr_component(b->arena, d == t->dim ? shape.n : d);
-    made = tra_build_rekey(b, w->call->span, made, names, shape.n, key);
+    if (!own.cut) made = tra_build_rekey(b, w->call->span, made, names, shape.n, key);
     for (int d = 0; made && d < shape.n; d++)
         tra_set_dim(b, made, d, d == t->dim ? NULL : tra_labels_of_dim(w->in, d),
                     d == t->dim ? NULL : tra_order_of_dim(w->in, d));

@@ -198,7 +198,7 @@ static void run_concat(bench *b, const tra_node *n, const blocks *all, int64_t r
     tra_cell z = tra_cell_new(&n->type, result, NULL);
     giver g = {.taker.take = give, .b = b};
     z.from = &g.taker;
-    tra_cell_gather(p, count, &z);
+    tra_cell_gather(p, count, &z, 1);
     out->v[result] = z.head;
     out->bytes[result] = tra_cell_bytes(&z);
 }

@@ -370,7 +370,7 @@ TEST(cells_are_put_together_from_boxes) {
             tra_cell out = {.layout = rows ? &tra_rows : NULL, .array = {want.type, ext, NULL}};
             giver room;
             give_to(&out, &room);
-            do tra_cell_gather(p, n, &out);
+            do tra_cell_gather(p, n, &out, 1);
             while (!is_made(&out));
             if (n > 0 || rows) CHECK(cell_is(&out, &want, true));
             guard_ends(room.block, room.bytes);
