@@ -191,38 +191,6 @@ void tra_exec_release(tra_execution *x, int i) {
     x->parts[i] = NULL;
 }
 
-/* The most memory that the process has held so far. The kernel counts it roughly, so that its figure may fall. */
-static int64_t see_peak(tra_report *r) {
-    int64_t kib = 0;
-    char line[256];
-    FILE *f = fopen("/proc/self/status", "r");
-    while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, "VmHWM:", 6) == 0) kib = strtoll(line + 6, NULL, 10);
-    if (f) fclose(f);
-    r->total.peak_memory = tra_max64(r->total.peak_memory, kib * 1024);
-    return r->total.peak_memory;
-}
-
-/* Records what the process holds now, and what was read, written and sent so far. */
-static void sample(tra_execution *x) {
-    int64_t counters[TRA_COUNTERS_COUNT];
-    tra_pool_stats pool = tra_pool_stat(x->site.pool);
-    counters[TRA_COUNTER_READ] = pool.read;
-    counters[TRA_COUNTER_SPILLED] = pool.spilled + pool.unspilled;
-    counters[TRA_COUNTER_WRITTEN] = x->written;
-    counters[TRA_COUNTER_SENT] = x->site.sent;
-    counters[TRA_COUNTER_RECEIVED] = x->site.received;
-    tra_record_sample(x->report->record, tra_resident_bytes(), counters);
-}
-
-/* The same between operators: elsewhere workers write what is added up. */
-static void sample_all(tra_execution *x) {
-    x->written = 0;
-    for (int k = 0; k < x->plan->nops; k++)
-        x->written += x->files[k] ? tra_outfile_written(x->files[k]) : x->report->ops[k].disk_write;
-    sample(x);
-}
-
 /* TRA_STOPPED when the run is to stop, TRA_LOST when another rank has failed. */
 static tra_status check_site(tra_site *site, tra_err *e) {
     if (site->can_stop) TRA_TRY(tra_stop_check(e));
@@ -233,7 +201,7 @@ static tra_status tick(void *ctx, tra_err *e) {
     tra_execution *x = ctx;
     if (x->progress.form != TRA_PROGRESS_NONE)
         tra_progress_show(&x->progress, atomic_load(&x->site.done), x->site.total);
-    if (x->report->record && tra_record_wants_sample(x->report->record, tra_now())) sample(x);
+    if (x->report->record && tra_record_wants_sample(x->report->record, tra_now())) tra_exec_sample(x);
     tra_journal_flush(x->journal);
     return check_site(&x->site, e);
 }
@@ -314,8 +282,8 @@ static tra_status run_step(tra_execution *x, int i, bool *reads_on, double *now,
     *now = tra_now();
     add_report(x, i, &before, &begun, *now, *reads_on);
     tra_record_op(x->report->record, i, begun.seconds, *now);
-    if (tra_record_wants_sample(x->report->record, *now)) sample_all(x);
-    if (!again) x->report->ops[i].peak_memory = see_peak(x->report);
+    if (tra_record_wants_sample(x->report->record, *now)) tra_exec_sample_all(x);
+    if (!again) x->report->ops[i].peak_memory = tra_exec_see_peak(x->report);
     if (s == TRA_OK && !again && !tra_op_overlaps(op) && !x->ran[i])
         tell_end(op, &x->report->ops[i], tra_pool_stat(x->site.pool).past_cache - before.past_cache);
     return s;
@@ -341,7 +309,7 @@ tra_status tra_exec_range(tra_execution *x, int loop, int from, int to, tra_err 
         }
         int last = x->plan->loops[inner].last;
         if (x->needed[last]) TRA_TRY(tra_exec_loop(x, inner, e));
-        for (int j = i; j <= last; j++) x->report->ops[j].peak_memory = see_peak(x->report);
+        for (int j = i; j <= last; j++) x->report->ops[j].peak_memory = tra_exec_see_peak(x->report);
         i = last;
         now = 0;
     }
@@ -457,14 +425,14 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (s == TRA_OK) s = tra_exec_list_needed(&x, e);
     tra_record_op(o->record, tra_phase_op(TRA_PHASE_OPEN), opens, tra_now());
     if (s == TRA_OK) s = tra_exec_range(&x, -1, 0, n - 1, e);
-    if (report->record) sample_all(&x);
+    if (report->record) tra_exec_sample_all(&x);
     report->resumed = tra_journal_has_reported(x.journal);
     double places = tra_now();
     tra_track *mine = tra_record_track(o->record, -1);
     (void)tra_track_do(mine, TRA_DO_WRITE);
     s = tra_exec_commit(&x, s, e);
     (void)tra_track_do(mine, TRA_DO_COMPUTE);
-    if (report->record) sample_all(&x);
+    if (report->record) tra_exec_sample_all(&x);
     if (s == TRA_OK) tra_op_notes_gather(&x.notes, plan, comm, report);
     tra_progress_end(&x.progress);
     for (int i = n - 1; i >= 0; i--) tra_part_release(x.parts[i], x.site.pool);
@@ -493,7 +461,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
         t->scratch = tra_max64(t->scratch, r->scratch);
         t->kernel_seconds += r->kernel_seconds;
     }
-    see_peak(report);
+    tra_exec_see_peak(report);
     tra_record_op(o->record, tra_phase_op(TRA_PHASE_PLACE), places, tra_now());
     t->seconds = tra_now() - t0;
     struct rusage used;

@@ -101,6 +101,14 @@ TRA_MUSTUSE tra_status tra_exec_view(const tra_op *op, tra_part *in, tra_part **
  * has. */
 tra_part *tra_exec_on_demand(tra_execution *x, const tra_op *op, tra_part *in);
 
+/* exec_samples.c */
+
+/* The most memory that the process has held so far. The kernel counts it roughly, so that its figure may fall. */
+int64_t tra_exec_see_peak(tra_report *r);
+/* Records what the process holds now, and what was read, written and sent so far. There must be a record. */
+void tra_exec_sample(tra_execution *x);
+void tra_exec_sample_all(tra_execution *x); /* the same between operators: elsewhere workers write what is added up */
+
 /* exec_files.c */
 
 TRA_MUSTUSE tra_status tra_exec_open_inputs(tra_execution *x, tra_err *e); /* collective */
