@@ -166,8 +166,11 @@ static void gather_right(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     tra_claim(w, x, y, join_of(&f, x, 1, whole, positions), NULL, whole);
 }
 
-/* Of a right table in several blocks both tables are sorted, and joined by ranges of keys. */
+/* Of a right table in several blocks both tables are sorted, and joined by ranges of keys. Several of its blocks may be
+ * brought together before. */
 static void refuse_sorted(tra_rewriting *w, tra_expr *x, tra_expr *y) {
+    while (y->node.op == TRA_OP_CONCAT || y->node.op == TRA_OP_REKEY)
+        y = w->m->v[w->m->group[tra_memo_find(w->m, y->in[0])].expr[0]];
     bool sorts = x->node.op == TRA_OP_JOIN && tra_rows_args(&x->node, &tra_arrange_ops) && tra_rowwise_of_expr(y);
     const tra_memo_group *g = sorts ? &w->m->group[tra_memo_find(w->m, y->in[0])] : NULL;
     gathering f;
