@@ -456,11 +456,15 @@ static int64_t plan_memory(tra_plan *p, int threads, bool judged) {
         p->unfused = best & 1, p->panels = best & 2;
         predict(p, threads);
     }
-    for (int i = 0; i < p->nops; i++) p->ops[i].holds = NULL;
-    free(own);
     int64_t planning = tra_memory_start(p) + p->planning;
+    least = tra_max64(planning, least);
+    for (int i = 0; i < p->nops; i++) {
+        p->ops[i].holds = NULL;
+        p->ops[i].predicted.least_memory = tra_min64(p->ops[i].predicted.least_memory, least); /* in another way */
+    }
+    free(own);
     p->cost.peak_memory = tra_max64(p->cost.peak_memory, planning);
-    return tra_max64(planning, least);
+    return least;
 }
 
 int64_t tra_plan_memory(tra_plan *p, int threads) { return plan_memory(p, threads, false); }
