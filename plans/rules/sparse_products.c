@@ -168,7 +168,7 @@ static double flops_of(const multiplying *f, const tra_expr *l, const tra_expr *
     double times = (double)l->node.type.cat->n;
     double rows = tra_rows_expected(&l->node) + times * tra_rows_expected(&r->node),
            pairs = tra_rows_expected(&f->q->join->node);
-    return 30 + (2 + 3.0 * f->made->n) * pairs / (rows > 1 ? rows : 1);
+    return 45 + (2 + 3.0 * f->made->n) * pairs / (rows > 1 ? rows : 1);
 }
 
 /* The share of the bound of rows that the groups of a block are expected to have. */

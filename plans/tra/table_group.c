@@ -119,7 +119,7 @@ static const tra_colexpr *const *key_expressions(const tra_table_builder *w) {
  * PARTIAL of what pivot makes of `in`. */
 static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *rows, const tra_group_column *columns,
                             tra_group_pass pass, const tra_pivot_key *wide) {
-    enum { SEVERAL = 80 }; /* operations more where keys are compared as words */
+    enum { HASHED = 80 }; /* operations more where the values of several keys are too many for a list of places */
     static const char *const passes[] = {"partial ", "final ", ""};
     tra_group *g;
     tra_err e = {0};
@@ -130,7 +130,8 @@ static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *
     bool one_group = w->op.nterms == 0 && pass != TRA_GROUP_PARTIAL;
     const tra_colexpr *const *x = key_expressions(w);
     int64_t most = tra_max64(1, tra_table_groups_most(w->b->g, w->in, s, w->op.nterms, x));
-    most = tra_min64(most, tra_max64(1, tra_table_combinations_most(w->b->g, w->in, w->op.nterms, x)));
+    int64_t combinations = tra_max64(1, tra_table_combinations_most(w->b->g, w->in, w->op.nterms, x));
+    most = tra_min64(most, combinations);
     tra_group_bound(g, most);
     tra_pivot_wide *p = tra_new(w->b->arena, tra_pivot_wide);
     if (wide) *p = (tra_pivot_wide){.in = in->type.columns, .key = *wide, .g = g, .most = most};
@@ -143,7 +144,8 @@ static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *
     op.rows = one_group ? TRA_ROWS_ONE : TRA_ROWS_MOST, op.most = most, op.counts = !one_group;
     op.share = share_of_room(in, most, groups), op.divides = true;
     op.all = pass == TRA_GROUP_PARTIAL || most == INT64_MAX ? 0 : most;
-    op.flops = 20.0 * (1 + w->op.nterms + w->op.naggs) + (w->op.nterms > 1 ? SEVERAL : 0);
+    bool hashed = w->op.nterms > 1 && (double)combinations > 2 * each;
+    op.flops = 20.0 * (1 + w->op.nterms + w->op.naggs) + (hashed ? HASHED : 0);
     return tra_table_kernel(w, in, NULL, 0, 0, &op);
 }
 
