@@ -21,10 +21,10 @@ typedef struct tra_worker {
     int id;              /* from 0 */
     void *scratch;       /* for computing: as much as the stage asked for (tra_engine_begin_stage) */
     void *io;            /* for reading and writing, likewise */
-    tra_kept own;        /* what the kernel of a join keeps of a right operand while it is the same: */
-    tra_kept *kept;      /* that of this worker, or one that all share, */
-    const void *kept_by; /* and, of its own, whose kernel that is, */
-    int64_t kept_tuple;  /* of which tuple of its right part */
+    tra_kept own;        /* what a join keeps of a right operand, as its index, for the next left block */
+    tra_kept *kept;      /* the worker's own, or one that all workers share */
+    const void *kept_by; /* own: of which kernel it is */
+    int64_t kept_tuple;  /* own: of which tuple of the right part */
     tra_engine *engine;
     tra_track *track; /* where it records what it does, or NULL */
     /* private to the engine */

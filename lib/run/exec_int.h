@@ -107,7 +107,7 @@ tra_part *tra_exec_on_demand(tra_execution *x, const tra_op *op, tra_part *in);
 int64_t tra_exec_see_peak(tra_report *r);
 /* Records what the process holds now, and what was read, written and sent so far. There must be a record. */
 void tra_exec_sample(tra_execution *x);
-void tra_exec_sample_all(tra_execution *x); /* the same between operators: elsewhere workers write what is added up */
+void tra_exec_sample_all(tra_execution *x); /* the same between operators: at other times workers change the counts */
 
 /* exec_files.c */
 

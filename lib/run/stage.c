@@ -233,7 +233,7 @@ tra_status tra_stage_gather(tra_site *site, const tra_op *op, tra_part *in, tra_
     tra_after after = tra_stage_after(site, op, 0);
     TRA_TRY(begin(site, op, e));
     tra_status s = TRA_OK;
-    int64_t *last = tra_calloc((size_t)in->n + 1, sizeof *last), *v = NULL, cap = 0, n; /* last: who reads it last */
+    int64_t *last = tra_calloc((size_t)in->n + 1, sizeof *last), *v = NULL, cap = 0, n; /* last: its last reader */
     int64_t room = tra_pool_stat(site->pool).budget / 8;
     site->total = op->type.cat->n;
     for (int64_t t = 0; t < op->type.cat->n; t++)

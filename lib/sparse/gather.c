@@ -185,8 +185,8 @@ typedef struct gathering {
     int ranges, m;   /* m: how many cells */
     bool count;
     tra_cell *out;
-    tra_dims ext;      /* of all cells together */
-    uint64_t inverse;  /* of the width of a cell: 2^64 / width, rounded up; 0: of 1 */
+    tra_dims ext;     /* of all cells together */
+    uint64_t inverse; /* of the width of a cell: 2^64 / width, rounded up; 0: of 1 */
     tra_rows_pieces *parts;
 } gathering;
 
@@ -195,8 +195,8 @@ static inline uint32_t cell_of(const gathering *g, uint32_t column) {
     return g->inverse ? (uint32_t)(((unsigned __int128)g->inverse * column) >> 64) : column;
 }
 
-/* Counts the entries of the row that the piece is before by cells (to is NULL), or appends them to the cells. last: the
- * row that each cell has got last. */
+/* Takes the entries of the piece's next row: counts those of each cell (to is NULL), or appends them to the cells.
+ * last: of each cell the row that was counted last. */
 static void split_row(const gathering *g, const cursor *c, int range, tra_rows_maker *to, int64_t *last) {
     const tra_array *a = &c->p->src->array;
     const char *value = c->dense ? a->data : c->v.value;

@@ -57,8 +57,8 @@ static bool tells(const tra_colrun *run, int n) {
     return any;
 }
 
-/* Of a strip of rows the predicates, and who has partners. False: all rows are wanted, for what is told of them later.
- */
+/* Of a strip of rows the predicates, and who has partners. False: all rows are read,
+ * since a value could not be computed: its error is told when it is used. */
 static bool pass_strip(const wanted *w, const tra_batch *b, tra_colrun *run, tra_vector *strip, int64_t from, int n,
                        int32_t *slot, void *scratch, uint8_t *pass) {
     tra_err e = {0};
@@ -83,7 +83,7 @@ static bool pass_strip(const wanted *w, const tra_batch *b, tra_colrun *run, tra
 
 static int64_t find_selected(const tra_row_filter *f, const tra_batch *b, int32_t *at, int64_t most) {
     const wanted *w = (const void *)f;
-    const tra_batch own = {.schema = w->in, .rows = b->rows, .v = b->v}; /* whose dictionaries have strings */
+    const tra_batch own = {.schema = w->in, .rows = b->rows, .v = b->v}; /* its dictionaries have strings */
     int64_t code = w->code ? tra_colcode_scratch(w->code) : 0, key = 0;
     for (int k = 0; k < w->njoins; k++) key = tra_max64(key, tra_finder_scratch(w->join[k].l));
     char *room = tra_malloc((size_t)(code + key) + 128), *scratch = room + (64 - (uintptr_t)room % 64) % 64;
@@ -115,7 +115,7 @@ static int by_number(const void *a, const void *b) {
 static int64_t find_first(const tra_row_filter *f, const tra_batch *b, int32_t *at, int64_t most) {
     const wanted *w = (const void *)f;
     const tra_sort *s = w->sort;
-    const tra_batch own = {.schema = w->in, .rows = b->rows, .v = b->v}; /* whose dictionaries have strings */
+    const tra_batch own = {.schema = w->in, .rows = b->rows, .v = b->v}; /* its dictionaries have strings */
     int64_t n = tra_add_most(s->from, s->count);
     if (n > most) return -1;
     int64_t *row = tra_malloc(3 * (size_t)b->rows * sizeof *row);
@@ -131,8 +131,7 @@ static int64_t find_first(const tra_row_filter *f, const tra_batch *b, int32_t *
 static const tra_row_filter *filter_of(wanted *w) {
     enum { LEAST = 8 }; /* bytes of a row */
     int64_t others = 0;
-    for (int i = 0; i < w->in->n; i++)
-        others += w->reads[i] ? 0 : (int64_t)tra_coltype_size(w->in->v[i].type);
+    for (int i = 0; i < w->in->n; i++) others += w->reads[i] ? 0 : (int64_t)tra_coltype_size(w->in->v[i].type);
     w->base = (tra_row_filter){w->reads, w->sort ? find_first : find_selected};
     return others >= LEAST ? &w->base : NULL;
 }
@@ -172,8 +171,7 @@ static bool add_pass(wanted *w, const tra_rowwise *r) {
         if (v[i].selects && v[i].x[0]->fails) return w->ncode = 0, false; /* messages would name other rows */
         if (v[i].selects) continue;
         int *column = tra_news(w->arena, int, v[i].n + 1);
-        for (int c = 0; c < v[i].n; c++)
-            column[c] = v[i].x[c]->op == TRA_C_COLUMN ? w->column[v[i].x[c]->column] : -1;
+        for (int c = 0; c < v[i].n; c++) column[c] = v[i].x[c]->op == TRA_C_COLUMN ? w->column[v[i].x[c]->column] : -1;
         w->column = column, ncolumns = v[i].n;
     }
     return true;

@@ -66,7 +66,7 @@ void tra_find_shares(findings *f) {
     }
     if (d.all <= 0 || left <= 0) return;
     double per = left / d.all, scratch = 1e9 * all.scratch_seconds, *did = d.workers;
-    /* a worker that waits for scratch reads, or else computes or writes */
+    /* seconds that a worker waits for scratch were counted as reading, or else as computing */
     double reads = fmin(scratch, did[TRA_DO_READ]), computes = fmin(scratch - reads, did[TRA_DO_COMPUTE]);
     double compute = did[TRA_DO_COMPUTE] - computes;
     double had = all.cpu_seconds > 0 ? fmin(1e9 * all.cpu_seconds, compute) : compute;
