@@ -196,7 +196,11 @@ static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rat
     const tra_type *in[2] = {&p->ops[op->in[0]].type, &p->ops[op->in[1]].type};
     bool both = tra_is_held(in[0]) && tra_is_held(in[1]);
     if (both ? !tra_kernel_meets_entries(op->what.join) : tra_kernel_pace(op->what.join) > 0) return 0;
-    if (!both) made -= (double)tra_type_entries(in[tra_is_held(in[0]) ? 0 : 1]).expected;
+    int side = tra_is_held(in[0]) ? 0 : 1;
+    bool mixed = tra_kernel_meets_entries(op->what.join) &&
+                 !tra_kernel_leads(op->what.join, side, op->type.cat->bound.n); /* no walk finds them in order */
+    if (!both && mixed) return made * (ENTRY + TABLE) / p->sites / (rates->hashes > 0 ? rates->hashes : HASHES);
+    if (!both) made -= (double)tra_type_entries(in[side]).expected;
     if (!both) return ADDED / rates->memory * fmax(0, made) / p->sites;
     double each = (double)tra_type_entries(in[0]).expected / (double)tra_max64(1, in[0]->cat->n);
     double rows = in[0]->cat->bound.n > 1 ? fmin(each, (double)in[0]->cat->bound.v[0]) : 1;
