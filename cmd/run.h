@@ -18,7 +18,8 @@ typedef struct tra_run_source {
 /* Plans and runs it in this process, under an mpirun that it starts, or as one rank. */
 TRA_MUSTUSE tra_status tra_run_program(const tra_run_source *source, tra_err *e);
 
-/* Computes the outputs of the program by the reference evaluator, and puts their files in place. */
+/* Computes the outputs of the program by the reference evaluator, and puts their files in place. step: its digest, of
+ * which a record stays for tra_commit_end; 0: none does. */
 TRA_MUSTUSE tra_status tra_run_with_reference(const tra_graph *g, tra_arena *a, const tra_write_options *o,
                                               uint64_t step, tra_err *e);
 

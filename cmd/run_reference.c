@@ -23,7 +23,8 @@ tra_status tra_run_with_reference(const tra_graph *g, tra_arena *a, const tra_wr
         own.mapping = out->stored.mapping ? out->stored.mapping->storage : NULL;
         s = tra_reference_fill(v[out->node->id], &out->node->type, out->path, &own, a, &w[n++], digest, e);
     }
-    if (s == TRA_OK) return tra_writers_commit(w, digests, n, &(tra_commit_note){.step = step}, false, e);
+    tra_commit_note note = {.step = step};
+    if (s == TRA_OK) return tra_writers_commit(w, digests, n, step ? &note : NULL, false, e);
     for (int i = 0; i + 1 < n; i++) tra_writer_abort(w[i]); /* the last was not made */
     return s;
 }

@@ -21,6 +21,7 @@ static double real_of(uint64_t w) {
 
 /* Is x <= y, of the distances between two pairs of times, low before high? */
 static bool is_nearer(bool real, uint64_t low, uint64_t at, uint64_t high) {
+    if (low == at) return true; /* infinities have no distance */
     return real ? real_of(at) - real_of(low) <= real_of(high) - real_of(at) : at - low <= high - at;
 }
 

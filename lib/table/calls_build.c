@@ -121,14 +121,29 @@ static bool axis_of(const tra_colexpr *x, tra_colaxis *v) {
     return true;
 }
 
-/* The values that a column of a file has. */
+/* May tables of the program take so much more? Together they have a quarter of the ceiling. What a process holds at
+ * this moment does not count: it differs between ranks, which must make the same plan. */
+static bool affords(const tra_arena *a, int64_t bytes) {
+    return tra_ceiling == 0 || bytes <= (1 << 20) || tra_arena_bytes(a) + (size_t)bytes <= (size_t)tra_ceiling / 4;
+}
+
+enum { STRING_TAKES = 64 }; /* bytes, beside its text, which is sorted in the end */
+
+/* The same of n results without the text of strings. */
+static bool affords_results(const tra_arena *a, bool strings, int64_t n) {
+    return affords(a, tra_mul_most(n, strings ? STRING_TAKES : 9));
+}
+
+/* The values that a column of a file has. False: they are too many for a table of strings. */
 static bool values_of(tra_arena *a, const tra_colexpr *x, tra_colaxis *v) {
+    int64_t most = ENTRIES_MOST;
     tra_err e = {0};
     bool whole = !tra_coltype_is_float(x->type) && !tra_coltype_is_coded(x->type);
     while (x->op == TRA_C_CONVERT) x = x->kids[0];
     if (x->op != TRA_C_COLUMN || !x->file || !whole) return false;
+    while (most > ENTRIES_FEW && !affords_results(a, true, most)) most -= most / 8;
     *v = (tra_colaxis){0};
-    return tra_rel_column_values(x->file, x->number, ENTRIES_MOST, a, &v->list, &v->count, &e) == TRA_OK;
+    return tra_rel_column_values(x->file, x->number, most, a, &v->list, &v->count, &e) == TRA_OK;
 }
 
 /* The one column that all operands come of; NULL: there is none, or several. */
@@ -156,17 +171,6 @@ typedef struct tabulation {
     uint8_t *state;
     bool nulls, errors;
 } tabulation;
-
-/* May tables of the program take so much more? Together they have a quarter of the ceiling. What a process holds at
- * this moment does not count: it differs between ranks, which must make the same plan. */
-static bool affords(const tra_arena *a, int64_t bytes) {
-    return tra_ceiling == 0 || bytes <= (1 << 20) || tra_arena_bytes(a) + (size_t)bytes <= (size_t)tra_ceiling / 4;
-}
-
-/* The same of n results without the bytes of their strings, which are sorted in the end. */
-static bool affords_results(const tra_arena *a, bool strings, int64_t n) {
-    return affords(a, tra_mul_most(n, strings ? 64 : 9));
-}
 
 /* Grants twice as many bytes of text, if three times those fit: sorting them in the end takes two more copies. */
 static bool grant_more(tabulation *t) {

@@ -49,6 +49,9 @@ tra_status tra_rel_column_values(tra_rel *r, int column, int64_t most, tra_arena
     const tra_schema *s = &r->table->schema;
     tra_dtype t = tra_coltype_held(s->v[column].type);
     int64_t rows = tra_rel_rows(r), strip = tra_max64(1, r->table->form.block);
+    tra_column_facts facts;
+    if (tra_rel_column_facts(r, column, &facts) && (facts.exact ? facts.distinct : facts.distinct / 2) > most)
+        return TRA_NO;
     tra_vector *v = tra_calloc((size_t)s->n + 1, sizeof *v);
     values x = {0};
     tra_status status = TRA_OK;

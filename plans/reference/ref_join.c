@@ -8,6 +8,15 @@ static ref_item item_at(const ref_table *t, int64_t row, int column) {
     return (ref_item){.type = t->column[column].type, .c = *ref_at(t, row, column)};
 }
 
+/* A value as it is compared with one of another type, of which one is a float if `real`: then both are f64. */
+static ref_num as_compared(const ref_item *x, bool real) {
+    return real ? (ref_num)(double)ref_number(x) : ref_number(x);
+}
+
+static bool is_real(const ref_item *l, const ref_item *r) {
+    return tra_coltype_is_float(l->type) || tra_coltype_is_float(r->type);
+}
+
 /* Do the keys of both rows agree? */
 static bool meets(const tra_lookup_spec *s, const ref_table *x, const ref_table *y, int64_t i, int64_t j) {
     for (int k = 0; k < s->nkeys; k++) {
@@ -17,7 +26,7 @@ static bool meets(const tra_lookup_spec *s, const ref_table *x, const ref_table 
             continue;
         }
         if (tra_coltype_is_number(l.type) && l.type != r.type) {
-            ref_num p = ref_number(&l), q = ref_number(&r);
+            ref_num p = as_compared(&l, is_real(&l, &r)), q = as_compared(&r, is_real(&l, &r));
             if (!(p == q || (isnan((double)p) && isnan((double)q)))) return false;
         } else if (ref_key_order(l.type, &l.c, &r.c, false) != 0) {
             return false;
@@ -96,34 +105,37 @@ static void number_rows(const ref_table *x, const ref_table *y, const bool *met,
 
 /* ---- as-of joins --------------------------------------------------------------------------------------------- */
 
-/* How much later row j is than row i; false: one of them has no time, or asof does not allow this. */
-static bool apart(const tra_lookup_spec *s, const ref_table *x, const ref_table *y, int64_t i, int64_t j, ref_num *d) {
+/* How much later row j is than row i, and its time; false: one of them has no time, or asof does not allow this. */
+static bool apart(const tra_lookup_spec *s, const ref_table *x, const ref_table *y, int64_t i, int64_t j, ref_num *d,
+                  ref_num *time) {
     const tra_asof *a = s->asof;
     ref_item l = item_at(x, i, s->lkey[s->nkeys]), r = item_at(y, j, s->rkey[s->nkeys]);
-    bool real = tra_coltype_is_float(l.type) || tra_coltype_is_float(r.type);
+    bool real = is_real(&l, &r);
     if (l.c.state != REF_VALUE || r.c.state != REF_VALUE) return false;
-    ref_num p = real ? ref_number(&l) : (ref_num)l.c.i, q = real ? ref_number(&r) : (ref_num)r.c.i;
+    ref_num p = real ? as_compared(&l, true) : (ref_num)l.c.i, q = real ? as_compared(&r, true) : (ref_num)r.c.i;
     if (isnan((double)p) || isnan((double)q)) return false;
     *d = p == q ? 0 : real ? (ref_num)((double)q - (double)p) : q - p;
+    *time = q;
     if (a->limited && fabs((double)*d) > (real ? a->real : (double)a->whole)) return false;
     if (a->strict && *d == 0) return false;
     return a->way == TRA_ASOF_NEAREST || (a->way == TRA_ASOF_BEFORE ? *d <= 0 : *d >= 0);
 }
 
-/* Leaves of the partners of row i the one that an as-of join takes. */
+/* Leaves of the partners of row i the one that an as-of join takes: the last of the latest that are not after it, or
+ * the first of the earliest that are; of both the nearer. */
 static void choose_one(const tra_lookup_spec *s, const ref_table *x, const ref_table *y, int64_t i, bool *met) {
-    int64_t best = -1;
-    ref_num least = 0, d;
+    int64_t best[2] = {-1, -1};
+    ref_num time[2] = {0, 0}, by[2] = {0, 0}, d, t;
     for (int64_t j = 0; j < y->rows; j++) {
-        bool meets = met[j] && apart(s, x, y, i, j, &d);
+        bool meets = met[j] && apart(s, x, y, i, j, &d, &t);
         met[j] = false;
         if (!meets) continue;
-        ref_num how = d < 0 ? -d : d;
-        bool last = d <= 0 && s->asof->way != TRA_ASOF_AFTER; /* of several that are as near */
-        bool better = how < least || (how == least && last);
-        if (best < 0 || better) best = j, least = how;
+        int after = d > 0 || s->asof->way == TRA_ASOF_AFTER;
+        if (best[after] >= 0 && (after ? t >= time[1] : t < time[0])) continue;
+        best[after] = j, time[after] = t, by[after] = d < 0 ? -d : d;
     }
-    if (best >= 0) met[best] = true;
+    int after = best[0] < 0 || (best[1] >= 0 && by[1] < by[0]);
+    if (best[after] >= 0) met[best[after]] = true;
 }
 
 tra_status ref_table_join(const tra_table_op *op, const ref_table *x, const ref_table *y, tra_arena *a, ref_table *out,

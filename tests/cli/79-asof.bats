@@ -126,3 +126,38 @@ wrong() {
     has "row 1 of the"
     [ ! -e J.h5 ]
 }
+
+@test "infinite times, and times that are as far apart as floats tell, meet those that the definition says" {
+    printf 't,n\n-inf,1\ninf,2\n1,3\n-0.0,4\n9007199254740993,5\nNaN,6\n' >l.csv
+    printf 'u,m\n7,1\n-inf,2\n0,3\n-1e-310,4\ninf,5\n9007199254740992,6\n-3,7\n' >r.csv
+    for t in l r; do tra import -q --table --types "$(head -n 1 $t.csv | sed 's/,/=f64,/')=i64" $t.csv -o $t.h5; done
+    i=0
+    for x in 'l.t >= r.u' 'l.t < r.u' 'nearest(l.t, r.u)' 'nearest(l.t, r.u), within = 3'; do
+        printf '%s\n' 'input l from "l.h5"' 'input r from "r.h5"' "J = join(l, r, asof = $x, how = left)" \
+            'P = project(J, n, m)' 'output P' >p.tra
+        for how in '' '--engine reference' '--sites 2'; do
+            # shellcheck disable=SC2086
+            tra run -q $how p.tra
+            tra head P.h5 | tail -n +2 | tr '\n' ' ' >got
+            is "$(sed -n "$((i + 1))p" <<'WANT'
+1,2 2,5 3,3 4,3 5,6 6, 
+1,7 2, 3,1 4,1 5,5 6, 
+1,2 2,5 3,3 4,3 5,6 6, 
+1,2 2,5 3,3 4,3 5,6 6, 
+WANT
+)" cat got
+        done
+        i=$((i + 1))
+    done
+    # whole numbers meet floats as the f64 that is nearest
+    printf 'i,n\n9007199254740993,1\n9007199254740992,2\n9223372036854775807,3\n' >i.csv
+    tra import -q --table --types i=i64,n=i64 i.csv -o i.h5
+    for x in 'i == u' 'i >= u && i <= u'; do
+        printf '%s\n' 'input i from "i.h5"' 'input r from "r.h5"' "P = project(join(i, r, $x), n, m)" 'output P' >p.tra
+        for how in '' '--engine reference' '--sites 2'; do
+            # shellcheck disable=SC2086
+            tra run -q $how p.tra
+            is $'n,m\n1,6\n2,6' tra head P.h5
+        done
+    done
+}

@@ -163,6 +163,9 @@ upper = lambda s: "".join(c.upper() if c.isascii() else c for c in s)
 same("E.csv", [(w[0], str(len(w[3])), upper(w[3])) for w in want])
 END
     on_ranks
+    tra run -q --engine reference p.tra
+    "$PYTHON" check.py
+    is "" ls -A "$TRA_SCRATCH" # nor a record of what the reference evaluator has made
 }
 
 @test "a program with such strings is checked and explained without being run; what cannot be is said" {
