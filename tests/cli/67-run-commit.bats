@@ -357,3 +357,37 @@ others() {
     has "t.h5 is being written by process 4711 on elsewhere (tra run other.tra)"
     is "$after" state
 }
+
+@test "a disk that is full when an output is closed: nothing of it stays but what --resume goes on from" {
+    mkdir -p small
+    mount -t tmpfs tmpfs small 2>/dev/null || skip "needs the right to mount"
+    awk 'BEGIN { print "n,s"; for (i = 0; i < 20000; i++) printf "%d,w%07d\n", i * 7919 % 20011, i * 31 % 20011 }' >n.csv
+    tra import -q --table n.csv -o n.h5
+    printf '%s\n' 'input n from "n.h5"' 'P = order(n, [s])' 'output P to "small/P.h5"' >one.tra
+    printf '%s\n' 'X = matrix(n, [n])' 'output X to "small/X.h5"' | cat one.tra - >two.tra
+    tra run -q two.tra
+    want=$(tra digest small/P.h5 small/X.h5)
+    of_one=$(du -k small/P.h5 | cut -f1) of_two=$(du -ck small/*.h5 | tail -n 1 | cut -f1)
+    umount small
+    for how in '' '--sites 2' '--sites 2 --transport files'; do
+        for less in 4 24 130; do # kilobytes: of what is written when all rows are
+            mount -t tmpfs -o size=$((of_one - less))k tmpfs small
+            # shellcheck disable=SC2086
+            status 4 tra run -q $how one.tra
+            left=$(ls -A small; ls -A "$TRA_SCRATCH")
+            umount small
+            has "No space left"
+            is "" echo "$left"
+        done
+        mount -t tmpfs -o size=$((of_two - 24))k tmpfs small
+        # shellcheck disable=SC2086
+        status 4 tra run -q $how two.tra
+        mount -o remount,size=9m small
+        # shellcheck disable=SC2086
+        tra run -q $how --resume two.tra
+        left=$(ls -A "$TRA_SCRATCH"; find small -name '.*.tmp') got=$(tra digest small/P.h5 small/X.h5)
+        umount small
+        is "" echo "$left"
+        is "$want" echo "$got"
+    done
+}
