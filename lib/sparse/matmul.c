@@ -17,15 +17,16 @@ enum {
 };
 #define EMPTY UINT32_MAX
 
-/* One row of the result: its entries in the outer matrix and in the state; most: places that may be touched. */
+/* One row of the result: its entries in the outer matrix and in the state; most: places that may be touched, of those
+ * from `from` up to `to`. */
 typedef struct line {
-    int64_t row, first, end, state, state_end, most;
+    int64_t row, first, end, state, state_end, most, from, to;
 } line;
 
 /* What a piece adds up in. Between two rows no key is there, no bit is set, and all sums of `flat` are 0. */
 typedef struct adder {
     char *sum, *terms, *in_table; /* terms: numbers of products, of folds; in_table: sums, then these */
-    bool clean;                   /* sum and terms are all 0 */
+    int64_t clean;                /* so many of sum and terms are 0 */
     uint64_t *bits, *touched;
     uint32_t *key;
     bool direct; /* elements are put as they are, else by w */
@@ -87,7 +88,7 @@ static void begin_adder(adder *s, const work *w, char *scratch) {
     s->touched = piece_of(&scratch, 16 * touched_most(box));
     s->in_table = piece_of(&scratch, 16 * SLOTS);
     s->key = piece_of(&scratch, 4 * SLOTS);
-    s->clean = false;
+    s->clean = 0;
     memset(s->key, 255, SLOTS * sizeof *s->key);
     memset(s->bits, 0, (size_t)words * sizeof *s->bits);
     tra_dtype type = w->out->array.dtype;
@@ -194,10 +195,11 @@ static inline int64_t touch_range(adder *s, int64_t words, int64_t first, int64_
 #undef T
 #undef TYPE
 
-/* Do all places of the row lie so near to each other that an array of them stays in the cache? */
-static bool is_near(const work *w, const line *l) {
+/* Do all places of the row lie so near to each other that an array of them stays in the cache? Then they are in the
+ * line. */
+static bool is_near(const work *w, line *l) {
     const tra_rows_view *b = &w->m->b;
-    int64_t from = INT64_MAX, to = 0;
+    int64_t from = w->m->box, to = 0;
     if (l->state < l->state_end) return false;
     for (int64_t k = l->first; k < l->end; k++) {
         int64_t q = inner_row(w, w->m->a.column[k]);
@@ -206,16 +208,20 @@ static bool is_near(const work *w, const line *l) {
         to = tra_max64(to, b->column[b->begin[q + 1] - 1]);
         if (to - from >= SMALL) return false;
     }
+    l->from = tra_min64(from, to), l->to = to + 1;
     return true;
 }
 
-static int64_t one_row(const work *w, adder *s, const line *l, bool count) {
-    bool table = l->most <= TABLE && w->m->box > SMALL && !is_near(w, l);
-    if (!table && !count && !s->clean) {
-        memset(s->sum, 0, (size_t)(8 * width_of(w->m->box)));
-        if (w->m->fold != TRA_S_ADD) memset(s->terms, 0, (size_t)(8 * width_of(w->m->box)));
+static int64_t one_row(const work *w, adder *s, line *l, bool count) {
+    l->from = 0, l->to = w->m->box;
+    bool near = w->m->box > SMALL && (l->most <= TABLE || w->m->box > WIDE) && is_near(w, l);
+    bool table = l->most <= TABLE && w->m->box > SMALL && !near;
+    int64_t more = width_of(l->to - l->from) - s->clean;
+    if (!table && !count && more > 0) {
+        memset(s->sum + 8 * s->clean, 0, (size_t)(8 * more));
+        if (w->m->fold != TRA_S_ADD) memset(s->terms + 8 * s->clean, 0, (size_t)(8 * more));
+        s->clean += more;
     }
-    if (!table && !count) s->clean = true;
     tra_scalar_op fold = w->m->fold;
 #define EACH(type, n)                                                                                                  \
     if (w->m->t == TRA_##type)                                                                                         \

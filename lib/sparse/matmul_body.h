@@ -76,9 +76,9 @@ static int64_t NAME(flat)(const work *w, adder *s, const line *l, bool count) {
     T *sum = (T *)(void *)s->sum;
     int64_t *terms = (int64_t *)(void *)s->terms;
     int64_t all = 0;
-    for (int64_t base = 0; base < m->box; base += WIDE) {
-        int64_t width = tra_min64(WIDE, m->box - base), words = 0, n = 0;
-        bool some = width < m->box;
+    for (int64_t base = l->from; base < l->to; base += WIDE) {
+        int64_t width = tra_min64(WIDE, l->to - base), words = 0, n = 0;
+        bool some = width < l->to - l->from;
 #define TOUCH(place)                                                                                                   \
     uint64_t at = (uint64_t)(place), *word = &s->bits[at >> 6];                                                        \
     if (*word == 0) s->touched[words++] = at >> 6;                                                                     \
