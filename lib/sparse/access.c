@@ -1,6 +1,8 @@
 /* access.c - cells read and written row by row, however they are held. */
 #include "sparse.h"
 
+#include "../base/simd.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -19,6 +21,19 @@ tra_rows_view tra_rows_within(const tra_rows_view *v, const tra_dims *ext, const
     part.begin += from;
     part.nrows = to - from;
     return part;
+}
+
+TRA_ANY_TARGET __attribute__((optimize("O3"))) bool tra_has_zero(const void *values, tra_dtype t, int64_t n) {
+    int64_t zeros = 0;
+    switch (t) {
+#define X(name, text, type, ...)                                                                                       \
+    case TRA_##name:                                                                                                   \
+        for (int64_t i = 0; i < n; i++) zeros += ((const type *)values)[i] == 0;                                       \
+        break;
+        TRA_DTYPES(X)
+#undef X
+    }
+    return zeros > 0;
 }
 
 tra_reader tra_read_cell(const tra_cell *c) {

@@ -132,6 +132,7 @@ bool tra_job_is_merge(const job *j) {
     }
 READ_BOTH(read_both_8, uint64_t)
 READ_BOTH(read_both_4, uint32_t)
+READ_BOTH(read_both_1, uint8_t)
 #undef READ_BOTH
 
 /* Are its values read as they are? */
@@ -181,22 +182,37 @@ READ_AT(read_at_4, uint32_t)
     }
 READ_COMMON(read_common_8, uint64_t)
 READ_COMMON(read_common_4, uint32_t)
+READ_COMMON(read_common_1, uint8_t)
 #undef READ_COMMON
+
+/* Are both operands' values of one size, and read by the functions above? */
+static bool reads_together(const job *j) {
+    size_t size = tra_dtype_size(j->arg[0].in.cell->array.dtype);
+    return size == tra_dtype_size(j->arg[1].in.cell->array.dtype) && (size == 8 || size == 4 || size == 1);
+}
 
 /* Appends a row of two rows of entries: of the places that one of them has, or of those that both have. */
 static int64_t merged_row(job *j, int64_t number, tra_rows_maker *to) {
     operand *x = &j->arg[0], *y = &j->arg[1];
     batch *b = j->batch;
     int64_t entries = 0, n, most;
-    bool wide = tra_dtype_size(j->typed.load[0]) == 8;
+    double own[2][TRA_STRIP];
+    size_t size = tra_dtype_size(x->in.cell->array.dtype);
     do {
         most = room_in_batch(j, number, to);
         uint32_t *column = b->column + b->n;
-        void *u = next_in_batch(j, 0), *v = next_in_batch(j, 1);
-        if (j->both)
-            n = (wide ? read_common_8(x, y, most, column, u, v) : read_common_4(x, y, most, column, u, v));
+        void *v[2];
+        for (int i = 0; i < 2; i++)
+            v[i] = j->arg[i].in.cell->array.dtype == j->typed.load[i] ? next_in_batch(j, i) : own[i];
+        if (size == 8)
+            n = (j->both ? read_common_8 : read_both_8)(x, y, most, column, v[0], v[1]);
+        else if (size == 4)
+            n = (j->both ? read_common_4 : read_both_4)(x, y, most, column, v[0], v[1]);
         else
-            n = wide ? read_both_8(x, y, most, column, u, v) : read_both_4(x, y, most, column, u, v);
+            n = (j->both ? read_common_1 : read_both_1)(x, y, most, column, v[0], v[1]);
+        for (int i = 0; i < 2; i++)
+            if (v[i] == own[i])
+                tra_convert(next_in_batch(j, i), j->typed.load[i], v[i], j->arg[i].in.cell->array.dtype, n);
         b->n += n;
         entries += n;
     } while (n == most);
@@ -260,9 +276,7 @@ static int64_t count_merged(const job *j) {
 /* Appends the row; to NULL: counts where it may be other than 0, or more than that. */
 int64_t tra_job_row(job *j, int64_t number, tra_rows_maker *to) {
     int one = j->all || j->part || j->candidate[0] == (j->nargs == 2 && j->candidate[1]) ? -1 : j->candidate[0] ? 0 : 1;
-    if (tra_job_is_merge(j) && to && is_plain(j, 0) && is_plain(j, 1) &&
-        tra_dtype_size(j->typed.load[0]) == tra_dtype_size(j->typed.load[1]))
-        return merged_row(j, number, to);
+    if (tra_job_is_merge(j) && to && reads_together(j)) return merged_row(j, number, to);
     if (one >= 0 && !j->arg[one].in.dense && !j->arg[one].wide)
         return to ? entries_row(j, one, number, to) : j->arg[one].count;
     if (tra_job_is_merge(j) && !to) return count_merged(j);
@@ -278,20 +292,6 @@ int64_t tra_job_row(job *j, int64_t number, tra_rows_maker *to) {
 }
 
 /* ---- rows that one operand alone has -------------------------------------------------------------------------- */
-
-static bool has_zero(const void *values, tra_dtype t, int64_t n) {
-    bool zero = false;
-#define ZERO(type)                                                                                                     \
-    for (int64_t i = 0; i < n; i++) zero |= ((const type *)values)[i] == 0;
-    switch (t) {
-#define X(name, text, type, ...)                                                                                       \
-    case TRA_##name: ZERO(type) break;
-        TRA_DTYPES(X)
-#undef X
-    }
-#undef ZERO
-    return zero;
-}
 
 /* Which operand alone has rows from `row` on, and before which row that ends; -1: none has. */
 static int alone(const job *j, int64_t row, int64_t *end) {
@@ -325,7 +325,7 @@ static bool compute_stretch(job *j, int which, int64_t first, int64_t n, tra_row
         here = tra_min64(TRA_STRIP, n - k);
         tra_convert(b->in[which], j->typed.load[which], x->in.v.value + (size_t)(first + k) * size, from, here);
         tra_job_compute(j, b->in, here, value);
-        if (has_zero(value, j->type, here)) return false;
+        if (tra_has_zero(value, j->type, here)) return false;
     }
     return true;
 }

@@ -1,8 +1,6 @@
 /* order.c - see order.h: what brings the entries of cells to lib/model/turn.h. */
 #include "order.h"
 
-#include "../base/simd.h"
-
 #include <string.h>
 
 typedef struct job {
@@ -55,21 +53,6 @@ static bool rows_in(const job *x, int piece, int i, int64_t *before, tra_rows_vi
     return true;
 }
 
-/* Is one of the values 0? */
-TRA_ANY_TARGET __attribute__((optimize("O3"))) static bool holds_zero(const tra_rows_view *v, tra_dtype t) {
-    const char *value = v->value + (size_t)v->begin[0] * v->size;
-    int64_t n = v->begin[v->nrows] - v->begin[0], zeros = 0;
-    switch (t) {
-#define X(name, text, type, ...)                                                                                       \
-    case TRA_##name:                                                                                                   \
-        for (int64_t i = 0; i < n; i++) zeros += ((const type *)(const void *)value)[i] == 0;                          \
-        break;
-        TRA_DTYPES(X)
-#undef X
-    }
-    return zeros > 0;
-}
-
 /* Runs a statement with cell i, its view v, entry k, and the row and column of each entry of a piece that stays. */
 #define WALK(x, piece, ...)                                                                                            \
     for (int64_t i = 0, before = 0; i < (x)->n; i++) {                                                                 \
@@ -79,7 +62,8 @@ TRA_ANY_TARGET __attribute__((optimize("O3"))) static bool holds_zero(const tra_
         int last = in->in->array.ext.n - 1;                                                                            \
         int64_t mr = last >= 0 ? in->route.row[last] : 0, mc = last >= 0 ? in->route.column[last] : 0;                 \
         if (!rows_in(x, piece, (int)i, &before, &v)) continue;                                                         \
-        bool zeros = holds_zero(&v, in->in->array.dtype);                                                              \
+        bool zeros =                                                                                                   \
+            tra_has_zero(v.value + (size_t)v.begin[0] * v.size, in->in->array.dtype, v.begin[v.nrows] - v.begin[0]);   \
         for (int64_t r = 0; r < v.nrows; r++) {                                                                        \
             if (!row_at(in, v.row[r], &row0, &column0, &from, &to)) continue;                                          \
             int64_t k = from > 0 ? tra_rows_entry(&v, r, from) : v.begin[r], end = v.begin[r + 1];                     \

@@ -25,6 +25,9 @@ int64_t tra_most_entries(const tra_type *t, const tra_dims *ext);
 /* The rows of v whose coordinate in the first dimension lies in the panel: from panel[0] up to panel[1]. */
 tra_rows_view tra_rows_within(const tra_rows_view *v, const tra_dims *ext, const int64_t panel[2]);
 
+/* Is one of n values 0? */
+bool tra_has_zero(const void *values, tra_dtype t, int64_t n);
+
 /* A cell read row by row, however it is held: dense ones have all rows and columns. */
 typedef struct tra_reader {
     const tra_cell *cell;
