@@ -103,13 +103,14 @@ void tra_rows_pieces_end(tra_rows_pieces *p) {
     int64_t row = 0, at = 0;
     for (int i = 0; i < p->n; i++) {
         const tra_rows_view *v = &p->piece[i];
-        memmove(all->row + row, v->row, (size_t)v->nrows * sizeof *v->row);
-        for (int64_t r = 0; r < v->nrows; r++) all->begin[row + r] = v->begin[r] + at;
+        int64_t goes_on = row > 0 && v->nrows > 0 && v->row[0] == all->row[row - 1];
+        memmove(all->row + row, v->row + goes_on, (size_t)(v->nrows - goes_on) * sizeof *v->row);
+        for (int64_t r = goes_on; r < v->nrows; r++) all->begin[row + r - goes_on] = v->begin[r] + at;
         if (all->column + at != v->column) {
             memmove(all->column + at, v->column, (size_t)v->n * sizeof *v->column);
             memmove(all->value + (size_t)at * all->size, v->value, (size_t)v->n * all->size);
         }
-        row += v->nrows;
+        row += v->nrows - goes_on;
         at += v->n;
     }
     all->begin[row] = at;

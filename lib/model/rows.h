@@ -72,7 +72,7 @@ static inline void *tra_rows_next(tra_rows_maker *m, uint32_t column) {
 }
 int64_t tra_rows_made(tra_rows_maker *m); /* ends the cell, as tra_rows_end does */
 
-/* A cell that several threads make in pieces: the rows of each piece come after those of the piece before it. */
+/* A cell that threads make in pieces: rows of each come after those of the one before, whose last row may go on. */
 typedef struct tra_rows_pieces {
     tra_cell *cell;
     int n;

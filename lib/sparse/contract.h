@@ -40,6 +40,17 @@ typedef struct tra_row_part {
 void tra_row_values(const void *value, tra_dtype from, const uint32_t *column, int64_t first, int64_t n, tra_dtype t,
                     tra_row_part *part);
 
+/* Each row of a view makes `width` elements of the result, one after the other in its order: element j is the sum of
+ * v[k] inner[column[k] * step + j]. */
+typedef struct tra_lines_of {
+    tra_rows_view v;
+    tra_dtype t; /* of all: f64, f32, i64 */
+    const void *inner;
+    int64_t step, width, columns; /* columns: of the result */
+    bool sparse;                  /* a 0 of the inner operand adds nothing, as an entry of value 0 does */
+} tra_lines_of;
+void tra_rows_lines(const tra_lines_of *of, tra_cell *out);
+
 /* Both operands are rows. */
 void tra_contract_pairs(const tra_contraction *x, void *scratch);
 

@@ -200,24 +200,27 @@ static inline uint32_t cell_of(const gathering *g, uint32_t column) {
 static void split_row(const gathering *g, const cursor *c, int range, tra_rows_maker *to, int64_t *last) {
     const tra_array *a = &c->p->src->array;
     const char *value = c->dense ? a->data : c->v.value;
-    const uint32_t *column = c->dense ? NULL : c->v.column;
-    const uint32_t width = (uint32_t)tra_last_extent(&g->out[0].array.ext);
+    const int64_t width = tra_last_extent(&g->out[0].array.ext);
     const int64_t first = c->dense ? c->next * tra_last_extent(&a->ext) : 0;
     const size_t size = tra_dtype_size(a->dtype);
-    int64_t k = first + c->from, end = first + c->end;
+    const uint32_t *column = c->dense ? NULL : c->v.column;
+    int64_t k = first + c->from, end = first + c->end, n;
     if (!c->dense) entries_in(c, c->next, &k, &end);
-    for (; k < end; k++) {
-        uint32_t at = (uint32_t)((column ? column[k] : k - first) + c->shift), x = cell_of(g, at);
-        if (!tra_not_zero(value, a->dtype, k)) continue;
-        if (!to) {
-            int64_t *counted = g->parts[x].most[range];
-            counted[0] += last[x] != c->row, counted[1]++;
-            last[x] = c->row;
-        } else if (size == 8) {
-            *(uint64_t *)tra_rows_put(&to[x], c->row, at - x * width) = ((const uint64_t *)(const void *)value)[k];
-        } else {
-            memcpy(tra_rows_put(&to[x], c->row, at - x * width), value + (size_t)k * size, size);
+    for (; k < end; k += n) { /* those of one cell */
+        int64_t at = (column ? column[k] : k - first) + c->shift, x = cell_of(g, (uint32_t)at);
+        int64_t limit = (x + 1) * width - c->shift, here = 0;
+        n = column ? 1 : tra_min64(end - k, limit - (k - first));
+        while (column && k + n < end && column[k + n] < limit) n++;
+        if (to) {
+            tra_rows_append(&to[x], c->row, column ? column + k : NULL, (column ? c->shift : at) - x * width,
+                            value + (size_t)k * size, a->dtype, n);
+            continue;
         }
+        int64_t *counted = g->parts[x].most[range];
+        for (int64_t i = 0; !column && i < n; i++) here += tra_not_zero(value, a->dtype, k + i);
+        if (column) here = n; /* some may be 0 */
+        counted[0] += here > 0 && last[x] != c->row, counted[1] += here;
+        if (here) last[x] = c->row;
     }
 }
 

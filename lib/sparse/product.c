@@ -4,13 +4,10 @@
  * contributes to one part of the result: a row, or the rows that these labels have in common. For each entry of the
  * group the other operand's entries that the shared labels lead to are added up at their places in that part (sums.h),
  * which is then read in order. An operand of rows whose order does not fit is sorted first (project.c). */
-#include "../kernel/share.h"
 #include "matmul.h"
 #include "sums.h"
 
 #include <assert.h>
-#include <float.h>
-#include <math.h>
 #include <string.h>
 
 typedef struct run {
@@ -239,103 +236,35 @@ static void make_nest(run *w) {
     tra_nest_coalesce(&w->nest);
 }
 
-/* ---- rows times dense rows ------------------------------------------------------------------------------------ */
-
-/* Each row of the outer operand makes one row of the result, of rows of the inner one that are dense: they are added up
- * where the result is, in pieces of these rows. */
-typedef struct wide {
-    const tra_row_loops *loops;
-    tra_rows_view v;
-    const double *inner;
-    int64_t step, width;
-    int n;
-    int64_t at[TRA_PIECES + 1];
-    tra_rows_pieces rows;
-} wide;
-
-static bool is_plain(const double *v, int64_t n) {
-    int64_t bad = 0;
-    for (int64_t i = 0; i < n; i++) bad += !(fabs(v[i]) <= DBL_MAX) || v[i] == 0;
-    return bad == 0;
-}
-
-/* Is the product of that kind, whatever the values? */
-static bool is_wide(run *w) {
+/* Does each row of the outer operand meet dense rows of the inner one, and make the next elements of the result? */
+static bool is_lines(run *w) {
     const tra_contraction *c = &w->x;
     const tra_cell *outer = c->in[w->o], *inner = c->in[1 - w->o];
     int rank = c->p.rank[w->o], last = rank ? c->p.in[w->o][rank - 1] : -1;
-    if (!outer->layout || inner->layout || w->np < 1 || w->np != rank - 1 || w->np + 1 != c->p.nout) return false;
-    if (c->t != TRA_F64 || outer->array.dtype != TRA_F64 || inner->array.dtype != TRA_F64) return false;
-    if (w->out->array.dtype != TRA_F64 || w->after->code || c->sc[last] != 0) return false;
-    if (!tra_in_order(c, w->o, w->np)) return false;
-    for (int d = 0; d < w->np; d++)
-        if (c->has[1 - w->o][c->p.out[d]] || c->p.out[d] == last) return false;
+    if (!outer->layout || inner->layout || rank < 2 || c->p.nout < rank - 1 || w->after->code) return false;
+    if (c->fold != TRA_S_ADD || outer->array.dtype != c->t || inner->array.dtype != c->t || w->out->array.dtype != c->t)
+        return false;
+    for (int d = 0; d + 1 < rank; d++) /* the first labels of the result, which the inner operand lacks */
+        if (c->p.in[w->o][d] != c->p.out[d] || c->p.out[d] == last || c->has[1 - w->o][c->p.out[d]]) return false;
+    if (c->p.nout == rank - 1) return c->p.rank[1 - w->o] == 1;
+    if (w->np != rank - 1 || !c->has[1 - w->o][last] || c->sc[last] != 0) return false;
     make_nest(w);
     const tra_loop *run = &w->nest.v[0];
     return w->nest.n == 1 && run->s[0] == 1 && run->s[1] == 1 && run->n == w->box;
 }
 
-/* False: some value is 0 or no number, which the loops would not see. */
-static bool wide_of(run *w, wide *x) {
+static void make_lines(const run *w, tra_cell *out) {
     const tra_contraction *c = &w->x;
     const tra_cell *outer = c->in[w->o], *inner = c->in[1 - w->o];
-    int last = c->p.in[w->o][c->p.rank[w->o] - 1];
+    int rank = c->p.rank[w->o];
     tra_rows_view all = tra_rows_of(outer);
-    x->v = tra_rows_within(&all, &outer->array.ext, w->panel);
-    int64_t from = x->v.begin[0], n = x->v.begin[x->v.nrows] - from;
-    const double *value = (const double *)(const void *)x->v.value;
-    if (!is_plain(value + from, n)) return false;
-    x->loops = c->loops;
-    x->inner = inner->array.data;
-    x->step = c->s[1 - w->o][last];
-    x->width = w->box;
-    x->n = tra_share_pieces(tra_mul_most(n + x->v.nrows, tra_max64(1, w->box / 4)));
-    for (int i = 0; i <= x->n; i++) x->at[i] = (int64_t)((__int128)x->v.nrows * i / x->n);
-    return true;
-}
-
-static void wide_piece(void *ctx, int piece, void *scratch) {
-    wide *x = ctx;
-    tra_rows_view *to = &x->rows.piece[piece];
-    int64_t n = 0, nrows = 0, width = x->width;
-    double *sum = (double *)(void *)to->value;
-    (void)scratch;
-    for (int64_t r = x->at[piece]; r < x->at[piece + 1] && !tra_cancelled();
-         r++, sum = (double *)(void *)to->value + n) {
-        int64_t k = x->v.begin[r], zeros = 0, first = n;
-        for (int64_t j = 0; j < width; j++) sum[j] = 0;
-        x->loops->add_rows(x->v.value + (size_t)k * sizeof *sum, x->v.column + k, x->v.begin[r + 1] - k, x->inner,
-                           x->step, sum, width);
-        for (int64_t j = 0; j < width; j++) zeros += sum[j] == 0;
-        for (int64_t j = 0; j < width && zeros == 0; j++) to->column[n + j] = (uint32_t)j;
-        if (zeros == 0) n += width;
-        for (int64_t j = 0; j < width && zeros > 0; j++) {
-            if (sum[j] == 0) continue;
-            to->column[n] = (uint32_t)j;
-            sum[n++ - first] = sum[j];
-        }
-        if (n == first) continue;
-        to->row[nrows] = x->v.row[r];
-        to->begin[nrows++] = first;
-    }
-    to->begin[nrows] = n;
-    to->nrows = nrows;
-    to->n = n;
-}
-
-/* False: it is not of that kind. */
-static bool make_wide(run *w, tra_cell *out) {
-    wide x; /* not initialised as a whole: it is large */
-    if (!wide_of(w, &x)) return false;
-    for (int i = 0; i < x.n; i++) {
-        x.rows.most[i][0] = x.at[i + 1] - x.at[i];
-        x.rows.most[i][1] = tra_mul_most(x.rows.most[i][0], x.width);
-    }
-    tra_rows_pieces_add(&x.rows, out, x.n);
-    if (!tra_rows_pieces_begin(&x.rows, out)) return true;
-    tra_share(x.n, wide_piece, &x, NULL);
-    tra_rows_pieces_end(&x.rows);
-    return true;
+    bool vector = c->p.nout == rank - 1;
+    tra_lines_of of = {.v = all, .t = c->t, .inner = inner->array.data, .sparse = inner->sparse};
+    if (w->np > 0) of.v = tra_rows_within(&all, &outer->array.ext, w->panel);
+    of.step = c->s[1 - w->o][c->p.in[w->o][rank - 1]];
+    of.width = vector ? 1 : w->box;
+    of.columns = tra_max64(1, tra_last_extent(&out->array.ext));
+    tra_rows_lines(&of, out);
 }
 
 /* ---- the interface ------------------------------------------------------------------------------------------- */
@@ -414,12 +343,12 @@ static void begin(run *w, const tra_kernel *step, const tra_unary *after, const 
 }
 
 static tra_impl way_of(run *w, const tra_dims *out, tra_matrices *m) {
-    if (is_wide(w)) return TRA_IMPL_WIDE;
+    if (is_lines(w)) return TRA_IMPL_WIDE;
     return tra_matrices_of(&w->x, w->o, w->np, out, m) ? TRA_IMPL_MATMUL : TRA_IMPL_SUMS;
 }
 
 tra_impl tra_rows_product_way(const tra_kernel *step, const tra_unary *after, const tra_cell *a, const tra_cell *b,
-                             const tra_cell *out) {
+                              const tra_cell *out) {
     run w;
     tra_matrices m;
     tra_array shape = {tra_strip_type(after->arg), out->array.ext, NULL};
@@ -440,7 +369,7 @@ void tra_rows_product(const tra_kernel *step, const tra_unary *after, const tra_
     w.count = true;
     tra_matrices m;
     tra_impl way = none ? TRA_IMPL_SUMS : way_of(&w, &out->array.ext, &m);
-    if (way == TRA_IMPL_WIDE && make_wide(&w, out)) return;
+    if (way == TRA_IMPL_WIDE) return make_lines(&w, out);
     if (way == TRA_IMPL_MATMUL) {
         char *room = (char *)scratch + tra_round64(tra_matmul_scratch(m.box));
         tra_matrices_sum(&m, 1, after, NULL, out, false, room, scratch);

@@ -1,9 +1,9 @@
 /* reduce.c - maps of rows that move entries or fold them: transposes, diagonals, Einstein strings of one operand, row
  * and column folds. Entries are sorted by where they come to; those that come together are folded, and where these are
  * fewer than the elements that they stand for the others, which are 0, take part. */
+#include "../kernel/share.h"
 #include "order.h"
 #include "reduce.h"
-#include "sums.h"
 
 #include <assert.h>
 #include <math.h>
@@ -166,41 +166,99 @@ static void apply_before(const tra_unary *f, tra_dtype from, tra_dtype to, tra_e
 
 /* ---- into rows --------------------------------------------------------------------------------------------------- */
 
-/* Can the step be added up without sorting? It must be a sum in the type of the elements (f32 is added up in f64),
- * without a function before it, over dimensions of different labels. */
-static bool adds_up(const tra_kernel *step, const tra_fold_labels *l, const tra_unary *before, tra_dtype t) {
-    if (before->code || step->fold != TRA_S_ADD || l->rank == 0) return false;
-    for (int d = 1; d < l->rank; d++)
-        if (memchr(l->in, l->in[d], (size_t)d)) return false;
-    return t == TRA_F64;
+/* ---- sums for each row, in their order --------------------------------------------------------------------------- */
+
+typedef struct lines {
+    const tra_lines_of *of;
+    const tra_row_loops *loops;
+    int64_t at[TRA_PIECES + 1];
+    tra_rows_pieces rows;
+} lines;
+
+/* The sums of a row in which something is no number. */
+static void add_line(const lines *x, int64_t r, char *sum) {
+    static const uint32_t here = 0;
+    const tra_rows_view *v = &x->of->v;
+    memset(sum, 0, (size_t)x->of->width * v->size);
+    for (int64_t k = v->begin[r]; k < v->begin[r + 1]; k++)
+        for (int64_t j = 0; j < x->of->width && tra_not_zero(v->value, x->of->t, k); j++) {
+            int64_t at = (int64_t)v->column[k] * x->of->step + j;
+            if (x->of->sparse && !tra_not_zero(x->of->inner, x->of->t, at)) continue;
+            x->loops->dot(v->value + (size_t)k * v->size, &here, 1, (const char *)x->of->inner + at * (int64_t)v->size,
+                          0, sum + (size_t)j * v->size);
+        }
 }
 
-/* A result of rows whose box is not much larger than the entries are many: these are added up at their places in it,
- * which are read in order (sums.h), where sorting would take longer. */
-static bool has_small_box(const tra_array *out, int64_t entries) {
-    enum { FEW = 64, TIMES = 4, LARGE = 1 << 22 }; /* the room for sorting will do; LARGE as in sums.c */
-    int64_t box = tra_elements_of(&out->ext);
-    return entries >= FEW && box <= LARGE && box <= TIMES * entries;
+/* The sums of n rows, one after the other. number: 0, 1, ... */
+static void sum_lines(const lines *x, int64_t r, int64_t n, int64_t *number, char *sum) {
+    const tra_lines_of *of = x->of;
+    tra_rows_view part = of->v;
+    int64_t width = of->width;
+    memset(sum, 0, (size_t)(n * width) * part.size);
+    part.row = number, part.begin += r, part.nrows -= r;
+    for (int64_t i = 0; i < n; i++) {
+        if (width == 1) {
+            i = x->loops->dots(&part, i, n, of->inner, of->step, 0, sum, 1, of->step > 0);
+            if (i < n) add_line(x, r + i, sum + (size_t)i * part.size);
+            continue;
+        }
+        char *to = sum + (size_t)(i * width) * part.size;
+        int64_t k = part.begin[i];
+        x->loops->add_rows(part.value + (size_t)k * part.size, part.column + k, part.begin[i + 1] - k, of->inner,
+                           of->step, to, width);
+        if (!tra_finite(to, of->t, width)) add_line(x, r + i, to);
+    }
 }
 
-/* to NULL: counts rows and entries. */
-static void add_to_rows(const tra_cell *in, const tra_route *route, const tra_unary *after, tra_cell *out,
-                        tra_rows_maker *to, int64_t *nrows, int64_t *n, void *scratch) {
-    const tra_dims *ext = &in->array.ext;
-    tra_rows_view v = tra_rows_of(in);
-    tra_dtype t = TRA_F64;
-    int64_t width = tra_last_extent(&out->array.ext), step = tra_fold_step(route, ext, width);
-    const double one = 1;
-    tra_row_part part;
-    tra_sums sums = tra_sums_begin(tra_elements_of(&out->array.ext), v.n, t, scratch);
-    for (int64_t r = 0; r < v.nrows && !tra_cancelled(); r++) {
-        int64_t at = tra_fold_place(route, ext, width, v.row[r]);
-        for (int64_t k = v.begin[r], end = v.begin[r + 1]; k < end; k += TRA_STRIP) {
-            tra_row_values(v.value, t, v.column, k, tra_min64(TRA_STRIP, end - k), t, &part);
-            tra_sums_add_row(&sums, at, step, part.column, part.value, part.n, &one, !to);
+static void add_lines(void *ctx, int piece, void *scratch) {
+    enum { MANY = 1024 };
+    lines *x = ctx;
+    const tra_lines_of *of = x->of;
+    tra_rows_view *to = &x->rows.piece[piece];
+    int64_t number[MANY], n = 0, nrows = 0, here, width = of->width;
+    size_t size = of->v.size;
+    (void)scratch;
+    for (int64_t i = 0; i < MANY; i++) number[i] = i;
+    for (int64_t r = x->at[piece]; r < x->at[piece + 1] && !tra_cancelled(); r += here) {
+        here = tra_min64(tra_max64(1, MANY / width), x->at[piece + 1] - r);
+        char *sum = to->value + (size_t)n * size; /* where they stay, but for those of value 0 */
+        sum_lines(x, r, here, number, sum);
+        bool all = !tra_has_zero(sum, of->t, here * width);
+        for (int64_t i = 0; i < here; i++) {
+            int64_t first = of->v.row[r + i] * width, row = first / of->columns, column = first - row * of->columns;
+            for (int64_t j = 0; j < width; j++, column++) {
+                if (column == of->columns) row++, column = 0;
+                if (!all && !tra_not_zero(sum, of->t, i * width + j)) continue;
+                if (nrows == 0 || to->row[nrows - 1] != row) to->row[nrows] = row, to->begin[nrows++] = n;
+                to->column[n] = (uint32_t)column;
+                if (!all) tra_turn_value(to->value + (size_t)n * size, sum + (size_t)(i * width + j) * size, size);
+                n++;
+            }
         }
     }
-    *n = tra_sums_end(&sums, 0, width, after, out->array.dtype, to, nrows);
+    to->begin[nrows] = n;
+    to->nrows = nrows;
+    to->n = n;
+}
+
+void tra_rows_lines(const tra_lines_of *of, tra_cell *out) {
+    const tra_rows_view *v = &of->v;
+    lines x; /* not initialised as a whole: it is large */
+    x.of = of, x.loops = tra_row_loops_of(of->t);
+    int64_t entries = v->begin[v->nrows] - v->begin[0], steps = tra_max64(8, of->width / 4);
+    int n = tra_share_rows(v, NULL, tra_share_pieces(tra_mul_most(steps, entries)), x.at);
+    for (int i = 0; i < n; i++) {
+        int64_t most = tra_mul_most(x.at[i + 1] - x.at[i], of->width), rows = 0;
+        if (most)
+            rows = ((v->row[x.at[i + 1] - 1] + 1) * of->width - 1) / of->columns -
+                   v->row[x.at[i]] * of->width / of->columns + 1;
+        x.rows.most[i][0] = tra_min64(most, rows);
+        x.rows.most[i][1] = most;
+    }
+    tra_rows_pieces_add(&x.rows, out, n);
+    if (!tra_rows_pieces_begin(&x.rows, out)) return;
+    tra_share(n, add_lines, &x, NULL);
+    tra_rows_pieces_end(&x.rows);
 }
 
 /* Are there so many entries that what sorting takes in scratch has room for putting them in order in pieces? */
@@ -230,15 +288,20 @@ int64_t tra_rows_move_scratch(int64_t entries, int64_t box, int64_t columns) {
     return tra_max64(tra_project_scratch(few), tra_add_most(tra_turn_scratch(entries, false), 64));
 }
 
-/* The same as sums at their places (add_to_rows). */
-static void make_sums(const tra_cell *in, const tra_route *route, const tra_unary *after, tra_cell *out,
-                      void *scratch) {
-    int64_t nrows, n;
-    add_to_rows(in, route, after, out, NULL, &nrows, &n, scratch);
-    if (!tra_rows_take(out, nrows, n)) return;
-    tra_rows_maker to = tra_rows_make(out, nrows, n);
-    add_to_rows(in, route, after, out, &to, &nrows, &n, scratch);
-    tra_rows_made(&to);
+/* Makes the result densely in scratch, and rows of it; false: its box is too much larger than entries are many. */
+static bool fold_densely(const tra_kernel *step, const tra_unary *before, const tra_unary *after, const tra_cell *in,
+                         tra_cell *out, char *scratch) {
+    enum { FEW = 64 };
+    tra_total t = {.step = step, .nargs = 1, .code = before->code, .wide = before->wide, .after = *after};
+    int64_t n = tra_rows_of(in).n, have = tra_project_scratch(n), box = tra_elements_of(&out->array.ext);
+    tra_array dense = {out->array.dtype, out->array.ext, (void *)tra_round64((int64_t)(uintptr_t)scratch)};
+    int64_t need = tra_add_most(tra_mul_most(8, box), 128);
+    if (n < FEW || need >= have) return false;
+    char *rest = (char *)dense.data + tra_round64(8 * box);
+    if (tra_add_most(need, tra_rows_total_scratch(&t, in->array.dtype, &in->array.ext, n)) > have) return false;
+    tra_rows_total(&t, &in, NULL, &dense, rest);
+    tra_rows_fill(&dense, out);
+    return true;
 }
 
 void tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_unary *after, const tra_cell *in,
@@ -257,9 +320,16 @@ void tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_
     if (out->layout && moves && (entries = tra_project_rows(in, &route, box, scratch, &rows)) >= 0 &&
         !tra_rows_take(out, rows, entries))
         return;
-    if (adds_up(step, &l, before, in->array.dtype) && !moves && out->layout &&
-        has_small_box(&out->array, tra_rows_of(in).n))
-        return make_sums(in, &route, after, out, scratch);
+    bool in_order = l.nout + 1 == l.rank && memcmp(l.in, l.out, (size_t)l.nout) == 0 &&
+                    !memchr(l.in, l.in[l.rank - 1], (size_t)l.nout);
+    bool plain = !before->code && !after->code && in->array.dtype == TRA_F64;
+    if (in_order && plain && !moves && out->layout && step->fold == TRA_S_ADD) {
+        static const double one = 1;
+        tra_lines_of of = {tra_rows_of(in), TRA_F64, &one, 0, 1, tra_max64(1, tra_last_extent(&out->array.ext)), false};
+        tra_rows_lines(&of, out);
+        return;
+    }
+    if (!moves && out->layout && fold_densely(step, before, after, in, out, scratch)) return;
     tra_entry *e;
     writer w; /* not initialised as a whole: it is large */
     w.dense = out->layout ? NULL : &out->array;
