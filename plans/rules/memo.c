@@ -164,6 +164,8 @@ void tra_memo_rebuild(tra_memo *m) {
     }
 }
 
+int tra_memo_equal(const tra_memo *m, int x) { return *slot(m, m->v[x]->text, m->v[x]->in); }
+
 /* ---- operators on tables ------------------------------------------------------------------------------------ */
 
 void tra_memo_add_made(tra_memo *m, tra_made_rows made) {

@@ -79,6 +79,8 @@ int tra_memo_add(tra_memo *m, const tra_node *proto, int group, const char **why
 /* Restores congruence after merges: expressions that have become equal merge their groups, and only the first of them
  * stays in its group's list. */
 void tra_memo_rebuild(tra_memo *m);
+/* After a rebuild: the first expression that is equal to x. */
+int tra_memo_equal(const tra_memo *m, int x);
 /* The operator on tables that x ends; NULL: there is none, or a rule has made x. */
 const tra_made_rows *tra_memo_made(const tra_memo *m, const tra_expr *x);
 void tra_memo_add_made(tra_memo *m, tra_made_rows made);

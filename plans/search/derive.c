@@ -102,32 +102,34 @@ static void own_rules(const tra_node *n, const tra_choice *c, bool moved, tra_ru
     }
 }
 
-/* Where the relation of a group is made; NULL: that is open. */
-static const tra_placement *made_at(const tra_memo *m, const tra_choices *c, int group) {
-    for (int i = 0; i < c->n; i++)
-        if (tra_memo_find(m, m->v[c->v[i].expr]->group) == group && c->v[i].out.sites > 0) return &c->v[i].out;
-    return NULL;
+/* Where the relation of each group is made; NULL: that is open. From malloc. */
+static const tra_placement **made_at(const tra_memo *m, const tra_choices *c) {
+    const tra_placement **at = tra_calloc((size_t)m->ngroups + 1, sizeof *at);
+    for (int i = c->n - 1; i >= 0; i--)
+        if (c->v[i].out.sites > 0) at[tra_memo_find(m, m->v[c->v[i].expr]->group)] = &c->v[i].out;
+    return at;
 }
 
-/* The rules by which choice i makes its group so and not as in the direct translation: names of R2-* and D-1; of the
- * join and of what aggregates it, or of the operator alone. */
-static void choice_rules(const tra_memo *m, const tra_choices *all, int i, tra_rule_list *join, tra_rule_list *own) {
-    const tra_choice *c = &all->v[i];
+/* The rules by which a choice makes its group so and not as in the direct translation: names of R2-* and D-1; of the
+ * join and of what aggregates it, or of the operator alone. at: where each group is made. */
+static void choice_rules(const tra_memo *m, const tra_placement *const *at, const tra_choice *c, tra_rule_list *join,
+                         tra_rule_list *own) {
     const tra_expr *x = m->v[c->join >= 0 ? c->join : c->expr];
     const tra_node *n = &m->v[c->expr]->node, *j = join_of(m, c);
     const tra_placement *made[2] = {NULL, NULL};
     if (c->in[0].sites <= 1) return;
-    for (int k = 0; k < 2 && x->in[k] >= 0; k++) made[k] = made_at(m, all, tra_memo_find(m, x->in[k]));
+    for (int k = 0; k < 2 && x->in[k] >= 0; k++) made[k] = at[tra_memo_find(m, x->in[k])];
     if (j) join_rules(j, c, made, join);
     own_rules(n, c, is_moved(&c->in[0], made[0]), own);
 }
 
 /* ---- from the program's expressions to those of a plan ---------------------------------------------------------- */
 
-enum { DEEPEST = 6 };
+enum { DEEPEST = 6, UNPROVED = -2 };
 
-/* How an expression follows from the first one of its group: it was made of expression `from` (-1: it is the first, or
- * none leads to it) by a rule (NULL: their inputs are in the same groups) that saw `below` in inputs (-1: none). */
+/* How an expression follows from the first one of its group: it was made of expression `from` (-1: it is the first,
+ * UNPROVED: none leads to it) by a rule (NULL: their inputs are in the same groups) that saw `below` in inputs (-1:
+ * none). */
 typedef struct proof {
     int from, below[2];
     const tra_rule *rule;
@@ -135,37 +137,43 @@ typedef struct proof {
 
 static int first_of(const tra_memo *m, int x) { return m->group[tra_memo_find(m, m->v[x]->group)].expr[0]; }
 
-static bool congruent(const tra_memo *m, const tra_expr *x, const tra_expr *y) {
-    bool same = tra_memo_find(m, x->group) == tra_memo_find(m, y->group) && strcmp(x->text, y->text) == 0;
-    for (int i = 0; i < 2 && same; i++)
-        same = x->in[i] < 0 || y->in[i] < 0 ? x->in[i] < 0 && y->in[i] < 0
-                                            : tra_memo_find(m, x->in[i]) == tra_memo_find(m, y->in[i]);
-    return same;
-}
-
-/* The proofs of all expressions, by the memo's equalities; from malloc. */
+/* The proofs of all expressions, by the memo's equalities; from malloc. Equalities are followed as far as they lead
+ * before expressions that have become equal are. */
 static proof *proofs_of(const tra_memo *m) {
-    proof *v = tra_malloc((size_t)(m->n + 1) * sizeof *v);
-    bool *known = tra_calloc((size_t)m->n + 1, sizeof *known), more = true;
+    size_t n = (size_t)m->n + 1;
+    proof *v = tra_malloc(n * sizeof *v);
+    int *work = tra_malloc((4 * n + 2 * (size_t)m->nequal) * sizeof *work), nknown = 0, followed = 0, copied = 0;
+    int *known = work, *equal = work + n, *same = work + 2 * n, *next_same = work + 3 * n, *next = work + 4 * n;
+    for (int x = m->n - 1; x >= 0; x--) equal[x] = same[x] = -1;
+    for (int i = 2 * m->nequal - 1; i >= 0; i--) { /* lists of the equalities of each expression, from a and from b */
+        int *x = &equal[i % 2 ? m->equal[i / 2].b : m->equal[i / 2].a];
+        next[i] = *x, *x = i;
+    }
+    for (int x = m->n - 1; x >= 0; x--) { /* lists of equal expressions, by the first of them */
+        int *first = &same[tra_memo_equal(m, x)];
+        next_same[x] = *first, *first = x;
+    }
     for (int x = 0; x < m->n; x++) {
-        v[x] = (proof){-1, {-1, -1}, NULL};
-        known[x] = first_of(m, x) == x;
+        bool is_first = first_of(m, x) == x;
+        v[x] = (proof){is_first ? -1 : UNPROVED, {-1, -1}, NULL};
+        if (is_first) known[nknown++] = x;
     }
-    while (more) {
-        more = false;
-        for (int i = 0; i < m->nequal; i++) {
-            const tra_equality *q = &m->equal[i];
-            int from = known[q->a] ? q->a : q->b, to = known[q->a] ? q->b : q->a;
-            if (known[to] || !known[from]) continue;
-            more = known[to] = true;
-            const int *below = from == q->a ? q->below : q->made;
-            v[to] = (proof){from, {below[0], below[1]}, q->rule};
+    while (copied < nknown) {
+        for (; followed < nknown; followed++) {
+            for (int i = equal[known[followed]]; i >= 0; i = next[i]) {
+                const tra_equality *q = &m->equal[i / 2];
+                int to = i % 2 ? q->a : q->b;
+                const int *below = i % 2 ? q->made : q->below;
+                if (v[to].from != UNPROVED) continue;
+                v[to] = (proof){known[followed], {below[0], below[1]}, q->rule};
+                known[nknown++] = to;
+            }
         }
-        for (int y = 0; y < m->n && !more; y++)
-            for (int x = 0; x < m->n && !known[y]; x++)
-                if (known[x] && congruent(m, m->v[x], m->v[y])) v[y].from = x, more = known[y] = true;
+        int x = known[copied++];
+        for (int y = same[tra_memo_equal(m, x)]; y >= 0; y = next_same[y])
+            if (v[y].from == UNPROVED) v[y].from = x, known[nknown++] = y;
     }
-    free(known);
+    free(work);
     return v;
 }
 
@@ -180,17 +188,19 @@ static void expr_rules(const proof *v, int x, int depth, tra_rule_list *out) {
 tra_plan_rules tra_rules_of(const tra_memo *m, const tra_plan *p, const tra_choices *c, tra_arena *a) {
     tra_rule_list *op = tra_news(a, tra_rule_list, p->nops), *all = tra_new(a, tra_rule_list);
     proof *proofs = proofs_of(m);
+    const tra_placement **made = made_at(m, c);
     for (int i = 0; i < c->n; i++) {
         tra_rule_list *rules = &op[c->v[i].op], join = {0}, own = {0};
         *rules = (tra_rule_list){0};
         if (c->v[i].join >= 0) expr_rules(proofs, c->v[i].join, 0, rules);
         expr_rules(proofs, c->v[i].expr, 0, rules);
-        choice_rules(m, c, i, &join, &own);
+        choice_rules(m, made, &c->v[i], &join, &own);
         add_rules(rules, &join);
         add_rules(rules, &own);
         add_rules(all, rules);
     }
     free(proofs);
+    free(made);
     return (tra_plan_rules){op, all};
 }
 
@@ -312,10 +322,11 @@ static void place_all(deriving *w) {
     tra_choice *v = tra_news(w->a, tra_choice, w->nchoices);
     for (int i = 0; i < w->nchoices; i++) v[i] = w->choice[i];
     w->choice = v;
+    const tra_placement **made = made_at(m, &(tra_choices){w->nchoices, v});
     for (int i = 0; i < w->nchoices; i++) {
         const tra_choice c = v[i];
         tra_rule_list join = {0}, own = {0};
-        choice_rules(m, &(tra_choices){w->nchoices, v}, i, &join, &own);
+        choice_rules(m, made, &c, &join, &own);
         if (join.n) {
             add_rules(&w->rules, &join);
             if (c.join >= 0) v[i].between = tra_place_all(c.in[0].sites);
@@ -329,6 +340,7 @@ static void place_all(deriving *w) {
             show(w, i + 1);
         }
     }
+    free(made);
 }
 
 /* Adds to the last step the changes that no plan has shown, and where inputs without a given place are read. */
