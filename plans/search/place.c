@@ -110,7 +110,7 @@ static int64_t count_maps(const search *s) {
 }
 
 static void make_room(search *s) {
-    enum { LEAST = 1 << 10, LARGE = 1 << 16 };
+    enum { LEAST = 1 << 10, LARGE = 1 << 18 };
     bool forget = s->costs.cap >= LARGE && 4 * count_maps(s) < s->costs.cap;
     copy_memo(s, forget ? s->costs.cap : tra_max64(LEAST, 2 * s->costs.cap), forget);
 }
