@@ -120,17 +120,6 @@ typedef struct tra_group_of_pass {
 const tra_group_of_pass *tra_group_of_pass_new(tra_arena *a, const tra_rowwise *r, const tra_group *g);
 extern const tra_rows_ops tra_group_of_pass_ops; /* data: a tra_group_of_pass */
 
-/* Sorts the rows of one block by these columns, stably. */
-typedef struct tra_sort {
-    const tra_schema *in;
-    int n;
-    const int *column;
-    const bool *desc;
-    bool distinct;       /* keep the first of rows that are equal in these columns, in the order of the table */
-    int64_t from, count; /* not distinct: keep at most `count` of the sorted rows, from row `from` on */
-} tra_sort;
-extern const tra_rows_ops tra_sort_ops; /* data: a tra_sort */
-
 /* Value i of a column as a number: of integers, bools, dates, timestamps and codes; of any column of numbers. */
 static inline int64_t tra_value_whole(const tra_column *c, const tra_vector *v, int64_t i) {
     return tra_element_whole(tra_coltype_held(c->type), v->values, i);

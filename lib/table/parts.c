@@ -51,6 +51,14 @@ static int64_t keep_some(const tra_arrange *x, const tra_batch *in, int64_t *at,
     return kept;
 }
 
+/* The rows of at[0..n) in the order in which they stood. spare has two words for each row. */
+static void put_back(const tra_batch *in, int64_t *at, int64_t n, int64_t *spare) {
+    uint8_t *kept = memset(spare, 0, (size_t)in->rows);
+    for (int64_t i = 0; i < n; i++) kept[at[i]] = 1;
+    for (int64_t i = 0, to = 0; to < n; i++)
+        if (kept[i]) at[to++] = i;
+}
+
 /* The same where few bits tell keys apart: rows are put at the places that these address. spare has two words for each
  * row. False: it is something else, or there are many different keys. */
 static bool keep_by_place(const tra_arrange *x, const tra_batch *in, int64_t *at, int64_t *kept, int64_t *spare) {
@@ -58,7 +66,8 @@ static bool keep_by_place(const tra_arrange *x, const tra_batch *in, int64_t *at
     int64_t *row = spare;
     uint64_t *word = (uint64_t *)spare + in->rows;
     tra_key_bits *keys = (tra_key_bits *)(word + STRIP);
-    if (x->keep != TRA_ARRANGE_FIRST || x->desc || in->rows < LEAST || x->n > STRIP) return false;
+    bool first = x->keep == TRA_ARRANGE_DISTINCT || (x->keep == TRA_ARRANGE_FIRST && !x->desc);
+    if (!first || in->rows < LEAST || x->n > STRIP) return false;
     if (tra_order_looks_up(in->schema, x->n, x->column)) return false;
     int bits = tra_key_bits_of(in, x->n, x->column, in->rows, BITS, keys);
     if (bits < 0 || INT64_C(1) << bits > in->rows / 4) return false;
@@ -101,10 +110,16 @@ static void arrange_run(const void *data, tra_rows_io *io) {
     if (!keep_by_place(x, in, at, &n, at + in->rows)) {
         for (int64_t i = 0; i < in->rows; i++)
             if (!x->matching || !has_null(x, in, i)) at[n++] = i;
-        tra_order_rows(in, x->n, x->column, x->desc, at, n, at + in->rows);
+        int64_t end = x->cut ? tra_min64(n, tra_add_most(x->skip, x->most)) : n;
+        tra_order_first(in, x->n, x->column, x->desc, at, n, end, at + in->rows);
         if (x->keep != TRA_ARRANGE_ALL && n > 0) n = keep_some(x, in, at, n, at + in->rows);
     }
     if (x->top > 0 && n > 0) n = keep_top(x, in, at, n, at + in->rows);
+    if (x->keep == TRA_ARRANGE_DISTINCT) put_back(in, at, n, at + in->rows);
+    if (x->cut) {
+        int64_t skip = tra_min64(x->skip, n);
+        at += skip, n = tra_min64(x->most, n - skip);
+    }
     if (!tra_rows_result(io, n)) return;
     for (int c = 0; c < x->out->n; c++) {
         if (x->from[c] >= 0) {

@@ -17,6 +17,7 @@ typedef enum tra_arrange_keep {
     TRA_ARRANGE_ALL,
     TRA_ARRANGE_FIRST,  /* of rows of equal keys the first */
     TRA_ARRANGE_UNIQUE, /* no two have equal keys: else an error that names both */
+    TRA_ARRANGE_DISTINCT, /* FIRST, in the order in which they stood */
 } tra_arrange_keep;
 
 /* Sorts the rows of one block by these columns, stably. */
@@ -29,6 +30,8 @@ typedef struct tra_arrange {
     bool matching;     /* rows of which a key is NULL are left out, */
     int free;          /* but not for the first so many keys */
     tra_arrange_keep keep;
+    bool cut;            /* only `most` of the sorted rows are kept, from row `skip` on */
+    int64_t skip, most;
     int64_t top; /* not 0: of rows that are equal in the first of_keys keys only those are kept whose rank is at most */
     int of_keys; /* this; dense: ties count as one; numbered: of ties the first ones count alone */
     bool dense, numbered;

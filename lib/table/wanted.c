@@ -6,6 +6,7 @@
 #include "join_int.h"
 #include "kernels.h"
 #include "order.h"
+#include "parts.h"
 #include "table_int.h"
 
 #include <stdlib.h>
@@ -30,7 +31,7 @@ struct tra_wanted {
     const tra_colexpr **predicate;
     const tra_colcode *code;
     partners join[TRA_WANTED_JOINS];
-    const tra_sort *sort; /* whose first rows are wanted */
+    const tra_arrange *sort; /* whose first rows are wanted */
     int *column;          /* of each column of what reads the file so far its number in `in`; -1: it is computed */
     bool joined;
 };
@@ -114,9 +115,9 @@ static int by_number(const void *a, const void *b) {
 
 static int64_t find_first(const tra_row_filter *f, const tra_batch *b, int32_t *at, int64_t most) {
     const wanted *w = (const void *)f;
-    const tra_sort *s = w->sort;
+    const tra_arrange *s = w->sort;
     const tra_batch own = {.schema = w->in, .rows = b->rows, .v = b->v}; /* its dictionaries have strings */
-    int64_t n = tra_add_most(s->from, s->count);
+    int64_t n = tra_add_most(s->skip, s->most);
     if (n > most) return -1;
     int64_t *row = tra_malloc(3 * (size_t)b->rows * sizeof *row);
     for (int64_t i = 0; i < b->rows; i++) row[i] = i;
@@ -248,16 +249,16 @@ const tra_row_filter *tra_wanted_filter(tra_wanted *w) {
     return any ? filter_of(w) : NULL;
 }
 
-static const tra_row_filter *first_of_order(tra_arena *a, const tra_sort *s) {
+static const tra_row_filter *first_of_order(tra_arena *a, const tra_arrange *s) {
     wanted *w = tra_wanted_new(a, s->in);
-    if (s->distinct || s->n == 0) return NULL;
-    for (int k = 0; k < s->n; k++) w->reads[s->column ? s->column[k] : k] = true;
+    if (!s->cut || s->n == 0) return NULL;
+    for (int k = 0; k < s->n; k++) w->reads[s->column[k]] = true;
     w->sort = s;
     return filter_of(w);
 }
 
 const tra_row_filter *tra_rows_wanted(tra_arena *a, const tra_rows_kernel *k) {
-    if (k && k->ops == &tra_sort_ops) return first_of_order(a, k->data);
+    if (k && k->ops == &tra_arrange_ops) return first_of_order(a, k->data);
     bool pass = k && k->ops == &tra_rowwise_ops, group = k && k->ops == &tra_group_of_pass_ops;
     const tra_rowwise *r = pass ? k->data : group ? ((const tra_group_of_pass *)k->data)->r : NULL;
     tra_wanted *w = r ? tra_wanted_new(a, tra_rowwise_in(r)) : NULL;

@@ -72,25 +72,16 @@ static void print_wide(const void *args, bool all, tra_str *out) {
     tra_str_printf(out, " of %" PRId64 " columns", x->key.n);
 }
 
-static void print_sort(const void *args, bool all, tra_str *out) {
-    const tra_sort *x = args;
-    if (!x->distinct && !all && x->from == 0 && x->count < INT64_MAX) {
-        tra_str_printf(out, "first %" PRId64 " rows by ", x->count);
-        add_columns(x->in, x->n, x->column, x->desc, out);
-        return;
-    }
-    tra_str_add(out, x->distinct ? "distinct(" : "sort(");
-    add_columns(x->in, x->n, x->column, x->desc, out);
-    tra_str_add(out, ")");
-    if (all) tra_str_printf(out, " %" PRId64 " %" PRId64, x->from, x->count);
-}
-
 static void print_arrange(const void *args, bool all, tra_str *out) {
-    static const char *const keeps[] = {"", ", first of each", ", each once"};
+    static const char *const keeps[] = {"", ", first of each", ", each once", ""};
     const tra_arrange *x = args;
-    bool first = x->keep == TRA_ARRANGE_FIRST && !x->matching, numbered = false;
+    bool cut = x->cut && x->skip == 0 && !all, first = cut || (x->keep == TRA_ARRANGE_FIRST && !x->matching);
+    bool numbered = false;
     for (int c = 0; c < x->out->n; c++) numbered = numbered || x->from[c] < 0;
-    tra_str_add(out, first ? "first of each " : "sort(");
+    if (cut)
+        tra_str_printf(out, "first %" PRId64 " rows by ", x->most);
+    else
+        tra_str_add(out, first ? "first of each " : x->keep == TRA_ARRANGE_DISTINCT ? "distinct(" : "sort(");
     add_columns(x->in, x->n, x->column, x->desc, out);
     tra_str_printf(out, "%s%s%s", first ? "" : ")", first ? "" : keeps[x->keep],
                    !x->matching ? ""
@@ -105,6 +96,7 @@ static void print_arrange(const void *args, bool all, tra_str *out) {
     if (!all) return;
     add_numbers(x->out->n, x->from, out);
     tra_str_printf(out, ", %d %d", x->free, x->number);
+    if (x->cut) tra_str_printf(out, " %" PRId64 " %" PRId64, x->skip, x->most);
 }
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
@@ -329,7 +321,6 @@ static const struct kind {
     {&tra_pivot_ops, NULL, "pivot(# x #)", {PIVOT}},
     {&tra_pivot_block_ops, NULL, "pivot(# x #) in blocks of rows", {PIVOT}},
     {&tra_pivot_wide_ops, print_wide, NULL, {0}},
-    {&tra_sort_ops, print_sort, NULL, {0}},
     {&tra_arrange_ops, print_arrange, NULL, {0}},
     {&tra_sample_ops, NULL, "sample($, 1 of #)", {KEYS(tra_sampling), AT(tra_sampling, every)}},
     {&tra_splitters_ops, NULL, "splitters($, # parts)", {KEYS(tra_sampling), AT(tra_sampling, parts)}},

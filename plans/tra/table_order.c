@@ -8,6 +8,10 @@
 
 /* ---- order -------------------------------------------------------------------------------------------------- */
 
+static tra_arrange sorting(const tra_table_builder *w, const tra_schema *s, const tra_part_keys *k) {
+    return tra_table_sorting(w->b->arena, s, false, k->n, k->column, k->desc, "by which rows are ordered");
+}
+
 /* The keys, and after them the number of the row, which is column `number`. */
 static tra_part_keys with_number(tra_arena *a, const tra_part_keys *k, int number) {
     int *column = tra_news(a, int, k->n + 1);
@@ -144,14 +148,15 @@ static tra_node *limit_parts(tra_table_builder *w, int64_t from, int64_t most) {
 /* ---- the operators ------------------------------------------------------------------------------------------ */
 
 /* A sort of all rows in one block. */
-static tra_node *sort_rows(tra_table_builder *w, const tra_sort *s, tra_rows_extent rows) {
-    tra_sort *own = tra_new(w->b->arena, tra_sort);
+static tra_node *sort_rows(tra_table_builder *w, const tra_arrange *s) {
+    tra_arrange *own = tra_new(w->b->arena, tra_arrange);
+    bool distinct = s->keep == TRA_ARRANGE_DISTINCT;
     *own = *s;
-    tra_rows_kernel op = tra_rows_op(&tra_sort_ops, own, w->in->type.columns);
-    op.label = tra_table_call_text(w), op.rows = rows, op.flops = TRA_SORT_FLOPS;
+    tra_rows_kernel op = tra_rows_op(&tra_arrange_ops, own, w->in->type.columns);
+    op.label = tra_table_call_text(w), op.rows = s->cut ? TRA_ROWS_MOST : TRA_ROWS_SAME, op.flops = TRA_SORT_FLOPS;
     /* a block of no rows has room for one, as everywhere */
-    op.most = tra_max64(1, tra_add_most(s->from, s->count));
-    op.counts = s->distinct || rows == TRA_ROWS_MOST, op.share = s->distinct ? TRA_SHARE_ASSUMED : 1;
+    if (s->cut) op.most = tra_max64(1, tra_add_most(s->skip, s->most));
+    op.counts = distinct || s->cut, op.share = distinct ? TRA_SHARE_ASSUMED : 1;
     return tra_table_kernel(w, tra_table_one_block(w, w->in, 1), NULL, 0, 0, &op);
 }
 
@@ -195,8 +200,9 @@ tra_node *tra_table_order(tra_table_builder *w) {
     tra_division d;
     if (tra_table_divide(w->in->type.cat, &x, &d))
         return tra_table_record(w, distinct ? distinct_parts(w, &by, &d) : tra_table_order_parts(w, &by, &d));
-    tra_sort sort = {.in = s, .n = n, .column = column, .desc = desc, .distinct = distinct, .count = INT64_MAX};
-    return tra_table_record(w, sort_rows(w, &sort, TRA_ROWS_SAME));
+    tra_arrange sort = sorting(w, s, &by);
+    if (distinct) sort.keep = TRA_ARRANGE_DISTINCT;
+    return tra_table_record(w, sort_rows(w, &sort));
 }
 
 /* The operator that made the table; NULL: none. */
@@ -230,19 +236,19 @@ static tra_node *limit_ordered(tra_table_builder *w, const tra_node *of) {
     const tra_schema *s = in->type.columns;
     int64_t most = tra_max64(1, tra_add_most(w->op.from, w->op.count)), block = in->type.cat->bound.v[0];
     if (in->type.cat->n < 2 || most > block / PART || tra_mul_most(most, in->type.cat->n) > BLOCKS * block) return NULL;
-    tra_sort *first = tra_new(w->b->arena, tra_sort);
+    tra_arrange *first = tra_new(w->b->arena, tra_arrange);
     int *column = tra_news(w->b->arena, int, op->nterms + 1);
     bool *desc = tra_news(w->b->arena, bool, op->nterms + 1);
     for (int i = 0; i < op->nterms; i++) column[i] = tra_schema_find(s, op->term[i].name), desc[i] = op->term[i].desc;
-    *first = (tra_sort){.in = s, .n = op->nterms, .column = column, .desc = desc, .count = most};
-    tra_sort all = *first;
-    all.from = w->op.from;
-    all.count = w->op.count;
+    *first = sorting(w, s, &(tra_part_keys){op->nterms, column, desc});
+    first->cut = true, first->most = most;
+    tra_arrange all = *first;
+    all.skip = w->op.from, all.most = w->op.count;
     tra_table_builder one = *w;
-    tra_rows_kernel top = tra_rows_op(&tra_sort_ops, first, s);
+    tra_rows_kernel top = tra_rows_op(&tra_arrange_ops, first, s);
     top.rows = TRA_ROWS_MOST, top.most = most, top.counts = true, top.divides = true, top.flops = 10;
     one.in = tra_table_kernel(w, in, NULL, 0, 0, &top);
-    return one.in ? sort_rows(&one, &all, TRA_ROWS_MOST) : NULL;
+    return one.in ? sort_rows(&one, &all) : NULL;
 }
 
 tra_node *tra_table_limit(tra_table_builder *w) {
@@ -256,6 +262,7 @@ tra_node *tra_table_limit(tra_table_builder *w) {
     if (top) return tra_table_record(w, top);
     if (w->in->type.cat->grid && w->in->type.cat->n > 1)
         return tra_table_record(w, limit_parts(w, w->op.from, w->op.count));
-    tra_sort sort = {.in = w->in->type.columns, .from = w->op.from, .count = w->op.count};
-    return tra_table_record(w, sort_rows(w, &sort, TRA_ROWS_MOST));
+    tra_arrange rows = sorting(w, w->in->type.columns, &(tra_part_keys){0});
+    rows.cut = true, rows.skip = w->op.from, rows.most = w->op.count;
+    return tra_table_record(w, sort_rows(w, &rows));
 }
