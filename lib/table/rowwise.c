@@ -42,6 +42,12 @@ static const bool *live_after(const tra_rowwise *r, int at) {
     return live;
 }
 
+/* Sets the live columns of the selections before step n which no projection before it follows: it may read more. */
+static void set_live(const tra_rowwise *r, rstep *steps, int n) {
+    for (int i = n - 1; i >= 0 && (i == n - 1 || steps[i].selects); i--)
+        if (steps[i].selects) steps[i].live = live_after(r, i);
+}
+
 static void add(tra_rowwise *r, tra_rowwise_step s) {
     tra_rowwise_step *source = tra_news(r->arena, tra_rowwise_step, r->nsteps + 1);
     rstep *steps = tra_news(r->arena, rstep, r->nsteps + 1);
@@ -54,9 +60,7 @@ static void add(tra_rowwise *r, tra_rowwise_step s) {
     r->source = source;
     r->steps = steps;
     r->nsteps++;
-    for (int i = 0; i < r->nsteps; i++) {
-        if (steps[i].selects) steps[i].live = live_after(r, i);
-    }
+    set_live(r, steps, r->nsteps);
 }
 
 void tra_rowwise_select(tra_rowwise *r, const tra_colexpr *predicate) {
@@ -134,21 +138,23 @@ bool tra_rowwise_uses_row(const tra_rowwise *r) {
 }
 
 const tra_rowwise *tra_rowwise_then(tra_arena *a, const tra_rowwise *first, const tra_rowwise *next) {
-    tra_rowwise *r = tra_rowwise_new(a, first->in);
+    tra_rowwise *r = tra_new(a, tra_rowwise);
+    int n = first->nsteps, all = n + next->nsteps, kept = 0; /* steps of next that keep the columns of first */
+    tra_rowwise_step *source = tra_news(a, tra_rowwise_step, all + 1);
+    rstep *steps = tra_news(a, rstep, all + 1);
     assert(!first->matrix);
-    for (int part = 0; part < 2; part++) {
-        const tra_rowwise *from = part == 0 ? first : next;
-        for (int i = 0; i < from->nsteps; i++) {
-            const tra_rowwise_step *s = &from->source[i];
-            if (s->selects)
-                tra_rowwise_select(r, s->x[0]);
-            else
-                tra_rowwise_project(r, s->n, s->names, s->x);
-        }
+    *r = *next;
+    r->arena = a, r->in = first->in, r->nsteps = all, r->source = source, r->steps = steps;
+    for (int i = 0; i < all; i++) {
+        source[i] = i < n ? first->source[i] : next->source[i - n];
+        steps[i] = i < n ? first->steps[i] : next->steps[i - n];
     }
-    r->matrix = next->matrix;
-    r->dtype = next->dtype;
-    r->fill = next->fill;
+    for (; n + kept < all && source[n + kept].selects; kept++) steps[n + kept].in = first->out;
+    if (n + kept == all)
+        r->out = first->out;
+    else
+        steps[n + kept].in = first->out;
+    set_live(r, steps, n + kept + (n + kept < all));
     return r;
 }
 
