@@ -127,11 +127,9 @@ static bool affords(const tra_arena *a, int64_t bytes) {
     return tra_ceiling == 0 || bytes <= (1 << 20) || tra_arena_bytes(a) + (size_t)bytes <= (size_t)tra_ceiling / 4;
 }
 
-enum { STRING_TAKES = 64 }; /* bytes, beside its text, which is sorted in the end */
-
-/* The same of n results without the text of strings. */
+/* The same of n results without the bytes of their strings, which are sorted in the end. */
 static bool affords_results(const tra_arena *a, bool strings, int64_t n) {
-    return affords(a, tra_mul_most(n, strings ? STRING_TAKES : 9));
+    return affords(a, tra_mul_most(n, strings ? 64 : 9));
 }
 
 /* The values that a column of a file has. False: they are too many for a table of strings. */
