@@ -115,11 +115,20 @@ static void any_digits(double x, int digits, uint64_t *m, int *e10) {
         if (is_digit(*p)) *m = *m * 10 + (uint64_t)(*p - '0');
 }
 
+/* Does x lie in the middle of two normal floats, so that the digits it was rounded from decide which is nearer? */
+static bool is_halfway(double x) {
+    enum { REST = DBL_MANT_DIG - FLT_MANT_DIG };
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (bits & ((UINT64_C(1) << REST) - 1)) == UINT64_C(1) << (REST - 1);
+}
+
 /* Is m * 10^exponent read as x? */
 static bool reads_back(uint64_t m, int exponent, bool single, double x) {
     char text[48];
     double back;
-    if (!single && tra_decimal_num(false, m, exponent, &back)) return back == x;
+    if (tra_decimal_num(false, m, exponent, &back) && (!single || (x >= FLT_MIN && !is_halfway(back))))
+        return (single ? (double)(float)back : back) == x;
     snprintf(text, sizeof text, "%" PRIu64 "e%d", m, exponent);
     return (single ? (double)strtof(text, NULL) : strtod(text, NULL)) == x;
 }

@@ -63,8 +63,12 @@ tra_passes tra_kernel_passes(const tra_kernel *k, bool held, tra_dtype t, const 
     tra_passes sum = {0};
     tra_dims at = *a, next;
     int n = tra_steps(k, &steps, &self);
-    for (int i = 0; i < n; i++)
-        if (steps[i]->cls == TRA_K_ROWS) return (tra_passes){.moved = ROWS * (1 + 5 * written) / 6};
+    for (int i = 0; i < n; i++) {
+        if (steps[i]->cls != TRA_K_ROWS) continue;
+        tra_rows_extent rows = steps[i]->rows->rows;
+        bool counted = rows == TRA_ROWS_MOST || rows == TRA_ROWS_ONE; /* flops have what is written, too */
+        return (tra_passes){.moved = ROWS * (counted ? 1 : (1 + 5 * written) / 6)};
+    }
     /* the largest arrays of two operands need not fit together: only those that meet do */
     if (!held && b && tra_kernel_shape2(k, a, b, a, b, &next, NULL, NULL) != TRA_OK) return all;
     for (int i = 0; i < n && !held; i++, at = next) {

@@ -113,7 +113,7 @@ double tra_kernel_rows_finding(const tra_kernel *join, const tra_type *a, const 
 double tra_kernel_rows_share(const tra_kernel *join, const tra_type *a, const tra_type *b, int64_t results) {
     static const double ONE = 0.5;   /* of the memory's rate */
     static const double BOTH = 0.25; /* of products of entries with entries: what they come to is counted besides */
-    static const double MERGED = 10; /* rows are merged, and results put in rows of their own */
+    static const double MERGED = 4;  /* rows are merged, and results put in rows of their own */
     static const double COLD = 22;   /* reading or adding to a dense row that no cache has, in times of an entry */
     rows_product x;
     if (both_rows(join, a, b) && join->nout > 1) return BOTH;

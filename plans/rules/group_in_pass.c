@@ -4,6 +4,7 @@
 #include "pipeline.h"
 
 static void group_operand(tra_rewriting *w, tra_expr *x, tra_expr *y) {
+    static const double NEAR = 0.5; /* the share of a pass whose rows a cache keeps */
     const tra_group *g = tra_rows_args(&x->node, &tra_group_ops);
     if (!y || w->side != 0 || !g) return;
     tra_group_pass stage = tra_group_pass_of(g);
@@ -15,7 +16,7 @@ static void group_operand(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     tra_rows_kernel made = *k;
     made.label = k->label ? tra_arena_printf(w->m->arena, "%s of %s", k->label, pass->text) : NULL;
     made.ops = &tra_group_of_pass_ops, made.data = tra_group_of_pass_new(w->m->arena, r, g);
-    made.flops = pass->flops + pass->share * k->flops;
+    made.flops = NEAR * pass->flops + pass->share * k->flops;
     made.share *= k->most == INT64_MAX ? pass->share : 1;
     tra_claim(w, x, y, tra_proto_rows(w, &made, y->node.in[0], NULL), NULL, NULL);
 }

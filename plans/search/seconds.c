@@ -235,7 +235,7 @@ static double vector_bytes(const tra_plan *p, const tra_op *op, int side) {
  * where it has few; looked up, where two meet element by element. And for entries that look for a number, one after
  * the other, where no near cache has it. Products count what both have above. */
 static double rows_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
-    enum { PRODUCT = 4, ALONE = 12, BESIDE = 28, MEET = 62 }; /* steps of a row; MEET: with another one */
+    enum { PRODUCT = 4, ALONE = 12, BESIDE = 28, MEET = 16 }; /* steps of a row; MEET: with another one */
     static const double LOOK = 1.2, ADDED = 0.5; /* misses of an entry that looks, and of a sum that does not wait */
     const tra_kernel *k = op->what.join;
     bool join = op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_JOINAGG;

@@ -18,7 +18,7 @@ static double different_values(const tra_column *c, double rows) {
 
 /* Seconds for the statistics of each value, and for dictionaries, one string after the other. */
 static double table_seconds(const tra_op *op, const tra_rates *rates) {
-    static const double FEW = 3, MANY = 11;    /* steps of a value, where those of a column are all counted, or not */
+    static const double FEW = 3, MANY = 11;     /* steps of a value, where those of a column are all counted, or not */
     static const double FILE = 2.4, MADE = 2.8; /* misses of a string from a file, and of one that the program makes */
     double rows = tra_expected_of(&op->type), seconds = 0;
     const tra_schema *s = op->type.columns;
@@ -32,10 +32,20 @@ static double table_seconds(const tra_op *op, const tra_rates *rates) {
     return seconds;
 }
 
+/* Steps for a value as text: digits of real numbers are many, and of times each part is computed. */
+static double text_steps(tra_coltype t) {
+    enum { WHOLE = 13, STRING = 10, BOOL = 5, REAL = 50, DATE = 55, TIME = 105 };
+    return tra_coltype_is_coded(t)   ? STRING
+           : tra_coltype_is_float(t) ? REAL
+           : t == TRA_COL_TIMESTAMP  ? TIME
+           : t == TRA_COL_DATE       ? DATE
+           : t == TRA_COL_BOOL       ? BOOL
+                                     : WHOLE;
+}
+
 /* Seconds for a result that is exported to a file of another format, as text unless its suffix says else. */
 static double export_seconds(const tra_op *op, const tra_rates *rates) {
     static const char *const binary[] = {".npy", ".npz", ".raw", ".h5ad", ".h5"};
-    static const double WHOLE = 10, STRING = 18, REAL = 50; /* steps; digits of real numbers are many */
     const char *to = op->what.target;
     double bytes = (double)tra_type_bytes_all(&op->type).expected, steps = 0;
     size_t n = to ? strlen(to) : 0;
@@ -45,9 +55,8 @@ static double export_seconds(const tra_op *op, const tra_rates *rates) {
         if (n >= m && strcmp(to + n - m, binary[i]) == 0) return bytes / rates->disk_read + bytes / rates->disk_write;
     }
     const tra_schema *s = op->type.columns;
-    for (int c = 0; s && c < s->n; c++)
-        steps += tra_coltype_is_coded(s->v[c].type) ? STRING : tra_coltype_is_float(s->v[c].type) ? REAL : WHOLE;
-    if (!s) steps = tra_dtype_is_float(op->type.dtype) ? REAL : WHOLE;
+    for (int c = 0; s && c < s->n; c++) steps += text_steps(s->v[c].type);
+    if (!s) steps = text_steps(tra_dtype_is_float(op->type.dtype) ? TRA_COL_F64 : TRA_COL_I64);
     return tra_expected_of(&op->type) * steps * tra_step_seconds(rates);
 }
 

@@ -48,7 +48,9 @@ tra_node *tra_table_cross_parts(tra_table_builder *w, const tra_lookup *l, tra_n
     if (x->right_blocks == 1) right = tra_table_one_block(w, right, 0);
     if (!slices || !right) return NULL;
     tra_rows_kernel op = tra_rows_op(&tra_lookup_ops, l, tra_lookup_out(l));
-    op.rows = TRA_ROWS_PRODUCT, op.counts = true, op.flops = TRA_LOOKUP_FLOPS;
+    enum { EACH = 10 }; /* operations for each value of a pair */
+    op.rows = TRA_ROWS_PRODUCT, op.counts = true, op.flops = EACH * (double)op.columns->n;
+    op.flops *= (double)tra_type_entries(&right->type).expected / (double)x->right_blocks;
     tra_node *pairs = tra_table_kernel(w, slices, right, -1, -1, &op);
     int64_t n[] = {left->type.cat->n, x->slices, x->right_blocks};
     tra_node *out = tra_table_one_key(w, pairs, x->right_blocks == 1 ? 2 : 3, n);

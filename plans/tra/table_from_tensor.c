@@ -1,4 +1,5 @@
 /* table_from_tensor.c - entries(X) and table(X): tensors as tables. */
+#include <math.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -42,6 +43,7 @@ static tra_node *in_row_blocks(tra_table_builder *w, const tra_dims *shape) {
 
 /* The table with the columns k->out. numbered: rows have labels or positions, so the kernel must know their numbers. */
 static tra_node *make_table(tra_table_builder *w, tra_border *k, const tra_dims *shape, bool numbered) {
+    enum { EACH = 10 }; /* operations for each value of a row */
     bool entries = w->op.op == TRA_TABLE_ENTRIES, sparse = entries && w->in->type.sparse;
     tra_node *blocks = in_row_blocks(w, shape), *numbers = NULL;
     if (!blocks) return NULL;
@@ -54,7 +56,11 @@ static tra_node *make_table(tra_table_builder *w, tra_border *k, const tra_dims 
         most = tra_max64(most, tra_type_entries1(&blocks->type, i).bound);
     tra_rows_kernel op = tra_rows_op(entries ? &tra_entries_ops : &tra_unmatrix_ops, k, k->out);
     op.rows = entries ? TRA_ROWS_ELEMENTS : TRA_ROWS_SAME, op.most = most, op.counts = sparse;
-    op.share = sparse ? tra_type_density(&w->in->type) : 1, op.flops = 2;
+    double room =
+        fmin((double)most, (double)tra_catalog_elements(blocks->type.cat) / (double)tra_max64(1, blocks->type.cat->n));
+    double expected = (double)tra_type_entries(&blocks->type).expected;
+    op.share = sparse ? fmin(1, expected / fmax(1, room * (double)blocks->type.cat->n)) : 1;
+    op.flops = EACH * (double)k->out->n;
     tra_node *n = tra_table_kernel(w, blocks, numbers, 0, 0, &op);
     if (n && n->type.bounded && !entries) n->rows = w->in->rows;
     return tra_table_record(w, n);

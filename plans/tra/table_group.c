@@ -3,6 +3,7 @@
 #include "cardinality.h"
 #include "table_parts.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- arguments ---------------------------------------------------------------------------------------------- */
@@ -115,11 +116,30 @@ static const tra_colexpr *const *key_expressions(const tra_table_builder *w) {
     return x;
 }
 
+/* Operations of each row of a pass with so many groups for a row: its group is found by a list of places or a hash
+ * table, and its values are added there; groups are put in order, gathered and written. Where most rows are groups of
+ * their own and have no places, all rows are sorted instead, and each aggregate goes through them in that order. */
+static double pass_flops(const tra_group_column *v, int nkeys, int naggs, double groups, bool places) {
+    static const double STEP = 5; /* operations; others in steps: */
+    static const double FIND = 0.5, GROUP = 4, GATHER = 2, SUM = 1, VALUE = 3, MOMENTS = 5, POWERS = 8;
+    static const double SORT = 15, KEY = 2.5, TAKE = 10;
+    double direct = FIND * (1 + nkeys) + groups * (GROUP + GATHER * (nkeys + naggs));
+    double sorted = SORT + KEY * nkeys + TAKE * naggs;
+    bool sorts = groups > 0.5 && !places;
+    for (int i = 0; i < naggs; i++) {
+        tra_aggregate_way way = tra_aggregate_way_of(v[i].f);
+        bool powers = way == TRA_WAY_POWERS || way == TRA_WAY_PAIR || way == TRA_WAY_RANKED;
+        direct += powers ? POWERS : way == TRA_WAY_MOMENTS ? MOMENTS : way == TRA_WAY_SUM ? SUM : VALUE;
+        direct -= way == TRA_WAY_COUNT ? VALUE : 0;
+        sorts |= way == TRA_WAY_DIFFERENT;
+    }
+    return STEP * (sorts && nkeys > 0 ? sorted : direct);
+}
+
 /* One pass (lib/table/group.h) over `in`, which is `rows`, all rows in one block, or states of them; or with wide,
  * PARTIAL of what pivot makes of `in`. */
 static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *rows, const tra_group_column *columns,
                             tra_group_pass pass, const tra_pivot_key *wide) {
-    enum { HASHED = 80 }; /* operations more where the values of several keys are too many for a list of places */
     static const char *const passes[] = {"partial ", "final ", ""};
     tra_group *g;
     tra_err e = {0};
@@ -144,8 +164,10 @@ static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *
     op.rows = one_group ? TRA_ROWS_ONE : TRA_ROWS_MOST, op.most = most, op.counts = !one_group;
     op.share = share_of_room(in, most, groups), op.divides = true;
     op.all = pass == TRA_GROUP_PARTIAL || most == INT64_MAX ? 0 : most;
-    bool hashed = w->op.nterms > 1 && (double)combinations > 2 * each;
-    op.flops = 20.0 * (1 + w->op.nterms + w->op.naggs) + (hashed ? HASHED : 0);
+    double block = fmax(1, (double)tra_type_entries(&in->type).expected / (double)tra_max64(1, in->type.cat->n));
+    double share = fmin(1, groups / blocks / block);
+    bool places = pass == TRA_GROUP_FINAL || (double)combinations <= block; /* parts have few keys */
+    op.flops = pass_flops(columns, w->op.nterms, wide ? 1 : w->op.naggs, share, places);
     return tra_table_kernel(w, in, NULL, 0, 0, &op);
 }
 

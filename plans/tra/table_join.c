@@ -173,6 +173,18 @@ static double times_flops(const tra_join_size *m, const tra_type *left, const tr
     return LOOK * log2(1 + m->rows_expected / l) * (1 + r / l);
 }
 
+/* Operations for each left row where strings of two large dictionaries are compared: each row of both tables asks for
+ * its place in the union of these (tra_recoded). */
+static double recoded_flops(const tra_lookup *l, int nkeys, const tra_type *left, const tra_type *right) {
+    enum { RECODED = 150 };
+    double r = (double)tra_type_entries(right).expected / fmax(1, (double)tra_type_entries(left).expected), flops = 0;
+    for (int k = 0; k < nkeys; k++) {
+        flops += tra_lookup_left_keys(l)[k]->recoding ? RECODED : 0;
+        flops += tra_lookup_right_keys(l)[k]->recoding ? RECODED * r : 0;
+    }
+    return flops;
+}
+
 tra_lookup *tra_join_lookup(tra_table_builder *w, const tra_lookup_spec *s, const tra_ast *at) {
     tra_lookup *l;
     tra_err e = {0};
@@ -222,6 +234,7 @@ tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tr
     if (!right) return NULL;
     double share = once ? share_of_left(s) : tra_table_join_share(&size, &left->type, &right->type);
     tra_rows_kernel k = lookup_kernel(w, s, l, &size, share, once);
+    k.flops += recoded_flops(l, s->nkeys, &left->type, &right->type);
     if (s->asof) k.flops += times_flops(&size, &left->type, &right->type);
     tra_node *n = tra_table_kernel(w, left, right, -1, -1, &k);
     if (n && keeps) n->rows = left->rows;

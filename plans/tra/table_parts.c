@@ -96,6 +96,7 @@ tra_arrange tra_table_sorting(tra_arena *a, const tra_schema *s, bool numbered, 
 
 tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_arrange *x) {
     if (!in) return NULL;
+    enum { KEY = 30 }; /* operations for each further key */
     tra_arrange *own = tra_new(w->b->arena, tra_arrange);
     *own = *x;
     own->block = tra_max64(1, in->type.cat->bound.v[0]);
@@ -106,7 +107,7 @@ tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_ar
     tra_rows_kernel op = tra_rows_op(&tra_arrange_ops, own, x->out);
     op.counts = fewer, op.share = x->keep == TRA_ARRANGE_FIRST || x->top > 0 ? kept : 1;
     double bytes = (double)(tra_schema_row_bytes(x->in) + tra_schema_row_bytes(x->out)); /* rows are put in order */
-    op.divides = true, op.flops = TRA_SORT_FLOPS + bytes / 4;
+    op.divides = true, op.flops = TRA_SORT_FLOPS + KEY * fmax(0, x->n - 1) + bytes / 4;
     return tra_table_kernel(w, in, numbers, 0, 0, &op);
 }
 
@@ -114,7 +115,7 @@ tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_ar
 static tra_node *take_samples(tra_table_builder *w, tra_node *sorted, const tra_sampling *s) {
     int64_t most = tra_ceil_div(sorted->type.cat->bound.v[0], s->every);
     tra_rows_kernel op = tra_rows_op(&tra_sample_ops, s, s->out);
-    op.rows = TRA_ROWS_MOST, op.most = most, op.flops = 1;
+    op.rows = TRA_ROWS_MOST, op.most = most, op.flops = 1 / (double)s->every;
     op.counts = true; /* the last block may have fewer rows */
     return tra_table_kernel(w, sorted, NULL, 0, 0, &op);
 }
