@@ -96,7 +96,7 @@ static const tra_node *group_node(query *q, const side *x, const tra_node *in, c
     k.all = all < tra_catalog_elements(in->type.cat) ? all : 0;
     k.counts = true;
     k.share = tra_share_of_groups(x->facts, x->nkeys, x->key, rows);
-    k.flops = 20.0 * (1 + (x->counted < 0 ? x->nkeys + q->naggregates : x->columns->n));
+    k.flops = 3.5 * (1 + (x->counted < 0 ? x->nkeys + q->naggregates : x->columns->n)) * (1 + 5 * fmin(1, k.share));
     k.data = pass == TRA_GROUP_PARTIAL ? x->first : tra_group_as(q->a, x->first, pass);
     return below(q, tra_proto_transform(tra_rows_kernel_of(q->a, &k), in));
 }

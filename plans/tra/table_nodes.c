@@ -1,4 +1,6 @@
 /* table_nodes.c - what operators on tables are built of: texts, columns, keys, and nodes with kernels on rows. */
+#include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "lower.h"
@@ -86,21 +88,26 @@ tra_node *tra_table_kernel(tra_table_builder *w, tra_node *left, tra_node *right
     return n;
 }
 
-static int depth_of(const tra_colexpr *x) {
-    int most = 0;
-    for (int i = 0; i < x->nkids; i++) {
-        int depth = 1 + depth_of(x->kids[i]);
-        most = depth > most ? depth : most;
-    }
-    return most;
+/* Operations of an expression for each row, roughly, by the classes of its operators. */
+static double operations_of(const tra_colexpr *x) {
+    static const uint8_t class[] = {
+#define X(name, text, least, most, class) [TRA_C_##name] = 1 + TRA_COLCLASS_##class,
+        TRA_COLOPS(X)
+#undef X
+    };
+    static const double of[] = {[TRA_COLCLASS_QUOTIENT] = 4, [TRA_COLCLASS_REAL] = 10, [TRA_COLCLASS_CALENDAR] = 15,
+                                [TRA_COLCLASS_MOMENT] = 15,  [TRA_COLCLASS_CALL] = 40, [TRA_COLCLASS_HASH] = 20};
+    size_t c = (size_t)x->op < sizeof class ? class[x->op] : 0;
+    double n = c > 0 && c <= sizeof of / sizeof *of ? fmax(1, of[c - 1]) : x->nkids > 0;
+    for (int i = 0; i < x->nkids; i++) n += operations_of(x->kids[i]);
+    return n;
 }
 
-/* Operations for each row, roughly: one for each level of each expression. */
 static double operations(const tra_rowwise *r) {
     const tra_rowwise_step *step;
     double n = 0;
     for (int i = tra_rowwise_steps(r, &step); i-- > 0;)
-        for (int k = 0; k < step[i].n; k++) n += 1 + depth_of(step[i].x[k]);
+        for (int k = 0; k < step[i].n; k++) n += 1 + operations_of(step[i].x[k]);
     return n;
 }
 

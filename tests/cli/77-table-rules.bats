@@ -159,7 +159,7 @@ A = group(P, [g = k div 2], c = count())'
 }
 
 @test "Q-11: joins that are summed are sparse products: keys there twice, unmatched or NULL, groups of NULLs, factors NULL" {
-    trips
+    trips 3000 256 9 $(seq 1 8) $(seq 1 8) $(seq 1 8) $(seq 1 8) $(seq 1 8) $(seq 1 8) # rows have several partners
     product 'A = group(join(trip, station, start == code), [end, kind], s = sum(w * lat), n = count(), m = mean(minutes))'
     product 'A = group(join(trip, station, start == code), [kind, end], s = sum(lat * minutes))'
     same_table Q-11 'A = group(join(trip, station, start == code), [], s = sum(lat * w), c = count(w * lon))'
