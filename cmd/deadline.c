@@ -41,7 +41,7 @@ static double longest_unit(const tra_plan *p) {
     double most = 0;
     for (int i = 0; i < p->nops; i++) {
         int64_t n = p->ops[i].type.cat ? p->ops[i].type.cat->n : 1;
-        double each = p->ops[i].predicted.cost.seconds * p->sites / (double)tra_max64(n, 1);
+        double each = p->ops[i].predicted.stage_seconds * p->sites / (double)tra_max64(n, 1);
         most = each > most ? each : most;
     }
     return most;

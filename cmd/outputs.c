@@ -103,7 +103,7 @@ tra_status tra_outputs_export(const tra_graph *g, const tra_comm *comm, const tr
     tra_status s = comm->rank == 0 ? export(g, o->memory, base, plan, report, e) : TRA_OK;
     s = tra_comm_agree(comm, s, e);
     (void)tra_track_do(mine, TRA_DO_COMPUTE);
-    tra_record_op(o->record, tra_phase_op(TRA_PHASE_EXPORT), from, tra_now());
+    (void)tra_record_op(o->record, tra_phase_op(TRA_PHASE_EXPORT), from, tra_now());
     if (report) report->total.seconds += tra_now() - from;
     return s;
 }

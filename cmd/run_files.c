@@ -88,10 +88,10 @@ tra_record *tra_run_files_begin(const tra_job *job, const tra_comm *comm, double
     }
     /* who launches ranks has converted what they read */
     double converts = getenv("TRA_LAUNCHED") ? first : begun, until = fmin(converts + converted, now);
-    tra_record *r = tra_record_new(job->options.threads, first);
-    tra_record_op(r, tra_phase_op(TRA_PHASE_CONVERT), converts, until);
-    tra_record_op(r, tra_phase_op(TRA_PHASE_START), fmin(fmax(first, until), begun), begun);
-    tra_record_op(r, tra_phase_op(TRA_PHASE_PLAN), fmax(begun, until), now);
+    tra_record *r = tra_record_new(job->options.threads, job->plan->nops, first);
+    (void)tra_record_op(r, tra_phase_op(TRA_PHASE_CONVERT), converts, until);
+    (void)tra_record_op(r, tra_phase_op(TRA_PHASE_START), fmin(fmax(first, until), begun), begun);
+    (void)tra_record_op(r, tra_phase_op(TRA_PHASE_PLAN), fmax(begun, until), now);
     return r;
 }
 

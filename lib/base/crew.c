@@ -153,6 +153,10 @@ int tra_cores(void) {
 
 void tra_wait_briefly(pthread_cond_t *cond, pthread_mutex_t *lock) { tra_wait_for(cond, lock, 250000000); }
 
+void tra_wait_for(pthread_cond_t *cond, pthread_mutex_t *lock, long ns) {
+    tra_wait_until(cond, lock, tra_now() + 1e-9 * (double)ns);
+}
+
 void tra_cond_init(pthread_cond_t *cond) {
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
@@ -161,10 +165,8 @@ void tra_cond_init(pthread_cond_t *cond) {
     pthread_condattr_destroy(&monotonic);
 }
 
-void tra_wait_for(pthread_cond_t *cond, pthread_mutex_t *lock, long ns) {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += ns;
-    if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+void tra_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, double when) {
+    time_t seconds = (time_t)when;
+    struct timespec until = {.tv_sec = seconds, .tv_nsec = (long)((when - (double)seconds) * 1e9)};
     pthread_cond_timedwait(cond, lock, &until);
 }

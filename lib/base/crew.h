@@ -27,10 +27,11 @@ void tra_crew_free(tra_crew *c); /* NULL allowed; waits */
 /* Makes a crew, runs the pieces from <= i < to, and frees the crew. */
 TRA_MUSTUSE tra_status tra_crew_run(int workers, int64_t from, int64_t to, tra_work_fn *fn, void *ctx, tra_err *e);
 
-/* Initialises a condition for the two waits below, with the monotonic clock. */
+/* Initialises a condition for the waits below, with the monotonic clock. */
 void tra_cond_init(pthread_cond_t *cond);
-/* Waits for cond, but at most ns nanoseconds (under a second), or a quarter of a second, so that the caller can check
- * whether it should go on waiting. */
+/* Waits for cond, but at most until a time of tra_now, ns nanoseconds, or a quarter of a second, so that the caller can
+ * check whether it should go on waiting. */
+void tra_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, double when);
 void tra_wait_for(pthread_cond_t *cond, pthread_mutex_t *lock, long ns);
 void tra_wait_briefly(pthread_cond_t *cond, pthread_mutex_t *lock);
 /* Polling interval of a thread that also receives messages, in ns: in 1 ms a network of 125 MB/s brings 125 KB, about a

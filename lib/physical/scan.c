@@ -176,3 +176,22 @@ bool tra_scan_is_whole(const tra_plan *p, int input) {
     }
     return first >= 0;
 }
+
+int *tra_plan_runs_in(const tra_plan *p) {
+    int *at = tra_malloc(((size_t)p->nops + 1) * sizeof *at);
+    for (int i = 0; i < p->nops; i++) {
+        int in = p->ops[i].in[0];
+        at[i] = p->ops[i].op == TRA_PLAN_OUTPUT && tra_op_is_stage(&p->ops[in]) ? in : i;
+    }
+    for (int i = 0; i < p->nops; i++) { /* with the first of its scan */
+        int first = p->ops[at[i]].orders.scan.first;
+        if (first >= 0) at[i] = first;
+    }
+    for (int j = p->nops - 1; j >= 0; j--) {
+        for (int k = 0; k < 2; k++) {
+            int i = p->ops[j].in[k];
+            if (i >= 0 && p->ops[i].orders.fused) at[i] = at[j];
+        }
+    }
+    return at;
+}

@@ -23,4 +23,8 @@ static inline int tra_scan_lead(int threads) { return 2 * threads + 2; }
 /* Is everything that reads the input in one scan, so that its blocks need not stay? */
 bool tra_scan_is_whole(const tra_plan *p, int input);
 
+/* For each operator the stage in which its time is spent: itself; of a fused operator the stage that reads it; of one
+ * of a scan the first; of an output, the stage that makes the results which it writes. The caller frees it. */
+int *tra_plan_runs_in(const tra_plan *p);
+
 #endif

@@ -3,13 +3,12 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 /* ---- what the thread that makes units does while it waits ------------------------------------------------------ */
 
-void tra_engine_set_notes(tra_engine *g, tra_op_notes *notes) {
-    g->notes = notes;
-}
+void tra_engine_set_notes(tra_engine *g, tra_op_notes *notes) { g->notes = notes; }
 
 bool tra_engine_starved(const tra_engine *g) { return g->starved; }
 
@@ -108,16 +107,19 @@ void tra_engine_set_overlap(tra_engine *g, tra_engine_overlap_fn *fn, void *ctx)
  * millisecond when an exchange overlaps the stage. The caller must look again whether its condition holds. */
 static void wait_for(tra_engine *g, pthread_cond_t *cond) {
     give_up_held(g);
-    tra_doing before = tra_track_do(g->producer.track, TRA_DO_AWAIT_WORK);
+    double now = g->producer.tick ? tra_now() : 0; /* who records something ticks */
+    tra_doing before = tra_track_do_at(g->producer.track, TRA_DO_AWAIT_WORK, now);
     if (g->producer.overlap) {
         if (!step_overlapped(g)) tra_wait_for(cond, &g->lock, TRA_SHORTLY);
     } else if (!g->producer.tick) {
         pthread_cond_wait(cond, &g->lock);
     } else {
-        tra_wait_briefly(cond, &g->lock);
+        tra_wait_until(cond, &g->lock, now + TICK);
     }
-    (void)tra_track_do(g->producer.track, before);
-    if (g->producer.tick) tick(g);
+    if (!g->producer.tick) return;
+    now = tra_now();
+    (void)tra_track_do_at(g->producer.track, before, now);
+    if (now >= g->producer.ticked + TICK) tick(g);
 }
 
 void tra_engine_set_record(tra_engine *g, tra_record *r) {
@@ -127,24 +129,26 @@ void tra_engine_set_record(tra_engine *g, tra_record *r) {
     pthread_mutex_unlock(&g->lock);
 }
 
-tra_doing tra_engine_do(tra_engine *g, tra_doing what) { return tra_track_do(g->producer.track, what); }
+tra_doing tra_engine_do(tra_engine *g, tra_doing what, int op) {
+    return tra_track_do_for(g->producer.track, what, op, 0);
+}
 
 /* ---- units ----------------------------------------------------------------------------------------------------- */
 
 tra_unit *tra_unit_new(int ninputs, int ntasks) {
-    tra_unit *u = tra_calloc(1, sizeof *u);
+    size_t inputs = (size_t)ninputs * sizeof(tra_unit_input), bytes = sizeof(tra_unit) + inputs + (size_t)ntasks;
+    tra_unit *u = memset(tra_malloc(bytes), 0, bytes);
     u->ninputs = ninputs;
-    u->inputs = tra_calloc((size_t)ninputs + 1, sizeof *u->inputs);
+    u->inputs = (tra_unit_input *)(void *)(u + 1);
     u->ntasks = ntasks;
-    u->done = tra_calloc((size_t)ntasks + 1, 1);
+    u->op = -1;
+    u->done = (uint8_t *)(u->inputs + ninputs);
     return u;
 }
 
 void tra_unit_drop(tra_engine *g, tra_unit *u) {
     tra_engine_drop_inputs(g, u->inputs, u->ninputs);
     if (u->end) u->end(u);
-    free(u->inputs);
-    free(u->done);
     free(u);
 }
 
@@ -358,16 +362,10 @@ static bool is_small(const tra_engine *g, const tra_unit *u) {
     return small;
 }
 
-/* May whoever takes memory have to wait for it? Else the clock is not asked. */
-static bool may_be_short(const tra_engine *g) {
-    if (!g->producer.track) return false;
-    tra_pool_stats s = tra_pool_stat(g->pool);
-    return s.used > s.budget / 2;
-}
-
 tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     /* queued units hold their inputs: results that grow beyond what was estimated find room in the rest */
-    int64_t most = tra_min64(TRA_LOOKAHEAD_BYTES, tra_pool_stat(g->pool).budget / 4);
+    tra_pool_stats pool = tra_pool_stat(g->pool);
+    int64_t most = tra_min64(TRA_LOOKAHEAD_BYTES, pool.budget / 4);
     pthread_mutex_lock(&g->lock);
     while ((atomic_load(&g->queue.inflight) >= TRA_LOOKAHEAD ||
             (g->queue.bytes > most && atomic_load(&g->queue.inflight) >= g->threads) || g->now.short_of_memory > 0) &&
@@ -376,7 +374,7 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     pthread_mutex_unlock(&g->lock);
     tra_status s = tra_engine_await_inputs(g, u, e);
     int pinned = 0;
-    bool slow = may_be_short(g);
+    bool slow = pool.used > pool.budget / 2; /* it may have to wait; else the clock is not asked */
     tra_doing before = slow ? tra_track_do(g->producer.track, TRA_DO_AWAIT_MEMORY) : TRA_DO_COMPUTE;
     for (; s == TRA_OK && pinned < u->ninputs; pinned++) s = tra_engine_pin(g, &u->inputs[pinned], true, e);
     if (slow) (void)tra_track_do(g->producer.track, before);

@@ -27,6 +27,7 @@ typedef struct tra_worker {
     int64_t kept_tuple;  /* own: of which tuple of the right part */
     tra_engine *engine;
     tra_track *track; /* where it records what it does, or NULL */
+    double ended;     /* when it ended what it computed last, if it has hardly done anything since; else 0 */
     /* private to the engine */
     tra_block *memory[2];      /* the blocks of scratch and io */
     pthread_cond_t wake;       /* it has work, or its turn has come */
@@ -49,6 +50,7 @@ typedef struct tra_unit_input {
     tra_part *via;    /* the part that computes the array on reading, and the index of the tuple in it; NULL: none */
     int64_t via_at;
     bool load, direct, started; /* this unit must load the block; can do so directly; has begun to */
+    int input;                  /* whose block it is; -1: of no input */
 } tra_unit_input;
 
 /* Units with equal numbers of tasks, which run in the order in which they are queued. Owned by the producer; must exist
@@ -59,11 +61,12 @@ typedef struct tra_chain {
 
 struct tra_unit {
     int ninputs;
-    tra_unit_input *inputs; /* from malloc; freed with the unit */
+    tra_unit_input *inputs; /* behind the unit */
     int ntasks;
     tra_status (*run)(tra_unit *u, int task, tra_worker *w, tra_err *e);
     void (*end)(tra_unit *u); /* after the last task (or never started, on failure): frees ctx; may be NULL */
     void *ctx;
+    int op;           /* for which operator it is; -1: for none */
     tra_chain *chain; /* NULL: of none */
     bool early;       /* a task may begin when the one before it in the chain has begun (tra_engine_await_turn) */
     /* private to the engine */
@@ -105,8 +108,8 @@ void tra_engine_set_overlap(tra_engine *g, tra_engine_overlap_fn *fn, void *ctx)
 void tra_engine_set_notes(tra_engine *g, struct tra_op_notes *notes);
 /* Where workers and the producer record what they do. To be called before the first stage. */
 void tra_engine_set_record(tra_engine *g, tra_record *r);
-/* The producer does this now; returns what it did. */
-tra_doing tra_engine_do(tra_engine *g, tra_doing what);
+/* The producer does this now, for operator op (-1: for none); returns what it did. */
+tra_doing tra_engine_do(tra_engine *g, tra_doing what, int op);
 bool tra_engine_busy(tra_engine *g); /* is there something in flight whose end will give memory back? */
 
 /* Begins a stage: so many workers (0: all) get so many bytes of the pool, until the next stage begins or the queue is

@@ -33,6 +33,7 @@ tra_status tra_engine_pin(tra_engine *g, tra_unit_input *in, bool reserve, tra_e
     assert(stored);
     in->via = from.via;
     in->via_at = from.via_at;
+    in->input = from.stored->op ? from.stored->op->id : -1;
     tra_err own = {0};
     tra_status s = tra_block_pin(g->pool, stored, &in->load, &own);
     if (s != TRA_OK) return no_room(g, s, from.stored, from.at, stored->bytes, &own, e);
@@ -92,8 +93,8 @@ static tra_status derive(tra_engine *g, tra_unit_input *in, const tra_cell *base
 }
 
 /* Makes the cell of an input whose stored block has been read: checks the block's header, and computes the array where
- * it is computed on reading. */
-static tra_status decode(tra_engine *g, tra_unit_input *in, tra_worker *w, void *scratch, tra_err *e) {
+ * it is computed on reading. *computing: it has begun to, which the caller ends. */
+static tra_status decode(tra_engine *g, tra_unit_input *in, tra_worker *w, void *scratch, bool *computing, tra_err *e) {
     if (!in->via && !in->cell.layout) return TRA_OK;
     const tra_part *p = in->via ? in->via->base : in->part; /* views below only rename the tuple */
     int64_t ordinal = p->ordinal[in->via ? in->via->src[in->via_at] : in->i];
@@ -102,12 +103,10 @@ static tra_status decode(tra_engine *g, tra_unit_input *in, tra_worker *w, void 
     TRA_TRY(tra_cell_of(p->type, ordinal, in->block->ptr, in->block->bytes, &base, e));
     pthread_mutex_lock(&g->lock);
     double now = tra_engine_begin_computing(g);
-    if (w) (void)tra_track_do_at(w->track, TRA_DO_COMPUTE, now);
+    *computing = true;
+    (void)tra_track_do_for(w ? w->track : NULL, TRA_DO_COMPUTE, in->via->op->id, now);
     pthread_mutex_unlock(&g->lock);
     tra_status s = derive(g, in, &base, w, scratch, e);
-    pthread_mutex_lock(&g->lock);
-    tra_engine_end_computing(g);
-    pthread_mutex_unlock(&g->lock);
     /* a kernel that is told to give up leaves its result unfinished: nobody may have it, least of all another rank */
     return s == TRA_OK && tra_cancelled() ? tra_fail(e, TRA_LOST, "a worker failed") : s;
 }
@@ -120,13 +119,13 @@ static void loaded(tra_engine *g) { /* another unit may wait for it */
 }
 
 /* Loads and derives one input. */
-tra_status tra_engine_prepare(tra_engine *g, tra_unit_input *in, tra_worker *w, tra_err *e) {
+tra_status tra_engine_prepare(tra_engine *g, tra_unit_input *in, tra_worker *w, bool *computing, tra_err *e) {
     if (in->load) {
         tra_status s = tra_block_load(g->pool, in->block, w->io, e);
         loaded(g);
         if (s != TRA_OK) return s;
     }
-    return decode(g, in, w, w->scratch, e);
+    return decode(g, in, w, w->scratch, computing, e);
 }
 
 /* ---- inputs that are read by the thread that runs the plan ----------------------------------------------------- */
@@ -150,7 +149,15 @@ tra_status tra_engine_fetch(tra_engine *g, tra_unit_input *in, size_t scratch, s
     tra_block_free(g->pool, room);
     room = NULL;
     if (s == TRA_OK && in->via && scratch > 0) s = tra_block_new(g->pool, (int64_t)scratch, &room, e);
-    if (s == TRA_OK) s = decode(g, in, NULL, room ? room->ptr : NULL, e);
+    bool computing = false;
+    tra_track *mine = in->via ? g->producer.track : NULL;
+    int op = tra_track_op(mine);
+    tra_doing before = tra_track_do_for(mine, TRA_DO_COMPUTE, in->via ? in->via->op->id : -1, 0);
+    if (s == TRA_OK) s = decode(g, in, NULL, room ? room->ptr : NULL, &computing, e);
+    pthread_mutex_lock(&g->lock);
+    double now = computing ? tra_engine_end_computing(g) : 0;
+    pthread_mutex_unlock(&g->lock);
+    (void)tra_track_do_for(mine, before, op, now);
     tra_block_free(g->pool, room);
     if (s != TRA_OK) tra_engine_drop_inputs(g, in, 1);
     return s;

@@ -19,6 +19,7 @@ typedef struct tra_shared_work {
     tra_piece_fn *fn;
     void *ctx;
     int n, helpers;      /* pieces; workers that run some, beside the task's own */
+    int op;              /* for which operator the task is; -1: for none */
     bool scratch;        /* pieces need the scratch of a worker that has a part in the stage */
     pthread_cond_t left; /* the last of these workers has left */
     atomic_int taken;
@@ -47,11 +48,11 @@ struct tra_engine {
     tra_kept kept; /* what all workers share (tra_engine_share_kept): its block, and its lock */
     tra_block *kept_block;
     pthread_mutex_t kept_lock;
-    tra_shared_work *shared; /* of which pieces may be left */
+    tra_shared_work *shared;         /* of which pieces may be left */
     tra_kernel_run kernels, *before; /* the run that its threads are of; that the producer was of before */
-    bool stop;               /* the threads are to end */
-    bool starved;            /* a task had no memory, and all others waited for memory too */
-    atomic_bool failed;      /* the stage has failed; the pool asks without the lock */
+    bool stop;                       /* the threads are to end */
+    bool starved;                    /* a task had no memory, and all others waited for memory too */
+    atomic_bool failed;              /* the stage has failed; the pool asks without the lock */
     tra_err err;
     int64_t failed_at; /* when failed: units with a lesser number go on */
     struct {
@@ -118,8 +119,10 @@ double tra_engine_end_computing(tra_engine *g);
 /* Pins the stored block of an input, and allocates the block of an input that is computed on reading. reserve: where
  * only the data tell the size of the latter, memory is reserved, and the worker allocates the block when it knows. */
 TRA_MUSTUSE tra_status tra_engine_pin(tra_engine *g, tra_unit_input *in, bool reserve, tra_err *e);
-/* Reads a pinned input and computes it, on a worker. */
-TRA_MUSTUSE tra_status tra_engine_prepare(tra_engine *g, tra_unit_input *in, tra_worker *w, tra_err *e);
+/* Reads a pinned input and computes it, on a worker. *computing: it has begun to compute, which the caller ends
+ * (tra_engine_end_computing). */
+TRA_MUSTUSE tra_status tra_engine_prepare(tra_engine *g, tra_unit_input *in, tra_worker *w, bool *computing,
+                                          tra_err *e);
 /* Gives back the pins, blocks and reservations of n inputs. */
 void tra_engine_drop_inputs(tra_engine *g, tra_unit_input *in, int n);
 

@@ -101,6 +101,7 @@ static void wake_next(tra_engine *g, const tra_unit *u, int task) {
 typedef struct sharer {
     tra_sharer base;
     tra_engine *engine;
+    tra_track *const *track; /* where its thread records what it does */
 } sharer;
 
 static void run_pieces(tra_shared_work *x, void *scratch) {
@@ -118,12 +119,13 @@ static tra_shared_work *find_shared(tra_engine *g, const tra_worker *w) {
 /* Runs pieces of another worker's task, which does not end before they have. Under the lock, which it releases
  * meanwhile.
  */
-static void help(tra_engine *g, tra_shared_work *x, const tra_worker *w) {
+static void help(tra_engine *g, tra_shared_work *x, tra_worker *w) {
     x->helpers++;
     g->now.occupied++;
     g->now.computing++;
     tra_engine_wake_readers(g);
-    (void)tra_track_do(w->track, TRA_DO_COMPUTE);
+    (void)tra_track_do_for(w->track, TRA_DO_COMPUTE, x->op, 0);
+    w->ended = 0;
     pthread_mutex_unlock(&g->lock);
     run_pieces(x, w->scratch);
     pthread_mutex_lock(&g->lock);
@@ -134,8 +136,10 @@ static void help(tra_engine *g, tra_shared_work *x, const tra_worker *w) {
 
 /* Offers pieces of a task to workers without work, runs what they do not take, and waits for them. */
 static void share(tra_sharer *by, int n, tra_piece_fn *fn, void *ctx, void *scratch) {
-    tra_engine *g = ((sharer *)(void *)by)->engine;
-    tra_shared_work x = {.fn = fn, .ctx = ctx, .n = n, .scratch = scratch != NULL}, **at = &g->shared;
+    const sharer *mine = (sharer *)(void *)by;
+    tra_engine *g = mine->engine;
+    tra_shared_work x = {.fn = fn, .ctx = ctx, .n = n, .scratch = scratch != NULL, .op = tra_track_op(*mine->track)},
+                    **at = &g->shared;
     atomic_init(&x.taken, 0);
     tra_cond_init(&x.left);
     pthread_mutex_lock(&g->lock);
@@ -154,7 +158,7 @@ static void share(tra_sharer *by, int n, tra_piece_fn *fn, void *ctx, void *scra
 
 void tra_engine_share(tra_engine *g, bool begins) {
     static _Thread_local sharer mine;
-    mine = (sharer){{share}, g};
+    mine = (sharer){{share}, g, &g->producer.track};
     tra_share_by(begins ? &mine.base : NULL);
 }
 
@@ -163,23 +167,26 @@ void tra_engine_share(tra_engine *g, bool begins) {
 /* Runs a task, or prepares an input (task < 0), that find_work has found. Under the lock, which it releases meanwhile.
  */
 static void run_found(tra_engine *g, tra_worker *w, tra_unit *u, int task) {
-    double now = 0;
+    double now = w->ended;
+    bool computes = task >= 0;
     g->now.occupied++;
     if (task >= 0) g->now.computing++, now = tra_engine_begin_computing(g), tra_engine_wake_readers(g);
-    bool reads = task < 0 && (u->inputs[-1 - task].load || !u->inputs[-1 - task].via); /* else it says what it does */
-    if (task >= 0 || reads) (void)tra_track_do_at(w->track, reads ? TRA_DO_READ : TRA_DO_COMPUTE, now);
+    if (task >= 0)
+        (void)tra_track_do_for(w->track, TRA_DO_COMPUTE, u->op, now);
+    else if (u->inputs[-1 - task].load)
+        tra_track_read(w->track, u->inputs[-1 - task].input, u->op, now);
     pthread_mutex_unlock(&g->lock);
     tra_err e = {0};
-    tra_status s = task < 0 ? tra_engine_prepare(g, &u->inputs[-1 - task], w, &e) : u->run(u, task, w, &e);
+    tra_status s = task < 0 ? tra_engine_prepare(g, &u->inputs[-1 - task], w, &computes, &e) : u->run(u, task, w, &e);
     pthread_mutex_lock(&g->lock);
     g->now.occupied--;
     if (s != TRA_OK) tra_engine_fail(g, u, &e);
+    w->ended = computes ? tra_engine_end_computing(g) : 0;
     if (task < 0) {
         u->preps_done++;
     } else {
         g->now.computing--;
-        now = tra_engine_end_computing(g);
-        if (g->queue.held) (void)tra_track_do_at(w->track, TRA_DO_AWAIT_WORK, now); /* it is not this worker's thread */
+        if (g->queue.held) (void)tra_track_do_at(w->track, TRA_DO_AWAIT_WORK, w->ended); /* it is not its thread */
         u->done[task] = 1;
         u->tasks_done++;
     }
@@ -202,7 +209,8 @@ void tra_engine_run_held(tra_engine *g) {
     int task;
     tra_unit *u;
     tra_worker *w = &g->workers[0];
-    sharer mine = {{share}, g};
+    sharer mine = {{share}, g, &w->track};
+    w->ended = 0;
     tra_share_by(&mine.base);
     while ((u = take_work(g, w, &task))) run_found(g, w, u, task);
     tra_share_by(NULL);
@@ -211,7 +219,7 @@ void tra_engine_run_held(tra_engine *g) {
 void *tra_engine_run_worker(void *arg) {
     tra_worker *w = arg;
     tra_engine *g = w->engine;
-    sharer mine = {{share}, g};
+    sharer mine = {{share}, g, &w->track};
     tra_share_by(&mine.base);
     (void)tra_kernel_enter(&g->kernels);
     pthread_mutex_lock(&g->lock);
@@ -222,7 +230,8 @@ void *tra_engine_run_worker(void *arg) {
         while (!(!g->queue.held && (u = take_work(g, w, &task))) && !(x = find_shared(g, w)) && !g->stop) {
             tra_engine_wake(g); /* this worker was woken, but cannot take the work: another may */
             g->direct.late |= g->direct.reading > 0;
-            if (!g->queue.held || w->id > 0) (void)tra_track_do(w->track, TRA_DO_AWAIT_WORK);
+            if (!g->queue.held || w->id > 0) (void)tra_track_do_at(w->track, TRA_DO_AWAIT_WORK, w->ended);
+            w->ended = 0;
             w->idle = true;
             g->idle++;
             while (w->idle && !g->stop) pthread_cond_wait(&w->wake, &g->lock);

@@ -89,7 +89,7 @@ static void tell_begin(const tra_op *op) {
     char name[96], net[TRA_SIZETEXT], read[TRA_SIZETEXT];
     tra_info(2, "%s begins: %s to move, %s to read, %.3g flops, about %.3g s", title(op, name),
              tra_size_text(op->predicted.cost.network_bytes, net), tra_size_text(op->predicted.cost.disk_read, read),
-             op->predicted.cost.flops, op->predicted.cost.seconds);
+             op->predicted.cost.flops, op->predicted.stage_seconds);
 }
 
 static void tell_end(const tra_op *op, const tra_op_report *r, int64_t past_cache) {
@@ -221,16 +221,16 @@ static tra_status run_needed(tra_execution *x, int i, tra_err *e) {
     bool together = tra_op_exchanges(&x->plan->ops[i]);
     tra_status s = together ? TRA_OK : check_site(&x->site, e);
     tra_doing what = x->site.comm.size > 1 ? TRA_DO_EXCHANGE : TRA_DO_READ; /* one site cuts what it reads */
-    tra_doing before = together ? tra_engine_do(x->site.engine, what) : TRA_DO_COMPUTE;
+    tra_doing before = together ? tra_engine_do(x->site.engine, what, i) : TRA_DO_COMPUTE;
     if (s == TRA_OK) s = run_op(x, i, e);
-    if (together) (void)tra_engine_do(x->site.engine, before);
+    if (together) (void)tra_engine_do(x->site.engine, before, -1);
     tra_journal_flush(x->journal);
     if (s != TRA_OK && s != TRA_INPUT) tra_comm_alarm(&x->site.comm, e);
     s = tra_exec_name_statement(&x->plan->ops[i], end_overlapping(x, i, s, e), e);
     if (x->site.comm.size == 1) return s;
-    before = tra_engine_do(x->site.engine, TRA_DO_EXCHANGE); /* it waits for the sites that are later */
+    before = tra_engine_do(x->site.engine, TRA_DO_EXCHANGE, i); /* it waits for the sites that are later */
     s = tra_comm_agree(&x->site.comm, s, e);
-    (void)tra_engine_do(x->site.engine, before);
+    (void)tra_engine_do(x->site.engine, before, -1);
     return s;
 }
 
@@ -281,8 +281,10 @@ static tra_status run_step(tra_execution *x, int i, bool *reads_on, double *now,
                 (*reads_on && !tra_op_is_stage(op)); /* bytes that it reads count for the join that it overlaps */
     *now = tra_now();
     add_report(x, i, &before, &begun, *now, *reads_on);
-    tra_record_op(x->report->record, i, begun.seconds, *now);
-    if (tra_record_wants_sample(x->report->record, *now)) tra_exec_sample_all(x);
+    if (x->report->record && *now >= x->recorded) {
+        x->recorded = tra_record_op(x->report->record, i, begun.seconds, *now);
+        if (tra_record_wants_sample(x->report->record, *now)) tra_exec_sample_all(x);
+    }
     if (!again) x->report->ops[i].peak_memory = tra_exec_see_peak(x->report);
     if (s == TRA_OK && !again && !tra_op_overlaps(op) && !x->ran[i])
         tell_end(op, &x->report->ops[i], tra_pool_stat(x->site.pool).past_cache - before.past_cache);
@@ -416,14 +418,14 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     double compiles = tra_now();
     if (s == TRA_OK) s = tra_compiled_begin(plan, comm, o->codegen, tra_engine_kernels(x.site.engine), &x.codegen, e);
     double opens = tra_now();
-    tra_record_op(o->record, tra_phase_op(TRA_PHASE_OPEN), t0, compiles);
-    tra_record_op(o->record, tra_phase_op(TRA_PHASE_COMPILE), compiles, opens);
+    (void)tra_record_op(o->record, tra_phase_op(TRA_PHASE_OPEN), t0, compiles);
+    (void)tra_record_op(o->record, tra_phase_op(TRA_PHASE_COMPILE), compiles, opens);
     if (s == TRA_OK) s = tra_exec_open_inputs(&x, e);
     if (s == TRA_OK && o->journal) s = tra_journal_open(o->journal, plan, comm, &x.journal, e);
     if (s == TRA_OK) s = tra_exec_open_outputs(&x, e);
     x.checkpoint = tra_checkpoint_new(&x.site, x.journal, tra_checkpoint_seconds(o), o->checkpoint_limit);
     if (s == TRA_OK) s = tra_exec_list_needed(&x, e);
-    tra_record_op(o->record, tra_phase_op(TRA_PHASE_OPEN), opens, tra_now());
+    (void)tra_record_op(o->record, tra_phase_op(TRA_PHASE_OPEN), opens, tra_now());
     if (s == TRA_OK) s = tra_exec_range(&x, -1, 0, n - 1, e);
     if (report->record) tra_exec_sample_all(&x);
     report->resumed = tra_journal_has_reported(x.journal);
@@ -444,6 +446,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     tra_exchange_dir_remove(&x.site);
     report->starved = s == TRA_RESOURCE && x.site.engine && tra_engine_starved(x.site.engine);
     tra_engine_free(x.site.engine);
+    if (report->record) tra_exec_share_seconds(&x);
     tra_codegen_close(x.codegen);
     tra_pool_free(x.site.pool);
     tra_op_notes_free(&x.notes);
@@ -462,7 +465,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
         t->kernel_seconds += r->kernel_seconds;
     }
     tra_exec_see_peak(report);
-    tra_record_op(o->record, tra_phase_op(TRA_PHASE_PLACE), places, tra_now());
+    (void)tra_record_op(o->record, tra_phase_op(TRA_PHASE_PLACE), places, tra_now());
     t->seconds = tra_now() - t0;
     struct rusage used;
     if (getrusage(RUSAGE_SELF, &used) == 0)

@@ -38,6 +38,7 @@ typedef struct tra_op_report {
     int64_t disk_read, disk_write; /* whole uncompressed chunks of relations */
     int64_t spilled, unspilled;    /* to and from scratch */
     double scratch_seconds;        /* in which threads wrote to scratch and read from it */
+    double read_seconds;           /* of an input: in which threads read blocks of it, where that was recorded */
     int64_t scratch;               /* the most that the scratch file has held until the end of it */
     int64_t counted[2];            /* of tables of which only the run tells the rows: rows, and tuples that have them */
     int64_t by_zero;               /* on rank 0: values of all sites that are NULL for these causes: */

@@ -37,6 +37,7 @@ tra_part *tra_exec_input_part(tra_execution *x, int i) {
     const tra_op *op = &x->plan->ops[i];
     tra_part *p = tra_part_empty(&op->type, &op->place, x->site.comm.rank, 1);
     int64_t chunk_bytes = op->type.layout ? 0 : tra_store_chunk_bytes(&op->type);
+    p->op = op;
     for (int64_t t = 0; t < p->n; t++) {
         int64_t bytes = tra_part_bytes(p, t);
         int64_t read = tra_type_skips(&op->type, p->ordinal[t]) ? 0 : op->type.layout ? bytes : chunk_bytes;
@@ -54,8 +55,8 @@ tra_status tra_exec_open_outputs(tra_execution *x, tra_err *e) {
         /* who asks to go on expects that runs are killed */
         double may_lose = x->o->journal && x->o->journal->resume ? 0 : tra_checkpoint_seconds(x->o);
         const tra_layout *held = x->plan->ops[op->in[0]].type.layout;
-        TRA_TRY(tra_outfile_open(&x->site.comm, op, held, &w, x->o->scratch, x->journal, may_lose,
-                                 x->site.engine, x->site.pool, &x->files[i], e));
+        TRA_TRY(tra_outfile_open(&x->site.comm, op, held, &w, x->o->scratch, x->journal, may_lose, x->site.engine,
+                                 x->site.pool, &x->files[i], e));
     }
     return TRA_OK;
 }

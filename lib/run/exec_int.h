@@ -56,6 +56,7 @@ typedef struct tra_execution {
     tra_exchange **overlapping; /* these, */
     int *overlapping_op;        /* of these operators */
     int64_t written;            /* to outputs, when an operator had ended last */
+    double recorded;            /* until when operators that end are not recorded */
     int64_t read_before;        /* bytes that had been read from inputs when the first of them began */
     tra_op_notes notes;
 } tra_execution;
@@ -108,6 +109,9 @@ int64_t tra_exec_see_peak(tra_report *r);
 /* Records what the process holds now, and what was read, written and sent so far. There must be a record. */
 void tra_exec_sample(tra_execution *x);
 void tra_exec_sample_all(tra_execution *x); /* the same between operators: at other times workers change the counts */
+/* What was measured of a stage is divided among the operators that run inside of it, by what threads did for each, as
+ * it was recorded. There must be a record, and the workers have ended. */
+void tra_exec_share_seconds(tra_execution *x);
 
 /* exec_files.c */
 

@@ -152,9 +152,9 @@ static void note_values(tra_execution *x, int loop) {
     tra_loop_run *run = &x->loops[loop];
     if (run->nread == 0) return;
     bool together = x->site.comm.size > 1;
-    tra_doing before = together ? tra_engine_do(x->site.engine, TRA_DO_EXCHANGE) : TRA_DO_COMPUTE;
+    tra_doing before = together ? tra_engine_do(x->site.engine, TRA_DO_EXCHANGE, -1) : TRA_DO_COMPUTE;
     tra_comm_max(&x->site.comm, run->told, 2 * run->nread);
-    if (together) (void)tra_engine_do(x->site.engine, before);
+    if (together) (void)tra_engine_do(x->site.engine, before, -1);
     for (int i = 0; i < run->nread; i++) {
         const tra_op *op = &x->plan->ops[run->reader[i]];
         double real;

@@ -1,6 +1,8 @@
 /* exec_samples.c - what a run holds of memory, and what it has moved so far. */
 #include "exec_int.h"
+#include "../physical/scan.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,4 +33,35 @@ void tra_exec_sample_all(tra_execution *x) {
     for (int k = 0; k < x->plan->nops; k++)
         x->written += x->files[k] ? tra_outfile_written(x->files[k]) : x->report->ops[k].disk_write;
     tra_exec_sample(x);
+}
+
+/* ---- operators that run inside of a stage ------------------------------------------------------------------------ */
+
+/* Takes an operator's part of what was measured of a stage. worked, computed: its shares of what threads did there. */
+static void share(tra_op_report *stage, const tra_op_report *all, double worked, double computed, tra_op_report *to) {
+    double seconds = all->seconds * worked, kernel = fmin(all->kernel_seconds * computed, seconds);
+    to->seconds += seconds, to->kernel_seconds += kernel;
+    stage->seconds -= seconds, stage->kernel_seconds -= kernel;
+}
+
+void tra_exec_share_seconds(tra_execution *x) {
+    int n = x->plan->nops, *at = tra_plan_runs_in(x->plan);
+    tra_op_seconds *own = tra_calloc((size_t)n + 1, sizeof *own), *all = tra_calloc((size_t)n + 1, sizeof *all);
+    tra_op_report *stage = tra_malloc(((size_t)n + 1) * sizeof *stage);
+    memcpy(stage, x->report->ops, (size_t)n * sizeof *stage);
+    for (int i = 0; i < n; i++) {
+        own[i] = tra_record_seconds(x->report->record, i);
+        all[at[i]].worked += own[i].worked, all[at[i]].computed += own[i].computed;
+        x->report->ops[i].read_seconds = own[i].read;
+    }
+    for (int i = 0; i < n; i++) {
+        int s = at[i];
+        if (s != i && x->plan->ops[i].op != TRA_PLAN_OUTPUT && own[i].computed > 0)
+            share(&x->report->ops[s], &stage[s], own[i].worked / all[s].worked, own[i].computed / all[s].computed,
+                  &x->report->ops[i]);
+    }
+    free(stage);
+    free(all);
+    free(own);
+    free(at);
 }

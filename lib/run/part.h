@@ -21,7 +21,7 @@ typedef struct tra_part {
     /* Of the other kinds: */
     struct tra_part *base; /* tuple i comes from tuple src[i] of base */
     int64_t *src;
-    const tra_op *op;      /* whose result the part is */
+    const tra_op *op;      /* whose result the part is; of a STORED part that of an input has one */
     const tra_kernel *map; /* MAP: what computes an array */
     int dim; /* TILE: the array dimension that is cut, in tiles of `size`; the last component of the key is
                 the number of the tile */

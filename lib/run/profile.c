@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIGURES = 15 };
+enum { FIGURES = 16 };
 
 static void pack(const tra_op_report *r, int64_t *v) {
     v[0] = (int64_t)(r->seconds * 1e9);
@@ -25,6 +25,7 @@ static void pack(const tra_op_report *r, int64_t *v) {
     v[12] = r->scratch;
     v[13] = (int64_t)(r->cpu_seconds * 1e9);
     v[14] = (int64_t)(r->scratch_seconds * 1e9);
+    v[15] = (int64_t)(r->read_seconds * 1e9);
 }
 
 static tra_op_report unpack(const int64_t *v) {
@@ -41,7 +42,8 @@ static tra_op_report unpack(const int64_t *v) {
                            .by_zero = v[11],
                            .scratch = v[12],
                            .cpu_seconds = (double)v[13] * 1e-9,
-                           .scratch_seconds = (double)v[14] * 1e-9};
+                           .scratch_seconds = (double)v[14] * 1e-9,
+                           .read_seconds = (double)v[15] * 1e-9};
 }
 
 void tra_profile_gather(const tra_comm *comm, tra_report *r, const tra_plan *plan, tra_profile *out) {
@@ -95,6 +97,7 @@ tra_op_report tra_profile_sum(const tra_profile *p, int op) {
         sum.spilled += r->spilled;
         sum.unspilled += r->unspilled;
         sum.scratch_seconds += r->scratch_seconds;
+        sum.read_seconds += r->read_seconds;
         sum.by_zero += r->by_zero;
         sum.cpu_seconds += r->cpu_seconds;
         for (int k = 0; k < 2; k++) sum.counted[k] += r->counted[k];

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-static double weight(const tra_plan *plan, int op) { return plan->ops[op].predicted.cost.seconds + 1e-9; }
+static double weight(const tra_plan *plan, int op) { return plan->ops[op].predicted.stage_seconds + 1e-9; }
 
 static tra_json begin_event(const char *name) {
     tra_json j = {0};
@@ -41,7 +41,7 @@ static void tell_operator(tra_progress *p, int op) {
     tra_json_int(&j, "id", op);
     tra_json_str(&j, "op", tra_plan_op_text(o->op));
     tra_json_str(&j, "name", o->what.name);
-    tra_json_num(&j, "predicted_seconds", o->predicted.cost.seconds);
+    tra_json_num(&j, "predicted_seconds", o->predicted.stage_seconds);
     tra_json_num(&j, "seconds", tra_now() - p->begun);
     end_event(&j);
 }

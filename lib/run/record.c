@@ -43,17 +43,28 @@ const char *tra_phase_key(tra_phase p) {
     return key[p];
 }
 
+/* The operator that has most of the time of a bucket, as far as one place tells. */
+typedef struct longest {
+    int op; /* + 1 */
+    int64_t ns;
+} longest;
+
 struct tra_track {
-    double begun, width;       /* of the record; of a bucket */
-    double since, first, last; /* now began; the bucket `at` */
+    double begun, width; /* of the record; of a bucket */
+    double since, last;  /* now began; the bucket `at` ends */
     int at;
     tra_doing now;
+    int op, input; /* for which; -1: for none; which it reads, if it reads one, else -1 */
+    int nops;
+    double *read; /* seconds in which it read each input */
+    /* Seconds of each operator, and at nops for none; as far as buckets have them. */
+    double (*spent)[TRA_DOINGS_COUNT], (*told)[TRA_DOINGS_COUNT];
     int64_t did[TRA_TIME_BUCKETS][TRA_DOINGS_COUNT]; /* nanoseconds */
+    longest most[TRA_TIME_BUCKETS];                  /* of what is no waiting for work */
 };
 
 typedef struct moment {
-    int op; /* that ran longest in the bucket, + 1 */
-    int64_t ns;
+    longest most;
     int64_t memory;
     int64_t counter[TRA_COUNTERS_COUNT];
 } moment;
@@ -72,6 +83,20 @@ struct tra_record {
 
 /* ---- a thread -------------------------------------------------------------------------------------------------- */
 
+static void add_op(longest *m, int op, int64_t ns) {
+    if (m->op == op + 1)
+        m->ns += ns;
+    else if (ns > m->ns)
+        m->op = op + 1, m->ns = ns;
+}
+
+/* That of two buckets that become one. */
+static longest longer(const longest *a, const longest *b) {
+    longest m = a->ns >= b->ns ? *a : *b;
+    if (a->op == b->op) m.ns = a->ns + b->ns;
+    return m;
+}
+
 static void widen_track(tra_track *t) {
     for (int i = 0; i < TRA_TIME_BUCKETS; i++) {
         for (int k = 0; k < TRA_DOINGS_COUNT; k++) {
@@ -79,61 +104,114 @@ static void widen_track(tra_track *t) {
             t->did[i][k] = 0;
             t->did[i / 2][k] += v;
         }
+        if (i % 2) t->most[i / 2] = longer(&t->most[i - 1], &t->most[i]);
     }
+    memset(&t->most[TRA_TIME_BUCKETS / 2], 0, TRA_TIME_BUCKETS / 2 * sizeof *t->most);
     t->width *= 2;
-    t->last = 0; /* so that the next span looks for its bucket */
+    t->at /= 2;
+    t->last = t->begun + t->width * (t->at + 1);
 }
 
-static void add_span(tra_track *t, tra_doing what, double from, double to) {
-    if (from >= t->first && to < t->last) { /* most are short */
-        t->did[t->at][what] += (int64_t)((to - from) * 1e9);
-        return;
-    }
-    double begun = t->begun;
-    from -= t->begun, to -= t->begun;
-    while (to >= t->width * TRA_TIME_BUCKETS) widen_track(t);
-    for (int i = (int)(from / t->width); from < to && i < TRA_TIME_BUCKETS; i++) {
-        double end = t->width * (i + 1);
-        if (end > to) end = to;
-        if (end > from) t->did[i][what] += (int64_t)((end - from) * 1e9);
-        from = end > from ? end : from;
-        t->at = i, t->first = begun + t->width * i, t->last = begun + t->width * (i + 1);
+static inline void spend(tra_track *t, double seconds) {
+    t->spent[t->op >= 0 ? t->op : t->nops][t->now] += seconds;
+    if (t->input >= 0) t->read[t->input] += seconds;
+}
+
+/* Gives the bucket what was spent since the last one was given. */
+static void settle(tra_track *t) {
+    for (int op = 0; op <= t->nops; op++) {
+        int64_t busy = 0;
+        if (memcmp(t->spent[op], t->told[op], sizeof *t->spent) == 0) continue;
+        for (int k = 0; k < TRA_DOINGS_COUNT; k++) {
+            int64_t ns = (int64_t)((t->spent[op][k] - t->told[op][k]) * 1e9);
+            t->told[op][k] = t->spent[op][k];
+            t->did[t->at][k] += ns;
+            busy += k == TRA_DO_AWAIT_WORK ? 0 : ns;
+        }
+        if (busy > 0) add_op(&t->most[t->at], op < t->nops ? op : -1, busy);
     }
 }
 
-static void end_span(tra_track *t, double now) {
-    if (now > t->since) add_span(t, t->now, t->since, now);
+/* Goes on to the bucket of this time. */
+static void advance(tra_track *t, double now) {
+    while (now >= t->last) {
+        if (t->last > t->since) spend(t, t->last - t->since), t->since = t->last;
+        settle(t);
+        if (t->at + 1 == TRA_TIME_BUCKETS) widen_track(t);
+        t->at++;
+        t->last = t->begun + t->width * (t->at + 1);
+    }
+}
+
+static inline void end_span(tra_track *t, double now) {
+    if (now >= t->last) advance(t, now);
+    if (now <= t->since) return;
+    spend(t, now - t->since);
     t->since = now;
 }
 
-tra_doing tra_track_do_at(tra_track *t, tra_doing what, double now) {
-    if (!t || what == t->now) return what;
+/* What was done before there was a record. */
+static void add_before(tra_track *t, tra_doing what, double from, double to) {
+    for (int i = 0; i <= t->at; i++) {
+        double begin = t->begun + t->width * i, end = begin + t->width;
+        double seconds = (end < to ? end : to) - (begin > from ? begin : from);
+        if (seconds > 0) t->did[i][what] += (int64_t)(seconds * 1e9);
+    }
+}
+
+int tra_track_op(const tra_track *t) { return t ? t->op : -1; }
+
+static inline tra_doing turn_to(tra_track *t, tra_doing what, int op, int input, double now) {
+    if (!t || (what == t->now && op == t->op && input == t->input)) return what;
     tra_doing before = t->now;
     end_span(t, now > 0 ? now : tra_now());
-    t->now = what;
+    t->now = what, t->op = op, t->input = input;
     return before;
+}
+
+tra_doing tra_track_do_for(tra_track *t, tra_doing what, int op, double now) { return turn_to(t, what, op, -1, now); }
+
+void tra_track_read(tra_track *t, int input, int op, double now) { (void)turn_to(t, TRA_DO_READ, op, input, now); }
+
+tra_doing tra_track_do_at(tra_track *t, tra_doing what, double now) {
+    return turn_to(t, what, tra_track_op(t), -1, now);
 }
 
 tra_doing tra_track_do(tra_track *t, tra_doing what) { return tra_track_do_at(t, what, 0); }
 
 /* ---- a site ---------------------------------------------------------------------------------------------------- */
 
-tra_record *tra_record_new(int workers, double begun) {
+tra_record *tra_record_new(int workers, int nops, double begun) {
     tra_record *r = tra_calloc(1, sizeof *r);
     r->begun = begun;
     r->width = FINEST;
     r->ntracks = workers + 1;
     r->tracks = tra_calloc((size_t)r->ntracks, sizeof *r->tracks);
     double now = r->made = tra_now();
-    for (int i = 0; i < r->ntracks; i++)
-        r->tracks[i] =
-            (tra_track){.begun = begun, .since = now, .width = FINEST, .now = i ? TRA_DO_AWAIT_WORK : TRA_DO_COMPUTE};
-    for (int i = 1; i < r->ntracks; i++) add_span(&r->tracks[i], TRA_DO_AWAIT_WORK, begun, now);
+    for (int i = 0; i < r->ntracks; i++) {
+        r->tracks[i] = (tra_track){.begun = begun,
+                                   .since = i ? begun : now,
+                                   .width = FINEST,
+                                   .last = begun + FINEST,
+                                   .now = i ? TRA_DO_AWAIT_WORK : TRA_DO_COMPUTE,
+                                   .op = -1,
+                                   .input = -1,
+                                   .nops = nops,
+                                   .read = tra_calloc((size_t)nops + 1, sizeof *r->tracks->read),
+                                   .spent = tra_calloc((size_t)nops + 1, sizeof *r->tracks->spent),
+                                   .told = tra_calloc((size_t)nops + 1, sizeof *r->tracks->told)};
+        end_span(&r->tracks[i], now);
+    }
     return r;
 }
 
 void tra_record_free(tra_record *r) {
     if (!r) return;
+    for (int i = 0; i < r->ntracks; i++) {
+        free(r->tracks[i].read);
+        free(r->tracks[i].spent);
+        free(r->tracks[i].told);
+    }
     free(r->tracks);
     free(r);
 }
@@ -142,9 +220,7 @@ tra_track *tra_record_track(tra_record *r, int w) { return r ? &r->tracks[w + 1]
 
 /* Two buckets become one. */
 static void merge(moment *to, const moment *a, const moment *b) {
-    moment m = a->ns >= b->ns ? *a : *b;
-    if (a->op == b->op) m.ns = a->ns + b->ns;
-    m.memory = tra_max64(a->memory, b->memory);
+    moment m = {.most = longer(&a->most, &b->most), .memory = tra_max64(a->memory, b->memory)};
     for (int k = 0; k < TRA_COUNTERS_COUNT; k++) m.counter[k] = a->counter[k] + b->counter[k];
     *to = m;
 }
@@ -163,34 +239,38 @@ static int bucket_at(tra_record *r, double at) {
     return (int)tra_min64((int64_t)(at / r->width), TRA_TIME_BUCKETS - 1);
 }
 
-static void add_op(moment *m, int op, int64_t ns) {
-    if (m->op == op + 1)
-        m->ns += ns;
-    else if (ns > m->ns)
-        m->op = op + 1, m->ns = ns;
-}
-
-void tra_record_op(tra_record *r, int op, double from, double to) {
+double tra_record_op(tra_record *r, int op, double from, double to) {
     enum { SHORT = 64 }; /* of what takes less than such a part of a bucket the one that ends when it is due stands */
     tra_phase phase;
-    if (!r || to <= from || (op >= 0 && to < r->due)) return;
+    if (!r || to <= from) return 0;
     if (op >= 0 && r->due > from) from = r->ended; /* for all since then */
     r->ended = to, r->due = to + r->width / SHORT;
     if (op >= 0 && from >= r->first && to < r->last) { /* most are short */
-        add_op(&r->v[r->at], op, (int64_t)((to - from) * 1e9));
-        return;
+        add_op(&r->v[r->at].most, op, (int64_t)((to - from) * 1e9));
+        return r->due;
     }
     if (tra_op_is_phase(op, &phase)) {
         r->phase[phase] += to - from;
         if (to <= r->made)
-            add_span(&r->tracks[0], phase == TRA_PHASE_START ? TRA_DO_AWAIT_WORK : TRA_DO_COMPUTE, from, to);
+            add_before(&r->tracks[0], phase == TRA_PHASE_START ? TRA_DO_AWAIT_WORK : TRA_DO_COMPUTE, from, to);
     }
     int last = bucket_at(r, to - r->begun), first = bucket_at(r, from - r->begun);
     for (int i = first; i <= last; i++) {
         double begin = r->begun + r->width * i, end = begin + r->width;
-        add_op(&r->v[i], op, (int64_t)(((end < to ? end : to) - (begin > from ? begin : from)) * 1e9));
+        add_op(&r->v[i].most, op, (int64_t)(((end < to ? end : to) - (begin > from ? begin : from)) * 1e9));
         r->at = i, r->first = begin, r->last = end;
     }
+    return r->due;
+}
+
+tra_op_seconds tra_record_seconds(const tra_record *r, int op) {
+    tra_op_seconds sum = {0};
+    for (int k = 0; k < r->ntracks; k++) {
+        const tra_track *t = &r->tracks[k];
+        for (int i = 0; i < TRA_DO_AWAIT_WORK; i++) sum.worked += t->spent[op][i];
+        sum.computed += t->spent[op][TRA_DO_COMPUTE], sum.read += t->read[op];
+    }
+    return sum;
 }
 
 bool tra_record_wants_sample(const tra_record *r, double now) { return r && now - r->sampled > r->width; }
@@ -237,12 +317,14 @@ static void widen_to(tra_record *r, double width) {
 /* This site's part of the timeline, whose buckets are as wide as the record's. */
 static void fill(const tra_record *r, const tra_timeline *t) {
     for (int b = 0; b < t->buckets; b++) {
-        *tra_timeline_at(t, 0, b, TRA_TL_OP) = r->v[b].op;
+        *tra_timeline_at(t, 0, b, TRA_TL_OP) = r->v[b].most.op;
         *tra_timeline_at(t, 0, b, TRA_TL_MEMORY) = r->v[b].memory;
         for (int k = 0; k < TRA_COUNTERS_COUNT; k++) *tra_timeline_at(t, 0, b, TRA_TL_COUNTER + k) = r->v[b].counter[k];
-        for (int i = 0; i < r->ntracks; i++)
+        for (int i = 0; i < r->ntracks; i++) {
             for (int k = 0; k < TRA_DOINGS_COUNT; k++)
                 *tra_timeline_at(t, 0, b, tra_timeline_did(i, (tra_doing)k)) = r->tracks[i].did[b][k];
+            *tra_timeline_at(t, 0, b, tra_timeline_for(i)) = r->tracks[i].most[b].op;
+        }
     }
 }
 
@@ -252,6 +334,7 @@ tra_timeline tra_timeline_gather(const tra_comm *comm, tra_record *r) {
     for (int i = 0; i < r->ntracks; i++) {
         tra_track *t = &r->tracks[i];
         end_span(t, now);
+        settle(t);
         if (t->width > width) width = t->width;
     }
     int64_t most[2] = {bits_of(width),

@@ -18,7 +18,7 @@ enum { TRA_TIME_BUCKETS = 256 };
     X(EXCHANGE, "exchange")                                                                                            \
     X(AWAIT_TURN, "wait_for_turn") /* for another worker's term of the same sum */                                     \
     X(AWAIT_MEMORY, "wait_for_memory")                                                                                 \
-    X(AWAIT_WORK, "wait_for_work") /* of a worker: inputs are not there; of the main thread: workers are busy */
+    X(AWAIT_WORK, "wait_for_work") /* of a worker: inputs are not there; of the main thread: workers are worked */
 typedef enum tra_doing {
 #define X(name, text) TRA_DO_##name,
     TRA_DOINGS(X)
@@ -66,28 +66,41 @@ typedef enum tra_counter {
 } tra_counter;
 const char *tra_counter_text(tra_counter c);
 
-/* What one thread does. Only that thread writes it. */
+/* What one thread does, and for which operator. Only that thread writes it. */
 typedef struct tra_track tra_track;
 /* The thread begins to do this, and has ended what it did before, which is returned. t NULL: nothing is recorded. The
  * clock is asked only where it begins something else. */
 tra_doing tra_track_do(tra_track *t, tra_doing what);
 /* The same for a caller that has just asked the clock; now 0: it has not. */
 tra_doing tra_track_do_at(tra_track *t, tra_doing what, double now);
+/* The same, from now on for operator op; -1: for none. */
+tra_doing tra_track_do_for(tra_track *t, tra_doing what, int op, double now);
+int tra_track_op(const tra_track *t); /* for which it does that */
+/* The same: it begins to read blocks of an input, for operator op. */
+void tra_track_read(tra_track *t, int input, int op, double now);
 
 /* The record of a site. */
 typedef struct tra_record tra_record;
-/* begun: by tra_now, when the process began. All that its threads do before this call are the phases that are added. */
-tra_record *tra_record_new(int workers, double begun);
+/* nops: operators of the plan. begun: by tra_now, when the process began. All that its threads do before this call are
+ * the phases that are added. */
+tra_record *tra_record_new(int workers, int nops, double begun);
 void tra_record_free(tra_record *r); /* NULL is allowed */
 /* Of worker w; w -1: of the main thread. */
 tra_track *tra_record_track(tra_record *r, int w);
-/* The main thread calls these. Operator or phase `op` ran; memory of the process, and counters. r NULL: nothing. */
-void tra_record_op(tra_record *r, int op, double from, double to);
+/* The main thread calls these. Operator or phase `op` ran; memory of the process, and counters. r NULL: nothing.
+ * Returns until when operators that end are so short that they need not be told. */
+double tra_record_op(tra_record *r, int op, double from, double to);
+/* Seconds in which threads did anything for operator op but wait for work, computed for it, and read blocks of it, if
+ * it is an input. The workers have ended. */
+typedef struct tra_op_seconds {
+    double worked, computed, read;
+} tra_op_seconds;
+tra_op_seconds tra_record_seconds(const tra_record *r, int op);
 bool tra_record_wants_sample(const tra_record *r, double now); /* a while after the one before */
 void tra_record_sample(tra_record *r, int64_t memory, const int64_t counters[TRA_COUNTERS_COUNT]);
 
-/* The records of all sites, or what a file has of them. A site has `fields` numbers for each bucket: these, then
- * nanoseconds of what each thread did: tra_timeline_did. */
+/* The records of all sites, or what a file has of them. A site has `fields` numbers for each bucket: these, then of
+ * each thread nanoseconds of what it did, tra_timeline_did, and for which operator most of it, tra_timeline_for. */
 enum {
     TRA_TL_OP,
     TRA_TL_MEMORY,
@@ -106,8 +119,9 @@ static inline int64_t *tra_timeline_at(const tra_timeline *t, int site, int buck
     return &t->v[((int64_t)site * t->buckets + bucket) * t->fields + field];
 }
 static inline int tra_timeline_did(int thread, tra_doing what) {
-    return TRA_TL_COUNTER + TRA_COUNTERS_COUNT + thread * TRA_DOINGS_COUNT + (int)what;
+    return TRA_TL_COUNTER + TRA_COUNTERS_COUNT + thread * (TRA_DOINGS_COUNT + 1) + (int)what;
 }
+static inline int tra_timeline_for(int thread) { return tra_timeline_did(thread, TRA_DOINGS_COUNT); } /* + 1, 0: none */
 /* Brings the records of all ranks together; every rank gets them. Collective; the threads have ended. r NULL on all:
  * nothing was recorded. */
 tra_timeline tra_timeline_gather(const tra_comm *comm, tra_record *r);

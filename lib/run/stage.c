@@ -53,6 +53,7 @@ static tra_status submit(result x0, int64_t bytes, bool takes, tra_unit *u,
     u->ctx = x;
     u->end = end_result;
     u->run = run;
+    u->op = x->op->id;
     tra_status s = TRA_OK;
     if (takes) {
         s = tra_pool_reserve(site->pool, tra_block_footprint(bytes), e);
@@ -91,7 +92,7 @@ tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_ou
         bool derived = tra_part_resolve(in, i).via;
         tra_unit *u = tra_unit_new(1, 1);
         u->inputs[0] = (tra_unit_input){.part = in, .i = i, .room = tra_outlet_bytes(outlet, 0), .after = after};
-        result x = {.outlet = outlet, .site = site, .ordinal = in->ordinal[i]};
+        result x = {.outlet = outlet, .op = op, .site = site, .ordinal = in->ordinal[i]};
         s = submit(x, derived ? -1 : tra_part_bytes(in, i), false, u, run_copy, e);
     }
     return tra_engine_end_stage(site->engine, s, e);

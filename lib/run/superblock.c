@@ -239,6 +239,7 @@ static tra_unit *new_step(tra_joinagg *st, superblock *s, const tra_walk *w, con
         x->line[nl + i] = m->line - at->j0;
     }
     u->run = tra_superblock_task;
+    u->op = st->op->id;
     u->end = end_step;
     u->ctx = x;
     atomic_fetch_add(&s->refs, 1);

@@ -329,6 +329,38 @@ static int64_t partners_of(const void *ctx, int64_t row) {
     return end - begin;
 }
 
+/* What a left row of a join on ranges asks for is looked up once more. */
+typedef struct boxes_asked {
+    const pairing *p;
+    tra_right *r;
+    tra_band_query *q;
+    int32_t *slot;
+    void *scratch;
+} boxes_asked;
+
+static int64_t met_in_box(const void *ctx, int64_t row) {
+    const boxes_asked *b = ctx;
+    const pairing *p = b->p;
+    if (tra_right_ask(p->l, p->left, row, 1, p->first, b->r, b->q, b->slot, b->scratch, NULL) != TRA_OK) return 0;
+    (void)tra_band_search(p->l, &b->r->band, &b->r->x, b->q, 0, 1, false, INT64_MAX);
+    return tra_right_met(b->r, b->q, 0, p->right->rows);
+}
+
+/* Notes keys that many left rows have, or that meet many right rows. */
+static void note_left(const pairing *p, tra_right *r, const tra_found *found, int32_t *slot, void *scratch) {
+    const tra_lookup *l = p->l;
+    const slots_found slots = {&r->x, found->v};
+    tra_band_query q;
+    const boxes_asked boxes = {p, r, &q, slot, scratch};
+    bool pairs = !l->band && found->v && !has_one(l, &r->x);
+    if (l->band) tra_band_query_begin(l, p->left->rows, (char *)scratch + tra_right_scratch(l), &q);
+    tra_table_note_keys(p->left, l->meets[0].n, l->meets[0].column, 0,
+                        l->band ? met_in_box
+                        : pairs ? partners_of
+                                : NULL,
+                        l->band ? (const void *)&boxes : &slots);
+}
+
 tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
                           tra_batch *out, int64_t *rows, tra_found *found, tra_kept *kept, void *scratch, tra_err *e) {
     tra_right *r;
@@ -350,9 +382,7 @@ tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_
     TRA_TRY(l->band ? run_boxes(&p, r, &found->number, slot, own, e)
                     : run_strips(&p, r, found->v ? found : NULL, slot, own, e));
     if (out) out->rows = p.rows;
-    const slots_found f = {&r->x, found->v};
-    bool pairs = !out && found->v && !l->band && !has_one(l, &r->x);
-    if (!out) tra_table_note_keys(left, l->s.nkeys, l->s.lkey, 0, pairs ? partners_of : NULL, &f);
+    if (!out) note_left(&p, r, found, slot, own);
     *rows = p.rows;
     return TRA_OK;
 }

@@ -16,6 +16,10 @@ struct tra_lookup {
     tra_colcode *where;           /* the program that evaluates it, */
     const bool *read;             /* which columns of `pair` it reads, */
     const struct tra_band *band;  /* and what it bounds (band.h), or NULL */
+    struct {                      /* of the left and the right table the columns by which rows meet */
+        int n;
+        const int *column;
+    } meets[2];
 };
 
 /* A key as a part of a word: how far a value lies above `least`, or `null`, times the stride. */

@@ -79,6 +79,7 @@ tra_status tra_lookup_new(tra_arena *a, const tra_lookup_spec *s, tra_lookup **o
     for (int k = 0; k < n; k++) keys[k] = s->lkey[k], keys[n + k] = s->rkey[k];
     l->s.lkey = keys;
     l->s.rkey = keys + n;
+    for (int side = 0; side < 2; side++) l->meets[side].n = s->nkeys, l->meets[side].column = keys + side * n;
     TRA_TRY(find_keys(l, e));
     set_columns(l);
     TRA_TRY(check_names(l, e));
@@ -107,6 +108,16 @@ const tra_colexpr *const *tra_lookup_left_keys(const tra_lookup *l) { return l->
 const tra_colexpr *const *tra_lookup_right_keys(const tra_lookup *l) { return l->right.x; }
 const int *tra_lookup_from(const tra_lookup *l) { return l->from; }
 
+/* Rows of a join on ranges meet by the columns that its condition compares, too. */
+static void add_compared(tra_lookup *l, int side) {
+    const tra_schema *s = side ? l->s.right : l->s.left;
+    int *column = tra_news(l->arena, int, l->meets[side].n + s->n + 1), n = l->meets[side].n;
+    memcpy(column, l->meets[side].column, (size_t)n * sizeof *column);
+    for (int c = 0; c < s->n; c++)
+        if (l->read[side * l->s.left->n + c]) column[n++] = c;
+    l->meets[side].n = n, l->meets[side].column = column;
+}
+
 void tra_lookup_where(tra_lookup *l, const tra_colexpr *condition) {
     bool *read = tra_news(l->arena, bool, l->pair->n + 1);
     assert(condition->type == TRA_COL_BOOL);
@@ -115,6 +126,7 @@ void tra_lookup_where(tra_lookup *l, const tra_colexpr *condition) {
     l->where = tra_colcode_new(l->arena, 1, &condition);
     l->read = read;
     l->band = tra_band_of(l, condition);
+    for (int side = 0; l->band && side < 2; side++) add_compared(l, side);
 }
 
 bool tra_lookup_is_banded(const tra_lookup *l) { return l->band != NULL; }

@@ -21,7 +21,7 @@ static tra_status make_index(const tra_lookup *l, const tra_batch *right, bool l
     void *room = (char *)r + tra_round64(sizeof *r);
     r->x = (tra_finder){0};
     TRA_TRY(tra_finder_make(l, right, lists, &r->x, &room, scratch, e));
-    tra_table_note_keys(right, l->s.nkeys, l->s.rkey, 1, NULL, NULL);
+    tra_table_note_keys(right, l->meets[1].n, l->meets[1].column, 1, NULL, NULL);
     if (l->s.asof) TRA_TRY(tra_asof_open(l, right, &r->x, &r->asof, room, scratch, e));
     return l->band ? tra_band_open(l, right, &r->x, &r->band, room, scratch, e) : TRA_OK;
 }
@@ -63,6 +63,10 @@ tra_status tra_right_ask(const tra_lookup *l, const tra_batch *left, int64_t row
     return TRA_OK;
 }
 
+int64_t tra_right_met(const tra_right *r, const tra_band_query *q, int64_t i, int64_t right_rows) {
+    return q->asks[i] != TRA_BAND_ALL ? q->count[i] : r->band.all ? q->end[i] - q->begin[i] : right_rows;
+}
+
 typedef struct partners {
     const int32_t *from, *to;
 } partners;
@@ -90,7 +94,7 @@ tra_status tra_lookup_partners(const tra_lookup *l, const tra_batch *left, const
         }
     }
     *list = x->x.list;
-    tra_table_note_keys(left, l->s.nkeys, l->s.lkey, 0, partners_of, &(partners){from, to});
+    tra_table_note_keys(left, l->meets[0].n, l->meets[0].column, 0, partners_of, &(partners){from, to});
     return TRA_OK;
 }
 
@@ -102,8 +106,7 @@ static tra_status count_boxes(const tra_lookup *l, const tra_batch *left, const 
         n = tra_min64(q.rows, left->rows - row);
         TRA_TRY(tra_right_ask(l, left, row, n, first, x, &q, slot, own, e));
         (void)tra_band_search(l, &x->band, &x->x, &q, 0, n, false, INT64_MAX);
-        for (int64_t i = 0; i < n; i++)
-            pairs[row + i] = q.asks[i] != TRA_BAND_ALL ? q.count[i] : x->band.all ? q.end[i] - q.begin[i] : right->rows;
+        for (int64_t i = 0; i < n; i++) pairs[row + i] = tra_right_met(x, &q, i, right->rows);
     }
     return TRA_OK;
 }

@@ -131,6 +131,8 @@ void tra_table_note_keys(const tra_batch *b, int n, const int *column, int opera
     enum { EVERY = 256, LEAST = 16, MOST = 128, PLACES = 256, SHARE = 8 };
     static _Thread_local struct {
         uint64_t word;
+        const tra_schema *schema; /* of which these columns are the keys: others may have equal words */
+        const int *column;
         tra_heavy_key key;
     } last[2]; /* that was described */
     struct {
@@ -156,8 +158,10 @@ void tra_table_note_keys(const tra_batch *b, int n, const int *column, int opera
     double each = (double)b->rows / sampled;
     if (pairs) x.all_pairs = (int64_t)((double)all * each);
     if (all > 0 && (seen[most].pairs * SHARE >= all || seen[most].count * SHARE >= sampled)) {
-        if (last[operand].word != seen[most].word || !last[operand].key.values[0]) {
+        if (last[operand].word != seen[most].word || last[operand].schema != b->schema ||
+            last[operand].column != column || !last[operand].key.values[0]) {
             last[operand].word = seen[most].word;
+            last[operand].schema = b->schema, last[operand].column = column;
             last[operand].key = (tra_heavy_key){0};
             describe_key(b, n, column, row[seen[most].row], &last[operand].key);
         }

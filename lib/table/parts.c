@@ -107,6 +107,7 @@ static void arrange_run(const void *data, tra_rows_io *io) {
     const tra_batch *in = &io->in[0];
     int64_t first = io->b ? tra_mul_most(tra_rows_position(io), x->block) : 0, n = 0, *at = io->rest;
     tra_refuse_errors(io->a, in, x->n, x->column, x->what);
+    tra_table_note_keys(in, x->n, x->column, 0, NULL, NULL);
     if (!keep_by_place(x, in, at, &n, at + in->rows)) {
         for (int64_t i = 0; i < in->rows; i++)
             if (!x->matching || !has_null(x, in, i)) at[n++] = i;
@@ -171,8 +172,7 @@ static void sample_run(const void *data, tra_rows_io *io) {
 
 TRA_ROWS_OVER(sample_over, tra_sampling, x->in = f->in[0], x->column = tra_rows_places(a, f, 0, x->n, x->column))
 
-const tra_rows_ops tra_sample_ops = {
-    .form = sample_form, .rest = sample_rest, .run = sample_run, .over = sample_over};
+const tra_rows_ops tra_sample_ops = {.form = sample_form, .rest = sample_rest, .run = sample_run, .over = sample_over};
 
 TRA_ROWS_FORM(splitters_form, tra_sampling, .in = {x->out}, .out = x->out)
 
@@ -297,8 +297,7 @@ static void count_run(const void *data, tra_rows_io *io) {
     put_number(io, n);
 }
 
-TRA_ROWS_OVER(limiting_over, tra_limiting, x->in = f->in[0];
-              if (x->weight >= 0) x->weight = f->place[x->weight])
+TRA_ROWS_OVER(limiting_over, tra_limiting, x->in = f->in[0]; if (x->weight >= 0) x->weight = f->place[x->weight])
 
 const tra_rows_ops tra_limit_count_ops = {.form = count_form, .run = count_run, .over = limiting_over};
 

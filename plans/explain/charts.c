@@ -92,7 +92,7 @@ static void count_buckets(chart *c) {
     for (int i = 0; i < c->s->plan->nops; i++) c->colour[i] = -1;
     for (int s = 0; s < c->t->sites; s++) {
         for (int b = 0; b < c->t->buckets; b++) {
-            int op = (int)at(c, s, b, TRA_TL_OP) - 1;
+            int op = tra_timeline_op(c->s, c->t, s, b);
             tra_phase phase;
             if (op >= 0) c->buckets[op]++;
             if (tra_op_is_phase(op, &phase)) c->phases[phase]++;
@@ -116,8 +116,8 @@ static void add_operators(const chart *c, int site) {
     char name[128], class[16];
     begin_svg(c, "row ops", "operators");
     for (int b = 0, end; b < c->t->buckets; b = end) {
-        int op = (int)at(c, site, b, TRA_TL_OP) - 1;
-        for (end = b + 1; end < c->t->buckets && (int)at(c, site, end, TRA_TL_OP) == op + 1;) end++;
+        int op = tra_timeline_op(c->s, c->t, site, b);
+        for (end = b + 1; end < c->t->buckets && tra_timeline_op(c->s, c->t, site, end) == op;) end++;
         if (op == -1) continue;
         tra_str_printf(c->out, "<rect class=\"%s\" x=\"%d\" y=\"0\" width=\"%d\" height=\"%d\"><title>",
                        class_of(c, op, class, sizeof class), b, end - b, TALL);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../lib/physical/scan.h"
 #include "../../lib/storage/mapped.h"
 #include "../ia/ia.h"
 #include "../search/cost.h"
@@ -144,7 +145,12 @@ tra_shown_plan *tra_explain_plan(const tra_job *job, const tra_plan *p, tra_aren
     s->fits = job->options.memory == 0 || p->least_memory <= job->options.memory;
     s->why_not = why_not(job, p, a);
     bool *seen = tra_news(a, bool, p->nops);
-    for (int i = 0; i < p->nops; i++) s->ops[i] = show_op(p, &p->ops[i], a), s->densifying += s->ops[i].densifies;
+    int *stage = tra_plan_runs_in(p);
+    for (int i = 0; i < p->nops; i++) {
+        s->ops[i] = show_op(p, &p->ops[i], a), s->densifying += s->ops[i].densifies;
+        s->ops[i].stage = stage[i];
+    }
+    free(stage);
     find_statements(job, p, s->ops, a);
     for (int i = 0; i < p->nops; i++) {
         if (p->ops[i].op == TRA_PLAN_OUTPUT) add_lines(s, i, 0, seen);

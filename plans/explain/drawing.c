@@ -5,7 +5,19 @@
 
 #include "explain_int.h"
 
-enum { BOX = 212, HIGH = 84, BESIDE = 20, PASS = 4, BELOW = 40, MARGIN = 12, LEGEND = 30, LETTERS = 33, TITLE = 29 };
+enum {
+    BOX = 212,
+    ROW = 15,
+    REST = 69,
+    MOST_LINES = 5,
+    BESIDE = 20,
+    PASS = 4,
+    BELOW = 40,
+    MARGIN = 12,
+    LEGEND = 30,
+    LETTERS = 33,
+    TITLE = 29
+};
 
 /* ---- text --------------------------------------------------------------------------------------------------- */
 
@@ -61,6 +73,7 @@ typedef struct drawing {
     int nlines;
     line *lines;
     int layers, width, height;
+    int high; /* of a box: that of the one with the longest text */
     double most_seconds;
     int64_t most_moved;
     tra_arena *a;
@@ -163,12 +176,12 @@ static void find_places(drawing *d) {
     }
     for (int i = 0; i < p->nops; i++) {
         d->v[i].x += MARGIN - left;
-        d->v[i].y = MARGIN + d->v[i].layer * (HIGH + BELOW);
+        d->v[i].y = MARGIN + d->v[i].layer * (d->high + BELOW);
     }
     for (int i = 0; i < d->nlines; i++)
         for (int k = 0; k < d->lines[i].n; k++) d->lines[i].x[k] += MARGIN - left;
     d->width = 2 * MARGIN + right - left;
-    d->height = 2 * MARGIN + d->layers * (HIGH + BELOW) - BELOW + LEGEND;
+    d->height = 2 * MARGIN + d->layers * (d->high + BELOW) - BELOW + LEGEND;
 }
 
 /* ---- boxes and lines ------------------------------------------------------------------------------------------ */
@@ -187,6 +200,37 @@ static void add_line(drawing *d, int x, int y, const char *class, const char *te
     tra_str_printf(d->out, "<text class=\"%s\" x=\"%d\" y=\"%d\">", class, x, y);
     tra_html_text(text, n, d->out);
     tra_str_add(d->out, "</text>\n");
+}
+
+/* What the operator does, or the file that it is about. */
+static const char *what_of(const tra_shown_op *s) {
+    const char *rest = s->label + strlen(tra_plan_op_text(s->op->op));
+    while (*rest == ' ') rest++;
+    bool file = !*rest && s->op->what.path && tra_op_is(s->op->op, TRA_FILE);
+    return file ? s->op->what.path : rest;
+}
+
+/* Breaks text at blanks, or where there are none, into lines of at most LETTERS; the last line has what is left.
+ * Returns how many. */
+static int wrap(const drawing *d, const char *text, const char *line[MOST_LINES]) {
+    int n = 0;
+    while (*text && n < MOST_LINES) {
+        const char *end = text, *blank = NULL;
+        for (int letters = 0; *end && letters <= LETTERS; end++) {
+            if (*end == ' ') blank = end;
+            letters += ((unsigned char)*end & 0xc0) != 0x80;
+        }
+        if (!*end || n == MOST_LINES - 1)
+            end = text + strlen(text);
+        else if (blank > text)
+            end = blank;
+        else
+            while (--end > text && ((unsigned char)*end & 0xc0) == 0x80) {
+            }
+        line[n++] = tra_arena_strndup(d->a, text, (size_t)(end - text));
+        text = end + strspn(end, " ");
+    }
+    return n;
 }
 
 /* The seconds of an operator as a bar, beside the most of any. */
@@ -209,20 +253,17 @@ static void add_box(drawing *d, int i) {
     tra_str_add(d->out, ", ");
     tra_html_text(s->place, 0, d->out);
     tra_str_printf(d->out, "</title><rect class=\"box %s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"",
-                   class_of(o, d->s->plan->sites), x, y, BOX, HIGH);
+                   class_of(o, d->s->plan->sites), x, y, BOX, d->high);
     if (bytes > 0) tra_str_printf(d->out, " fill-opacity=\"%.2f\"", 0.3 + 0.7 * (double)bytes / (double)d->most_moved);
     tra_str_add(d->out, "/>\n");
     tra_str_printf(&text, "#%d %s%s%s", i, tra_plan_op_text(o->op), s->relation ? " " : "",
                    s->relation ? s->relation : "");
     add_line(d, x + 8, y + 16, "name", tra_str_get(&text), TITLE);
     tra_str_free(&text);
-    const char *rest = s->label + strlen(tra_plan_op_text(o->op));
-    while (*rest == ' ') rest++;
-    add_line(d, x + 8, y + 31, "what",
-             *rest                                        ? rest
-             : o->what.path && tra_op_is(o->op, TRA_FILE) ? o->what.path
-                                                          : "",
-             LETTERS);
+    const char *line[MOST_LINES];
+    int lines = wrap(d, what_of(s), line);
+    for (int k = 0; k < lines; k++) add_line(d, x + 8, y + 16 + ROW * (k + 1), "what", line[k], LETTERS);
+    y += d->high - REST - ROW; /* what follows stands at the bottom */
     add_line(d, x + 8, y + 46, "size", tra_text_size_of(o, size, sizeof size), LETTERS);
     if (d->s->plan->sites > 1) tra_str_printf(&text, "%s", s->place);
     if (bytes > 0) tra_str_printf(&text, ", %s moved", tra_size_short_text(o->predicted.cost.network_bytes, moved));
@@ -231,16 +272,19 @@ static void add_box(drawing *d, int i) {
     if (d->s->plan->sites == 1 && measured_seconds(d, i) > 0 && !tra_op_is(o->op, TRA_READS)) /* others read it */
         tra_str_printf(&text, "%stook %s", text.n ? ", " : "",
                        tra_text_seconds(measured_seconds(d, i), seconds, sizeof seconds));
+    double reads = d->m ? tra_profile_sum(d->m, i).read_seconds : 0; /* of an input that others read */
+    if (reads > 0)
+        tra_str_printf(&text, "%sread in %s", text.n ? ", " : "", tra_text_seconds(reads, seconds, sizeof seconds));
     add_line(d, x + 8, y + 61, "size", tra_str_get(&text), LETTERS);
     tra_str_free(&text);
-    add_bar(d, x + 8, y + HIGH - 15, "predicted", o->predicted.cost.seconds * tra_op_times(d->s->plan, o));
-    add_bar(d, x + 8, y + HIGH - 9, "measured", measured_seconds(d, i));
+    add_bar(d, x + 8, y + REST, "predicted", o->predicted.cost.seconds * tra_op_times(d->s->plan, o));
+    add_bar(d, x + 8, y + REST + 6, "measured", measured_seconds(d, i));
     tra_str_add(d->out, "</g>\n");
 }
 
 /* The line from an input to its reader; from an exchange it is as thick as the bytes it moves are many. */
 static void add_edge(drawing *d, const line *l) {
-    int x = middle(d, l->from), y = d->v[l->from].y + HIGH;
+    int x = middle(d, l->from), y = d->v[l->from].y + d->high;
     int64_t bytes = d->s->plan->ops[l->from].predicted.cost.network_bytes.expected;
     double width = bytes > 0 ? 1.5 + 4 * (double)bytes / (double)d->most_moved : 1.2;
     tra_str_printf(d->out, "<path class=\"%s\" stroke-width=\"%.1f\" d=\"M%d %d", bytes > 0 ? "edge moves" : "edge",
@@ -248,9 +292,9 @@ static void add_edge(drawing *d, const line *l) {
     for (int k = 0; k <= l->n; k++) {
         int end = d->v[l->to].x + (l->both ? BOX * (1 + l->side) / 3 : BOX / 2), to = k < l->n ? l->x[k] : end;
         tra_str_printf(d->out, "C%d %d %d %d %d %d", x, y + BELOW / 2, to, y + BELOW / 2, to, y + BELOW);
-        if (k < l->n) tra_str_printf(d->out, "V%d", y + BELOW + HIGH);
+        if (k < l->n) tra_str_printf(d->out, "V%d", y + BELOW + d->high);
         x = to;
-        y += BELOW + HIGH;
+        y += BELOW + d->high;
     }
     tra_str_add(d->out, "\"/>\n");
 }
@@ -280,9 +324,10 @@ static void add_legend(drawing *d) {
 
 /* Rows of a drawing that a printed page (A4 or letter, upright) has room for; 0: it fits on one. */
 static int page_height(const drawing *d) {
-    enum { WIDTH = 700, HEIGHT = 880, LAYER = HIGH + BELOW };
+    enum { WIDTH = 700, HEIGHT = 880 };
+    int layer = d->high + BELOW;
     double scale = fmin(1, (double)WIDTH / d->width);
-    return d->height * scale <= HEIGHT ? 0 : (int)fmax(1, HEIGHT / scale / LAYER) * LAYER;
+    return d->height * scale <= HEIGHT ? 0 : (int)fmax(1, HEIGHT / scale / layer) * layer;
 }
 
 /* The drawing in parts of this height, cut between layers, which are printed in its place. */
@@ -305,6 +350,11 @@ void tra_svg_plan(const tra_shown_plan *s, const tra_profile *m, bool alone, tra
         d.most_seconds = fmax(d.most_seconds, p->ops[i].predicted.cost.seconds * tra_op_times(p, &p->ops[i]));
         d.most_seconds = fmax(d.most_seconds, measured_seconds(&d, i));
         d.most_moved = tra_max64(d.most_moved, p->ops[i].predicted.cost.network_bytes.expected);
+    }
+    for (int i = 0, most = 1; i < p->nops; i++) {
+        const char *line[MOST_LINES];
+        most = (int)tra_max64(most, wrap(&d, what_of(&s->ops[i]), line));
+        d.high = REST + ROW * most;
     }
     find_layers(&d);
     find_lines(&d);

@@ -68,6 +68,7 @@ typedef struct tra_shown_op {
     int64_t floats;             /* elements of one copy of the result */
     const char *storage;        /* of an output; else NULL */
     bool densifies;             /* it makes a dense result that takes more memory than its sparse inputs */
+    int stage;                  /* in which it runs: itself, or another (tra_plan_runs_in) */
     int statement;              /* the EinDecomp vertex whose result it has; -1: none */
     const tra_rule_list *rules; /* that shaped it, once tra_explain_rules was called; else NULL */
 } tra_shown_op;

@@ -80,6 +80,8 @@ void tra_html_timeline(const tra_job *job, const tra_shown_plan *s, const tra_pr
  * again: false where it is damaged, and buckets 0 where there is none. nops: of the plan. */
 void tra_json_timeline(tra_json *j, const tra_timeline *t);
 bool tra_timeline_read(const char *json, int sites, int nops, tra_timeline *out);
+/* The operator that workers of a site ran most in a bucket, or the phase in its place; -1: none. */
+int tra_timeline_op(const tra_shown_plan *s, const tra_timeline *t, int site, int bucket);
 /* The name of an operator, or of a phase in its place. Into buf, returned. */
 char *tra_timeline_op_text(const tra_shown_plan *s, int op, char *buf, size_t n);
 

@@ -249,11 +249,13 @@ static void find_keys(findings *f) {
             if (x->pairs > 0)
                 tra_str_printf(&told, " and makes %" PRId64 " %% of the pairs", percent(x->pairs, x->all_pairs));
         }
-        tra_finding(f, "In %s (#%d %s) one key stands out: %s.%s", line_of(f, i), i, tra_plan_op_text(o->op),
-                    tra_str_get(&told),
-                    l->pairs > l->rows ? " Rows that are selected or grouped before the join, or a further "
-                                         "key, would make fewer pairs."
-                                       : "");
+        tra_finding(
+            f, "In %s (#%d %s), which took %s, one key stands out: %s. %s", line_of(f, i), i, tra_plan_op_text(o->op),
+            tra_finding_seconds(f, tra_profile_sum(f->m, i).seconds), tra_str_get(&told),
+            l->pairs > l->rows ? "Rows that are selected or grouped before the join, or a further key, would make "
+                                 "fewer pairs."
+                               : "Rows of one key are one site's and one worker's work: a further key would "
+                                 "divide them, a selection before make them fewer.");
         tra_str_free(&told);
     }
 }
@@ -276,10 +278,13 @@ static void find_reads(findings *f) {
             which = tra_arena_printf(f->a, "%s%s%s", which, *which ? ", " : "", o->what.name);
     }
     if (files == 0 || all.disk_read < files + files / 2) return;
-    tra_finding(f,
-                "%s were read, %.1f times what the inputs have%s%s: they do not stay in memory under this "
-                "ceiling, and are read again.",
-                size_text(f, all.disk_read), (double)all.disk_read / (double)files, *which ? ": " : "", which);
+    tra_finding(
+        f,
+        "%s were read, %.1f times what the inputs have%s%s, which takes %s more of a disk as fast as was counted "
+        "on: they do not stay in memory under this ceiling, and are read again. A higher --memory would keep "
+        "them.",
+        size_text(f, all.disk_read), (double)all.disk_read / (double)files, *which ? ": " : "", which,
+        tra_finding_seconds(f, (double)(all.disk_read - files) / f->job->options.rates.disk_read / f->m->sites));
 }
 
 /* "with 20 MiB a second, where 700 MiB a second were counted on: " and what is told then: what a thread had of a disk
@@ -294,16 +299,41 @@ static const char *pace(const findings *f, int64_t bytes, double seconds, double
     return tra_arena_printf(f->a, "with %s a second%s", size_text(f, (int64_t)rate), *slow ? than : "");
 }
 
+/* Is it an input, or output, of a file? */
+static bool is_file(const tra_op *o, bool reads) {
+    return tra_op_is(o->op, TRA_FILE) && tra_op_is(o->op, TRA_READS) == reads && o->what.path &&
+           !tra_rel_is_made(o->what.path);
+}
+
 /* The input, or output, that has the most bytes; NULL: there is none. */
 static const tra_op *largest(const tra_plan *p, bool reads) {
     double most = 0;
     const tra_op *is = NULL;
     for (const tra_op *o = p->ops; o < p->ops + p->nops; o++) {
         double bytes = (double)tra_type_bytes_all(&o->type).expected;
-        if (!tra_op_is(o->op, TRA_FILE) || tra_op_is(o->op, TRA_READS) != reads || bytes <= most) continue;
-        if (o->what.path && !tra_rel_is_made(o->what.path)) most = bytes, is = o;
+        if (is_file(o, reads) && bytes > most) most = bytes, is = o;
     }
     return is;
+}
+
+/* The input that threads waited for longest, or of old profiles the largest. *which: where there are several, how long
+ * for each. */
+static const tra_op *slowest(const findings *f, const char **which) {
+    const tra_plan *p = f->s->plan;
+    const tra_op *is = NULL;
+    double most = 0;
+    int n = 0;
+    tra_str told = {0};
+    for (const tra_op *o = p->ops; o < p->ops + p->nops; o++) {
+        double seconds = is_file(o, true) ? tra_profile_sum(f->m, o->id).read_seconds : 0;
+        if (seconds <= 0) continue;
+        if (seconds > most) most = seconds, is = o;
+        tra_str_printf(&told, "%s%s for %s of %s", n++ ? ", " : "", tra_finding_seconds(f, seconds),
+                       size_text(f, tra_type_bytes_all(&o->type).expected), o->what.path);
+    }
+    *which = n > 1 ? tra_arena_printf(f->a, " (%s)", tra_str_get(&told)) : "";
+    tra_str_free(&told);
+    return is ? is : largest(p, true);
 }
 
 /* "small.h5 has 10000 blocks of 3 KiB each"; NULL: it has larger ones, or few. */
@@ -354,13 +384,15 @@ static void find_disk(findings *f, const char *what, int64_t bytes, double secon
 static void find_disks(findings *f) {
     tra_op_report all = tra_profile_sum(f->m, f->m->nops);
     const tra_rates *rates = &f->job->options.rates;
-    const tra_op *in = largest(f->s->plan, true), *out = largest(f->s->plan, false);
+    const char *which;
+    const tra_op *in = slowest(f, &which), *out = largest(f->s->plan, false);
     const tra_node *n = in ? tra_input_named(f->job, in->what.name) : NULL;
     const tra_relinfo *file = n && n->rel ? tra_rel_info(n->rel) : NULL;
     bool packed = file && strcmp(file->codec, "none") != 0, slow;
     if (in && !small_blocks(f, in))
         find_disk(
-            f, "inputs", all.disk_read, tra_finding_did(f, TRA_DO_READ) - all.scratch_seconds, rates->disk_read,
+            f, tra_arena_printf(f->a, "inputs%s", which), all.disk_read,
+            tra_finding_did(f, TRA_DO_READ) - all.scratch_seconds, rates->disk_read,
             tra_arena_printf(f->a,
                              packed ? "%s is packed by %s: unpacking takes long, or its disk is slow"
                                     : "the disk of %s is slow, or others use it: a copy on a faster disk%s would help",
@@ -390,8 +422,7 @@ int tra_explain_findings(const tra_job *job, const tra_shown_plan *s, const tra_
     *out = f.v;
     find_resumed(&f);
     if (m->seconds < TRA_SHORT_RUN) return f.n;
-    tra_find_shares(&f);
-    bool busy = tra_find_busy_machine(&f);
+    bool busy = tra_find_shares(&f);
     find_conversions(&f);
     find_longest(&f);
     bool uneven = find_uneven(&f);

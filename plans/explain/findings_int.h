@@ -23,10 +23,9 @@ const char *tra_finding_seconds(const findings *f, double s);
 
 /* waits.c: seconds in which threads of all sites, the main ones too, did this. */
 double tra_finding_did(const findings *f, tra_doing what);
-/* The run as a sum: what the workers did, on average, and the phases before and after, the longest first. */
-void tra_find_shares(findings *f);
-/* Did other processes have the processors while this one would have computed? */
-bool tra_find_busy_machine(findings *f);
+/* The run as a sum: what the workers did, on average, and the phases before and after, the longest first. True: other
+ * processes had the processors while the workers would have computed. */
+bool tra_find_shares(findings *f);
 /* What workers of all sites did with their time. enough: there were blocks for all, or it was said that not. */
 void tra_find_waits(findings *f, bool busy, bool enough);
 

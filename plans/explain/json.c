@@ -49,6 +49,7 @@ static void report_members(tra_json *j, const tra_op_report *r) {
     tra_json_num(j, "kernel_seconds", r->kernel_seconds);
     if (r->cpu_seconds > 0) tra_json_num(j, "cpu_seconds", r->cpu_seconds);
     if (r->scratch_seconds > 0) tra_json_num(j, "scratch_seconds", r->scratch_seconds);
+    if (r->read_seconds > 0) tra_json_num(j, "read_seconds", r->read_seconds);
 }
 
 /* Of each operand the key that most of its rows have, where one stands out. */
@@ -142,6 +143,7 @@ static void operator(tra_json *j, const tra_job *job, const tra_plan *p, bool es
     if (o->op == TRA_PLAN_OUTPUT) tra_json_str(j, "storage", s->storage);
     tra_json_bool(j, "densify", s->densifies);
     tra_json_bool(j, "fused", o->orders.fused);
+    if (s->stage != o->id) tra_json_int(j, "runs_in", s->stage);
     tra_json_bool(j, "partial", o->what.partial);
     if (o->orders.scan.first >= 0) tra_json_int(j, "scan", o->orders.scan.first);
     if (tra_op_is(o->op, TRA_EXCHANGES)) tra_json_int(j, "ends", o->orders.ends);

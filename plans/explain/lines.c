@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../../lib/physical/needs.h"
+#include "../../lib/physical/scan.h"
 #include "../lang/names.h"
 #include "../search/cost.h"
 #include "explain_int.h"

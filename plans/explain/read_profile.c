@@ -63,7 +63,9 @@ static bool read_report(const char *json, tra_op_report *r) {
            read_int(json, "spilled_bytes", &r->spilled) && read_int(json, "unspilled_bytes", &r->unspilled) &&
            read_int(json, "peak_memory_bytes", &r->peak_memory) && read_number(json, "seconds", &r->seconds) &&
            read_number(json, "kernel_seconds", &r->kernel_seconds) &&
-           read_other(json, "cpu_seconds", &r->cpu_seconds) && read_other(json, "scratch_seconds", &r->scratch_seconds);
+           read_other(json, "cpu_seconds", &r->cpu_seconds) &&
+           read_other(json, "scratch_seconds", &r->scratch_seconds) &&
+           read_other(json, "read_seconds", &r->read_seconds);
 }
 
 /* Reads what was measured on each site from the object of an operator, or of the plan (op: p->nops). */

@@ -270,7 +270,9 @@ static void add_operators(page *g) {
         const tra_shown_op *s = &g->s->ops[i];
         tra_op_report r = g->m ? tra_profile_sum(g->m, i) : (tra_op_report){0};
         double expected = s->op->predicted.cost.seconds * tra_op_times(p, s->op);
-        if (!tra_op_is_stage(s->op) || (expected < least && r.seconds < least)) continue;
+        bool stage = tra_op_is_stage(s->op), inside = s->stage != i && s->op->op != TRA_PLAN_OUTPUT;
+        if ((!stage && !(inside && (expected > 0 || r.seconds > 0))) || (expected < least && r.seconds < least))
+            continue;
         shown++;
         tra_str_printf(g->out, "<tr><td>#%d <b>", i);
         text(g, tra_plan_op_text(s->op->op));
@@ -283,10 +285,12 @@ static void add_operators(page *g) {
         if (p->sites > 1) add(g, " at "), text(g, s->place);
         double rows, error = g->m ? tra_rows_error(&s->op->type, &r, &rows) : 0;
         if (error > 0) tra_str_printf(g->out, "; %" PRId64 " rows counted", r.counted[0]);
+        if (inside) tra_str_printf(g->out, "; computed in #%d", s->stage);
         add(g, "</small></td>");
         pair(g, "seconds", expected, r.seconds, seconds, true);
         pair(g, "bytes", predicted_bytes(p, s->op), bytes_of(&r), bytes, false);
-        pair(g, "memory", (double)s->op->predicted.cost.peak_memory, (double)r.peak_memory, memory, false);
+        pair(g, "memory", stage ? (double)s->op->predicted.cost.peak_memory : 0, stage ? (double)r.peak_memory : 0,
+             memory, false);
         add(g, "</tr>\n");
     }
     add(g, "</table></section>\n");

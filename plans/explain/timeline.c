@@ -9,12 +9,12 @@ enum { MOST_THREADS = 4096 };
 
 /* ---- JSON --------------------------------------------------------------------------------------------------- */
 
-/* A figure of all buckets as an array, unless all are `none`. */
-static void series(tra_json *j, const char *key, const tra_timeline *t, int site, int field, int64_t none, int64_t *v) {
+/* A figure of all buckets as an array, unless nothing is known of any: then figures are 0, and operators -1. */
+static void series(tra_json *j, const char *key, const tra_timeline *t, int site, int field, bool ops, int64_t *v) {
     bool any = false;
     for (int b = 0; b < t->buckets; b++) {
-        v[b] = *tra_timeline_at(t, site, b, field) - (field == TRA_TL_OP);
-        any |= v[b] != none;
+        any |= *tra_timeline_at(t, site, b, field) != 0;
+        v[b] = *tra_timeline_at(t, site, b, field) - ops;
     }
     if (any) tra_json_ints(j, key, t->buckets, v);
 }
@@ -32,15 +32,16 @@ void tra_json_timeline(tra_json *j, const tra_timeline *t) {
     tra_json_begin(j, "sites", '[');
     for (int s = 0; s < t->sites; s++) {
         tra_json_begin(j, NULL, '{');
-        series(j, "operator", t, s, TRA_TL_OP, -1, v);
-        series(j, "memory_bytes", t, s, TRA_TL_MEMORY, 0, v);
+        series(j, "operator", t, s, TRA_TL_OP, true, v);
+        series(j, "memory_bytes", t, s, TRA_TL_MEMORY, false, v);
         for (int k = 0; k < TRA_COUNTERS_COUNT; k++)
-            series(j, tra_counter_text((tra_counter)k), t, s, TRA_TL_COUNTER + k, 0, v);
+            series(j, tra_counter_text((tra_counter)k), t, s, TRA_TL_COUNTER + k, false, v);
         tra_json_begin(j, "threads", '[');
         for (int i = 0; i < t->threads; i++) {
             tra_json_begin(j, NULL, '{');
+            series(j, "operator", t, s, tra_timeline_for(i), true, v);
             for (int k = 0; k < TRA_DOINGS_COUNT; k++)
-                series(j, tra_doing_text((tra_doing)k), t, s, tra_timeline_did(i, (tra_doing)k), 0, v);
+                series(j, tra_doing_text((tra_doing)k), t, s, tra_timeline_did(i, (tra_doing)k), false, v);
             tra_json_end(j, '}');
         }
         tra_json_end(j, ']');
@@ -66,8 +67,8 @@ static bool number(const char *json, const char *path, double *v) {
     return ok;
 }
 
-/* Reads an array of one number for each bucket, from `least` to `most`; where there is none they stay 0. Operators are
- * kept + 1. */
+/* Reads an array of one number for each bucket, from `least` to `most`; where there is none they stay 0. Operators, of
+ * which the least is no figure, are kept + 1. */
 static bool read_series(const char *json, const char *key, tra_timeline *t, int site, int field, int64_t least,
                         int64_t most) {
     char *text = member(json, key), *p = text ? strchr(text, '[') : NULL;
@@ -76,7 +77,7 @@ static bool read_series(const char *json, const char *key, tra_timeline *t, int 
         char *end;
         int64_t v = strtoll(p + 1, &end, 10);
         ok = end > p + 1 && v >= least && v <= most && (*end == ',' || (*end == ']' && b == t->buckets - 1));
-        *tra_timeline_at(t, site, b, field) = v + (field == TRA_TL_OP);
+        *tra_timeline_at(t, site, b, field) = v + (least < 0);
         p = end;
     }
     free(text);
@@ -94,7 +95,7 @@ static bool read_site(const char *json, tra_timeline *t, int site, int nops) {
     for (int i = 0; i < t->threads && ok; i++) {
         snprintf(path, sizeof path, "threads.%d", i);
         char *thread = member(json, path);
-        ok = thread != NULL;
+        ok = thread && read_series(thread, "operator", t, site, tra_timeline_for(i), -1, nops - 1);
         for (int k = 0; k < TRA_DOINGS_COUNT && ok; k++)
             ok = read_series(thread, tra_doing_text((tra_doing)k), t, site, tra_timeline_did(i, (tra_doing)k), 0, any);
         free(thread);
@@ -174,6 +175,21 @@ char *tra_timeline_op_text(const tra_shown_plan *s, int op, char *buf, size_t n)
     return buf;
 }
 
+int tra_timeline_op(const tra_shown_plan *s, const tra_timeline *t, int site, int bucket) {
+    int op = (int)*tra_timeline_at(t, site, bucket, TRA_TL_OP) - 1;
+    for (int i = 1; op >= 0 && i < t->threads; i++) {
+        int inside = (int)*tra_timeline_at(t, site, bucket, tra_timeline_for(i)) - 1;
+        if (inside >= 0 && s->ops[inside].stage == op) return inside;
+    }
+    return op;
+}
+
+/* For which operator a thread did most in the bucket, or which phase it was. */
+static int op_of(const trace *x, int site, int thread, int bucket) {
+    int own = (int)*tra_timeline_at(x->t, site, bucket, tra_timeline_for(thread)) - 1;
+    return own >= 0 ? own : (int)*tra_timeline_at(x->t, site, bucket, TRA_TL_OP) - 1;
+}
+
 /* Does the thread do anything but wait in the bucket? */
 static bool is_busy(const trace *x, int site, int thread, int bucket) {
     for (int k = 0; k < TRA_DO_AWAIT_WORK; k++)
@@ -207,11 +223,11 @@ static void doings(trace *x, int site, int thread, int from, int to) {
 static void thread_events(trace *x, int site, int thread) {
     char name[128];
     for (int b = 0, end; b < x->t->buckets; b = end) {
-        int op = (int)*tra_timeline_at(x->t, site, b, TRA_TL_OP) - 1;
+        int op = op_of(x, site, thread, b);
         bool busy = thread == 0 || is_busy(x, site, thread, b);
         end = b + 1;
         if (op == -1 || !busy) continue;
-        while (end < x->t->buckets && *tra_timeline_at(x->t, site, end, TRA_TL_OP) == op + 1 &&
+        while (end < x->t->buckets && op_of(x, site, thread, end) == op &&
                (thread == 0 || is_busy(x, site, thread, end)))
             end++;
         complete(x, tra_timeline_op_text(x->plan, op, name, sizeof name), op < 0 ? "phase" : "operator", site, thread,

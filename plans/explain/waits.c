@@ -53,7 +53,20 @@ static void add_share(shares *x, double seconds, const char *told) {
     x->v[i] = (share){seconds, told};
 }
 
-void tra_find_shares(findings *f) {
+/* Did other processes have the processors while workers would have computed for so many seconds of all? */
+static bool find_busy_machine(findings *f, double would, double had) {
+    static const double BUSY = 0.6;
+    bool shared = false; /* two sites stood on one machine */
+    if (would < TRA_SHORT_RUN || had > BUSY * would) return false;
+    for (int i = 1; i < f->m->sites; i++) shared |= strcmp(f->m->host[i], f->m->host[i - 1]) == 0;
+    tra_finding(f, "Workers would have computed %s, but had the processors for %s: %s had them for the rest.",
+                tra_finding_seconds(f, would), tra_finding_seconds(f, had),
+                shared ? "other sites of this run on the same machine, or other processes,"
+                       : "other processes of the machine");
+    return true;
+}
+
+bool tra_find_shares(findings *f) {
     static const double SHOWN = 0.02; /* of the run */
     const tra_timeline *t = &f->m->timeline;
     tra_op_report all = tra_profile_sum(f->m, f->m->nops);
@@ -64,7 +77,7 @@ void tra_find_shares(findings *f) {
         add_share(&x, t->phase[k], tra_phase_text((tra_phase)k));
         left -= t->phase[k];
     }
-    if (d.all <= 0 || left <= 0) return;
+    if (d.all <= 0 || left <= 0) return false;
     double per = left / d.all, scratch = 1e9 * all.scratch_seconds, *did = d.workers;
     /* seconds that a worker waits for scratch were counted as reading, or else as computing */
     double reads = fmin(scratch, did[TRA_DO_READ]), computes = fmin(scratch - reads, did[TRA_DO_COMPUTE]);
@@ -86,28 +99,10 @@ void tra_find_shares(findings *f) {
         tra_str_printf(&told, "%s%s %s", i ? ", " : "", x.v[i].told, tra_finding_seconds(f, x.v[i].seconds));
     tra_finding(f, "What workers did in %s, on average: %s.", tra_finding_seconds(f, run), tra_str_get(&told));
     tra_str_free(&told);
+    return find_busy_machine(f, 1e-9 * compute, 1e-9 * had);
 }
 
 /* ---- waits ---------------------------------------------------------------------------------------------------- */
-
-bool tra_find_busy_machine(findings *f) {
-    static const double BUSY = 0.6;
-    const tra_timeline *t = &f->m->timeline;
-    tra_op_report all = tra_profile_sum(f->m, f->m->nops);
-    double wall = -all.scratch_seconds, cpu = all.cpu_seconds; /* who waits for scratch has no need of a processor */
-    for (int s = 0; s < t->sites; s++)
-        for (int b = 0; b < t->buckets; b++)
-            for (int w = 1; w < t->threads; w++)
-                wall += 1e-9 * (double)*tra_timeline_at(t, s, b, tra_timeline_did(w, TRA_DO_COMPUTE));
-    if (cpu <= 0 || wall < TRA_SHORT_RUN || cpu > BUSY * wall) return false;
-    bool shared = false; /* two sites stood on one machine */
-    for (int i = 1; i < f->m->sites; i++) shared |= strcmp(f->m->host[i], f->m->host[i - 1]) == 0;
-    tra_finding(f, "Workers would have computed %s, but had the processors for %s: %s had them for the rest.",
-                tra_finding_seconds(f, wall), tra_finding_seconds(f, cpu),
-                shared ? "other sites of this run on the same machine, or other processes,"
-                       : "other processes of the machine");
-    return true;
-}
 
 void tra_find_waits(findings *f, bool busy, bool enough) {
     static const double MOSTLY = 75;
@@ -119,17 +114,21 @@ void tra_find_waits(findings *f, bool busy, bool enough) {
         {TRA_DO_AWAIT_MEMORY, 0.1, "waited for memory: a higher ceiling, fewer threads or smaller blocks would help"},
         {TRA_DO_AWAIT_TURN, 0.2, "waited for another worker's term of the same sum: smaller blocks would help"},
         {TRA_DO_AWAIT_WORK, 0.5,
-         "waited for work: there were too few blocks for all threads, or one thread had to go first, as where results "
-         "are brought together and outputs are put in place"},
+         "waited for work: there were too few blocks for all threads, which smaller ones (tra import --block) would "
+         "mend, or one thread had to go first, as where results are brought together and outputs are put in place"},
     };
     doings d = during_operators(&f->m->timeline);
     double exchanged = 100 * d.main[TRA_DO_EXCHANGE] / fmax(d.all_main, 1), computed = 100 * d.workers[TRA_DO_COMPUTE],
            sent = (double)tra_profile_sum(f->m, f->m->nops).sent / f->job->options.rates.network;
     if (f->m->sites > 1 && exchanged > 20 && 100 * sent > exchanged / 2 * f->m->seconds)
-        tra_finding(f, "%.0f %% of the time sites exchanged data: the network is the limit.", exchanged);
+        tra_finding(f,
+                    "%.0f %% of the time sites exchanged data: the network is the limit. Fewer sites with more threads "
+                    "each would move less.",
+                    exchanged);
     else if (f->m->sites > 1 && exchanged > 20 && !enough)
         tra_finding(f,
-                    "%.0f %% of the time sites waited for those that came later to an exchange: they have uneven work.",
+                    "%.0f %% of the time sites waited for those that came later to an exchange: they have uneven work, "
+                    "which more and smaller blocks would even out.",
                     exchanged);
     if (d.all <= 0) return;
     computed /= d.all;

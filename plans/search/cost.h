@@ -72,11 +72,9 @@ double tra_output_seconds(const tra_plan *p, const tra_op *op, const tra_rates *
 /* Seconds of an exchange in which the busiest site sends or receives so many bytes, `both` of them both ways. */
 double tra_network_seconds(const tra_rates *rates, double most, double both);
 /* Seconds of a plan: its operators one after the other, as they are run; within one, network, disk and work overlap.
- * Sets cost.seconds of the operators, which hold those of the network alone before, and of the plan. */
+ * Sets cost.seconds of the operators, which hold those of the network alone before, their stage_seconds, and those of
+ * the plan. */
 void tra_plan_seconds(tra_plan *p, const tra_rates *rates);
-/* For each operator the stage in which its time is spent: itself; of a fused operator or view, the stage that reads it;
- * of an output, the stage that makes the results which it writes. The caller frees it. */
-int *tra_plan_runs_in(const tra_plan *p);
 double tra_cost_scalar(const tra_cost *c, tra_cost_model model);
 
 #endif

@@ -312,25 +312,6 @@ static double again_seconds(const tra_plan *p, int i, const tra_rates *rates) {
     return fmin(bytes, (double)op->predicted.spill) / rates->disk_read;
 }
 
-int *tra_plan_runs_in(const tra_plan *p) {
-    int *at = tra_malloc(((size_t)p->nops + 1) * sizeof *at);
-    for (int i = 0; i < p->nops; i++) {
-        int in = p->ops[i].in[0];
-        at[i] = p->ops[i].op == TRA_PLAN_OUTPUT && tra_op_is_stage(&p->ops[in]) ? in : i;
-    }
-    for (int i = 0; i < p->nops; i++) { /* with the first of its scan */
-        int first = p->ops[at[i]].orders.scan.first;
-        if (first >= 0) at[i] = first;
-    }
-    for (int j = p->nops - 1; j >= 0; j--) {
-        for (int k = 0; k < 2; k++) {
-            int i = p->ops[j].in[k];
-            if (i >= 0 && p->ops[i].orders.fused) at[i] = at[j];
-        }
-    }
-    return at;
-}
-
 /* Seconds of an operator's work by the rate of its kernel. */
 static double kernel_seconds(const tra_plan *p, const tra_op *o, const tra_rates *rates) {
     double work = o->predicted.cost.flops_max;
@@ -377,31 +358,45 @@ static double fresh_seconds(int64_t bytes, const tra_rates *rates) {
     return rates->touch > 0 ? (first / FASTER + ((double)bytes - first)) / rates->touch : 0;
 }
 
+/* Seconds of each stage are those of the operators that run in it, in proportion to what each would take alone. */
+static void share_stages(tra_plan *p, const int *at, const double *alone) {
+    double *all = tra_calloc((size_t)p->nops, sizeof *all);
+    for (int i = 0; i < p->nops; i++) all[at[i]] += alone[i];
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *stage = &p->ops[at[i]];
+        double share = all[at[i]] > 0 ? alone[i] / all[at[i]] : at[i] == i;
+        p->ops[i].predicted.cost.seconds =
+            share * stage->predicted.stage_seconds * tra_op_times(p, stage) / tra_op_times(p, &p->ops[i]);
+    }
+    free(all);
+}
+
 void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
     enum { NETWORK, DISK, WORK, PARTS };
     double(*spent)[PARTS] = tra_calloc((size_t)p->nops, sizeof *spent); /* of the stage that ends here */
+    double *alone = tra_calloc((size_t)p->nops, sizeof *alone);
     int *at = tra_plan_runs_in(p);
     int64_t spilled = 0, touched = 0;
     p->cost.seconds = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
         const tra_cost *c = &o->predicted.cost;
-        double *s = spent[at[i]];
-        s[NETWORK] += c->seconds; /* so far: those of the network alone */
-        s[DISK] += (((double)c->disk_read.expected + c->made) / rates->disk_read +
-                    (double)c->disk_write.expected / rates->disk_write) /
-                   p->sites;
+        double s[PARTS] = {[NETWORK] = c->seconds}; /* so far: those of the network alone */
+        s[DISK] = (((double)c->disk_read.expected + c->made) / rates->disk_read +
+                   (double)c->disk_write.expected / rates->disk_write) /
+                  p->sites;
         s[DISK] += spill_seconds(o, &spilled, rates) + again_seconds(p, i, rates);
-        s[WORK] += kernel_seconds(p, o, rates) + rest_seconds(p, o, rates) + tree_seconds(p, o, rates) +
-                   growth_seconds(p, o, rates) + state_seconds(p, o, rates) + entries_seconds(p, o, rates) +
-                   rows_seconds(p, o, rates) + concat_seconds(p, o, rates) + copied_seconds(p, o, rates) +
-                   tra_output_seconds(p, o, rates) + blocks_seconds(p, o) + turn_seconds(p, o);
+        s[WORK] = kernel_seconds(p, o, rates) + rest_seconds(p, o, rates) + tree_seconds(p, o, rates) +
+                  growth_seconds(p, o, rates) + state_seconds(p, o, rates) + entries_seconds(p, o, rates) +
+                  rows_seconds(p, o, rates) + concat_seconds(p, o, rates) + copied_seconds(p, o, rates) +
+                  tra_output_seconds(p, o, rates) + blocks_seconds(p, o) + turn_seconds(p, o);
         /* memory is touched for the first time when more is held than ever before */
         double fresh = fresh_seconds(o->predicted.touched, rates) - fresh_seconds(touched, rates);
         s[WORK] += fresh / tra_op_times(p, o); /* also in a loop: once */
         touched = o->predicted.touched;
+        int writes = o->op == TRA_PLAN_OUTPUT && at[i] != i ? o->in[0] : i; /* an output has no time of its own */
+        for (int k = 0; k < PARTS; k++) spent[at[i]][k] += s[k], alone[writes] += s[k];
     }
-    free(at);
     /* an exchange that overlaps a stage: its work is done while that stage runs, so its time is part of the stage's too
      */
     for (int i = 0; i < p->nops; i++) {
@@ -409,11 +404,14 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         for (int k = 0; k < PARTS && end != i; k++) spent[end][k] += spent[i][k];
     }
     for (int i = 0; i < p->nops; i++) {
-        p->ops[i].predicted.cost.seconds = overlapped(overlapped(spent[i][WORK], spent[i][DISK], rates->disk_unhidden),
-                                                      spent[i][NETWORK], rates->network_unhidden);
-        if (!tra_op_overlaps(&p->ops[i]))
-            p->cost.seconds += tra_op_times(p, &p->ops[i]) * p->ops[i].predicted.cost.seconds;
+        double seconds = overlapped(overlapped(spent[i][WORK], spent[i][DISK], rates->disk_unhidden), spent[i][NETWORK],
+                                    rates->network_unhidden);
+        p->ops[i].predicted.stage_seconds = seconds;
+        if (!tra_op_overlaps(&p->ops[i])) p->cost.seconds += tra_op_times(p, &p->ops[i]) * seconds;
     }
+    share_stages(p, at, alone);
+    free(at);
+    free(alone);
     free(spent);
 }
 
