@@ -272,7 +272,7 @@ json.dump(p, open("slow.json", "w"))'
         tra run -q --no-history --sites $sites --threads 1 --profile m.json p.tra
         py 'm = json.load(open("m.json")); plan = m["plans"][0]; ops = plan["operators"]
 inside = [o for o in ops if "runs_in" in o and o["op"] != "output"]
-assert any(o["fused"] for o in inside) and any(o.get("name") == "M" for o in inside), inside
+assert any(o["fused"] for o in inside) and any(o["op"] == "join-agg" for o in inside), inside
 seconds = lambda o: sum(s["seconds"] for s in o["measured"]["sites"])
 for o in inside:
     stage = ops[o["runs_in"]]
