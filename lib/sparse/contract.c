@@ -133,7 +133,7 @@ static void add_slowly(const tra_contraction *x, int64_t at, const void *value, 
 
 /* ---- rows and a dense operand -------------------------------------------------------------------------------- */
 
-enum { STEPS = 8 };
+enum { STEPS = 8, ENTRIES = 2048 }; /* ENTRIES: that are converted at once */
 
 /* The loops of the labels that only the dense operand has: offsets in it and in the result, and the loop that is made
  * a vector. */
@@ -141,11 +141,37 @@ typedef struct steps {
     int s, o; /* which operand is rows, which dense */
     int n;
     int64_t d[STEPS], c[STEPS], width;
-    bool vector, careful; /* careful: no loop takes it */
+    bool vector, careful;    /* careful: no loop takes it */
+    bool converts;           /* the dense operand has another type than what is computed in */
+    uint32_t place[ENTRIES]; /* 0, 1, ...: of what is gathered; where it converts */
 } steps;
 
 static const char *element(const void *data, tra_dtype t, int64_t i) {
     return (const char *)data + i * (int64_t)tra_dtype_size(t);
+}
+
+/* Sets out[i], of type t, to data[from + column[i] * s]. */
+static void gather(const tra_array *a, int64_t from, int64_t s, const uint32_t *column, int64_t n, tra_dtype t,
+                   void *out) {
+    switch (a->dtype) {
+#define TO(to)                                                                                                         \
+    for (int64_t i = 0; i < n; i++) ((to *)out)[i] = (to)data[column[i] * s];
+#define X(name, text, type, ...)                                                                                       \
+    case TRA_##name: {                                                                                                 \
+        const type *data = (const type *)a->data + from;                                                               \
+        if (t == TRA_F64) {                                                                                            \
+            TO(double)                                                                                                 \
+        } else if (t == TRA_F32) {                                                                                     \
+            TO(float)                                                                                                  \
+        } else {                                                                                                       \
+            TO(int64_t)                                                                                                \
+        }                                                                                                              \
+        break;                                                                                                         \
+    }
+        TRA_DTYPES(X)
+#undef X
+#undef TO
+    }
 }
 
 /* Adds entry k of a part of a row times dense elements of another type, from `from` on, to those of the result. */
@@ -167,19 +193,24 @@ static void meet(const tra_contraction *x, const steps *w, const tra_row_part *r
     const tra_array *dense = &x->in[w->o]->array;
     int64_t sd = last < 0 ? 0 : x->s[w->o][last], sc = last < 0 ? 0 : x->sc[last];
     bool sparse = x->in[w->o]->sparse, finite = !sparse || tra_finite(row->value, x->t, row->n);
-    bool converts = w->careful && w->vector && finite && x->out->dtype == x->t, slow = w->careful || !finite;
+    double got[TRA_STRIP];
     for (int i = 0; i < w->n; i++) {
         int64_t from = d + w->d[i], to = c + w->c[i];
         const void *dp = element(dense->data, dense->dtype, from);
         void *cp = (char *)(uintptr_t)element(x->out->data, x->out->dtype, to);
-        if (converts) {
-            for (int64_t k = 0; k < row->n; k++)
-                add_converted(x, w, row, k, from + row->column[k] * sd, to + row->column[k] * sc);
-        } else if (slow) {
+        if (w->careful || !finite) {
             for (int64_t k = 0; k < row->n; k++)
                 for (int64_t j = 0; j < w->width; j++)
                     add_slowly(x, to + row->column[k] * sc + j, row->value, k, dense->data, dense->dtype,
                                from + row->column[k] * sd + j, sparse);
+        } else if (w->converts && w->vector) {
+            for (int64_t k = 0; k < row->n; k++)
+                add_converted(x, w, row, k, from + row->column[k] * sd, to + row->column[k] * sc);
+        } else if (w->converts) {
+            gather(dense, from, sd, row->column, row->n, x->t, got);
+            if (sc == 0) x->loops->dot(row->value, w->place, row->n, got, 1, cp);
+            for (int64_t k = 0; sc != 0 && k < row->n; k++)
+                x->loops->scatter(element(row->value, x->t, k), row->column + k, 1, element(got, x->t, k), cp, sc);
         } else if (w->vector && sc == 0) {
             x->loops->add_rows(row->value, row->column, row->n, dp, sd, cp, w->width);
         } else if (w->vector || (sc != 0 && sd != 0)) {
@@ -221,13 +252,35 @@ static void walk_rows(const tra_contraction *x, const steps *w) {
 static bool is_dot(const tra_contraction *x, const steps *w, const tra_nest *rest) {
     int rank = x->p.rank[w->s];
     const int8_t *label = x->p.in[w->s];
-    if (rank < 1 || rank > 2 || rest->n > 0 || w->vector || w->careful || x->in[w->s]->array.dtype != x->t)
-        return false;
+    if (rank < 1 || rank > 2 || rest->n > 0 || w->vector || w->careful) return false;
     int l = label[rank - 1];
     return (rank == 1 || label[0] != l) && x->sc[l] == 0 && x->from[l] == 0 && x->to[l] == x->extent[l];
 }
 
-enum { NEAR = 512 << 10, ROWS = 4096 }; /* bytes of what stays in a cache; rows between looks at whether to go on */
+enum { NEAR = 512 << 10, ROWS = 2048 }; /* bytes of what stays in a cache; rows between looks at whether to go on */
+
+/* Rows of entries, and the numbers that these meet, of the type that is computed in. */
+typedef struct converted {
+    tra_rows_view v;
+    int64_t begin[ROWS + 1], row[ROWS];
+    double value[ENTRIES], met[ENTRIES];
+} converted;
+
+/* Converts rows from r on, up to `to`, as far as there is room; gives where they end, which is r where one has more. */
+static int64_t convert_rows(const tra_contraction *x, const steps *w, const tra_rows_view *v, int64_t r, int64_t to,
+                            converted *as) {
+    int64_t end = r, first = v->begin[r];
+    while (end < to && v->begin[end + 1] - first <= ENTRIES) end++;
+    for (int64_t i = r; i <= end; i++) as->begin[i - r] = v->begin[i] - first;
+    as->v = *v;
+    as->v.nrows = end - r;
+    as->v.begin = as->begin;
+    as->v.row += r;
+    as->v.column += first;
+    as->v.value = (char *)(uintptr_t)tra_load(v->value, x->in[w->s]->array.dtype, first, 1, v->begin[end] - first, x->t,
+                                              as->value);
+    return end;
+}
 
 /* Computes dot products. A sum that is NaN is computed again with care: an entry of value 0, or a 0 of sparse type,
  * may have met NaN or infinity. */
@@ -235,19 +288,34 @@ static void walk_dots(const tra_contraction *x, const steps *w) {
     const tra_cell *in = x->in[w->s], *dense = x->in[w->o];
     tra_rows_view v = tra_rows_of(in);
     int rank = x->p.rank[w->s], last = x->p.in[w->s][rank - 1];
-    int64_t sd = rank == 2 ? x->s[w->o][x->p.in[w->s][0]] : 0, sc = rank == 2 ? x->sc[x->p.in[w->s][0]] : 0, r, to;
-    bool far = sd == 0 && (int64_t)tra_array_bytes(&dense->array) > NEAR;
-    const char *d = element(dense->array.data, x->t, w->d[0]);
-    char *c = (char *)x->out->data + (size_t)w->c[0] * v.size;
+    int64_t sd = x->s[w->o][last], row_d = rank == 2 ? x->s[w->o][x->p.in[w->s][0]] : 0;
+    int64_t sc = rank == 2 ? x->sc[x->p.in[w->s][0]] : 0, r, to;
+    bool far = row_d == 0 && (int64_t)tra_array_bytes(&dense->array) > NEAR;
+    const char *d = element(dense->array.data, dense->array.dtype, w->d[0]);
+    char *c = (char *)(uintptr_t)element(x->out->data, x->t, w->c[0]);
+    bool same = in->array.dtype == x->t && !w->converts;
+    converted as;
     tra_row_range(x, w->s, &v, &r, &to);
     while (r < to && !tra_cancelled()) {
-        int64_t end = tra_min64(to, r + ROWS);
-        r = x->loops->dots(&v, r, end, d, x->s[w->o][last], sd, c, sc, far);
-        if (r == end) continue;
+        int64_t end = tra_min64(to, r + ROWS), from = r;
+        if (same) {
+            r = x->loops->dots(&v, r, end, d, sd, row_d, c, sc, far);
+        } else {
+            end = convert_rows(x, w, &v, r, end, &as);
+            for (int64_t i = 0; w->converts && i < end - r; i++)
+                gather(&dense->array, w->d[0] + as.v.row[i] * row_d, sd, as.v.column + as.begin[i],
+                       as.begin[i + 1] - as.begin[i], x->t,
+                       (char *)as.met + (size_t)as.begin[i] * tra_dtype_size(x->t));
+            if (w->converts) as.v.column = (uint32_t *)(uintptr_t)w->place;
+            r += w->converts ? x->loops->dots(&as.v, 0, end - r, as.met, 1, 0, c, sc, false)
+                             : x->loops->dots(&as.v, 0, end - r, d, sd, row_d, c, sc, far);
+        }
+        if (r == end && r > from) continue;
         tra_row_part part;
         for (int64_t k = v.begin[r]; k < v.begin[r + 1]; k += TRA_STRIP) {
-            tra_row_values(v.value, x->t, v.column, k, tra_min64(TRA_STRIP, v.begin[r + 1] - k), x->t, &part);
-            meet(x, w, &part, v.row[r] * sd, v.row[r] * sc, last);
+            tra_row_values(v.value, in->array.dtype, v.column, k, tra_min64(TRA_STRIP, v.begin[r + 1] - k), x->t,
+                           &part);
+            meet(x, w, &part, v.row[r] * row_d, v.row[r] * sc, last);
         }
         r++;
     }
@@ -256,9 +324,7 @@ static void walk_dots(const tra_contraction *x, const steps *w) {
 /* Is each row of entries to meet one number of the dense operand, and to be added to a row of the result? */
 static bool is_scatter(const tra_contraction *x, const steps *w, const tra_nest *rest) {
     const int8_t *label = x->p.in[w->s];
-    if (x->p.rank[w->s] != 2 || label[0] == label[1] || rest->n > 0 || w->vector || w->careful ||
-        x->in[w->s]->array.dtype != x->t)
-        return false;
+    if (x->p.rank[w->s] != 2 || label[0] == label[1] || rest->n > 0 || w->vector || w->careful) return false;
     return x->sc[label[1]] != 0 && x->s[w->o][label[1]] == 0;
 }
 
@@ -270,25 +336,41 @@ static void walk_scatters(const tra_contraction *x, const steps *w) {
     int l = x->p.in[w->s][0], last = x->p.in[w->s][1];
     int64_t sd = x->s[w->o][l], sc = x->sc[l], step = x->sc[last], r, to;
     bool whole = x->from[last] == 0 && x->to[last] == x->extent[last]; /* rows, not a range of their columns */
+    bool same = in->array.dtype == x->t && !w->converts;
+    whole = whole && (!w->converts || sc == 0); /* the numbers that are met have places of their own */
     bool far = sc == 0 && (int64_t)tra_array_bytes(x->out) > NEAR;
     const char *d = element(dense->array.data, x->t, w->d[0]);
-    char *c = (char *)x->out->data + (size_t)w->c[0] * v.size;
+    char *c = (char *)(uintptr_t)element(x->out->data, x->t, w->c[0]);
+    double own[TRA_STRIP], number;
+    converted as;
+    for (int64_t i = 0; w->converts && i < ROWS; i++) as.row[i] = i;
     tra_row_range(x, w->s, &v, &r, &to);
     while (r < to && !tra_cancelled()) {
-        int64_t end = whole ? tra_min64(to, r + ROWS) : r, k;
-        r = whole ? x->loops->scatters(&v, r, end, d, sd, c, step, sc, far, dense->sparse) : r;
-        if (whole && r == end) continue;
-        const void *y = element(d, x->t, v.row[r] * sd);
+        int64_t end = whole ? tra_min64(to, r + ROWS) : r, from = r, k;
+        if (whole && same) {
+            r = x->loops->scatters(&v, r, end, d, sd, c, step, sc, far, dense->sparse);
+        } else if (whole) {
+            end = convert_rows(x, w, &v, r, end, &as);
+            for (int64_t i = 0; w->converts && i < end - r; i++)
+                gather(&dense->array, w->d[0] + as.v.row[i] * sd, 0, w->place, 1, x->t,
+                       (char *)as.met + (size_t)i * tra_dtype_size(x->t));
+            if (w->converts) as.v.row = as.row;
+            r += w->converts ? x->loops->scatters(&as.v, 0, end - r, as.met, 1, c, step, 0, far, dense->sparse)
+                             : x->loops->scatters(&as.v, 0, end - r, d, sd, c, step, sc, far, dense->sparse);
+        }
+        if (r == end && r > from) continue;
+        const void *y = tra_load(dense->array.data, dense->array.dtype, w->d[0] + v.row[r] * sd, 1, 1, x->t, &number);
         tra_entries_at(x, w->s, &v, r, NULL, &k, &end); /* no label is there twice */
         if (dense->sparse && !tra_not_zero(y, x->t, 0)) k = end;
         tra_row_part part;
-        if (tra_finite(y, x->t, 1)) {
-            x->loops->scatter(v.value + (size_t)k * v.size, v.column + k, end - k, y,
-                              c + (size_t)(v.row[r] * sc) * v.size, step);
-            k = end;
+        bool finite = tra_finite(y, x->t, 1);
+        for (int64_t n; finite && k < end; k += n) {
+            n = tra_min64(TRA_STRIP, end - k);
+            x->loops->scatter(tra_load(v.value, in->array.dtype, k, 1, n, x->t, own), v.column + k, n, y,
+                              c + (size_t)(v.row[r] * sc) * tra_dtype_size(x->t), step);
         }
         for (; k < end; k += TRA_STRIP) {
-            tra_row_values(v.value, x->t, v.column, k, tra_min64(TRA_STRIP, end - k), x->t, &part);
+            tra_row_values(v.value, in->array.dtype, v.column, k, tra_min64(TRA_STRIP, end - k), x->t, &part);
             meet(x, w, &part, v.row[r] * sd, v.row[r] * sc, last);
         }
         r++;
@@ -315,7 +397,9 @@ static void with_dense(const tra_contraction *x, int s) {
         w.width = rest.v[i].n;
         memmove(&rest.v[i], &rest.v[i + 1], (size_t)(--rest.n - i) * sizeof *rest.v);
     }
-    w.careful = x->in[w.o]->array.dtype != x->t || x->out->dtype != x->t;
+    w.careful = x->out->dtype != x->t;
+    w.converts = x->in[w.o]->array.dtype != x->t;
+    for (uint32_t i = 0; w.converts && i < ENTRIES; i++) w.place[i] = i;
     for (bool more = true; more && !tra_cancelled();) {
         for (w.n = 0; w.n < STEPS && more; w.n++) {
             w.d[w.n] = off[0];

@@ -286,6 +286,29 @@ TEST(contractions_are_added_tile_by_tile) {
     }
 }
 
+/* Rows, of any type beside any other, that are longer than what is converted at once, or many. */
+TEST(long_rows_and_many_meet_numbers_of_another_type) {
+    static const char *const labels[] = {"ij,j->i", "ij,i->j", "ij,ij->i", "ij,ij->j"};
+    static const tra_dims box[] = {{2, {3, 5000}}, {2, {2500, 3}}, {2, {70, 90}}};
+    for (int i = 0; i < 96; i++) {
+        arena = tra_arena_new();
+        subject s = {.labels = {labels[i % 4], OP(MUL, ARG0, ARG1), TRA_S_ADD}};
+        CHECK(tra_kernel_einsum(arena, s.labels.labels, &s.join, NULL) == TRA_OK);
+        const tra_dims *a = &box[i / 4 % 3];
+        tra_dims b = i % 4 < 2 ? (tra_dims){1, {a->v[i % 4 == 0]}} : *a, ext;
+        bool wild = chance(30);
+        plain in[2] = {plain_random(some_type(), a, true, wild), plain_random(some_type(), &b, false, wild)};
+        CHECK(tra_kernel_shape2(s.join, a, &b, a, &b, &ext, NULL, NULL) == TRA_OK);
+        plain want = expected(&s, &in[0], &in[1], &ext), acc = plain_random(want.type, &ext, false, false);
+        if (!fma_is_right(s.join, &in[0], &in[1], &want, &acc, &ext, 1, chance(50))) say(&s, &in[0], &in[1], 1);
+        free(in[0].v);
+        free(in[1].v);
+        free(want.v);
+        free(acc.v);
+        tra_arena_free(arena);
+    }
+}
+
 /* Parts of a result that have far more places than entries are added up in a table. */
 TEST(large_parts_of_which_little_is_touched) {
     static const char *const labels[] = {"i,jk->ijk", "ij,jkl->ikl", "kl,ij->jkil"};
