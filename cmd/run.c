@@ -348,7 +348,7 @@ static tra_status load_on_rank(const tra_comm *comm, const char *path, const cha
 static tra_status run_rank(const tra_comm *comm, const char *path, char **program, size_t *size, tra_err *e) {
     tra_request r;
     tra_job job = {0};
-    bool done;
+    bool done, again;
     int here = tra_comm_node_size(comm), level = tra_log_level;
     if (tra_planning_opts.sites_given && tra_planning_opts.sites != comm->size)
         return tra_fail(e, TRA_USAGE,
@@ -362,23 +362,27 @@ static tra_status run_rank(const tra_comm *comm, const char *path, char **progra
     if (done) return TRA_OK;
     if (getenv("TRA_LAUNCHED")) tra_log_level = -1; /* warnings were given */
     begin_making(&r);
-    tra_status s = load_on_rank(comm, path, *program, *size, &r, &job, e);
-    tra_log_level = level;
-    if (s == TRA_OK && job.options.sites != comm->size)
-        s = tra_fail(e, TRA_USAGE,
-                     "the plan %s is for %d site%s, but mpirun started %d ranks: start as many, or compile it again",
-                     path, job.options.sites, job.options.sites == 1 ? "" : "s", comm->size);
-    if (s == TRA_OK) s = check_runnable(&job, e);
-    if (s == TRA_OK) s = check_room(&job, here, e);
-    s = tra_comm_agree(comm, s, e);
-    if (s == TRA_OK) s = agree_on_plan(&job, comm, e);
-    if (s == TRA_OK && opt.dry) {
-        if (comm->rank == 0) s = dry_run(&job, e);
-    } else if (s == TRA_OK) {
-        if (comm->rank == 0) announce(&job);
-        s = execute(&job, comm, tra_resume_step(path, *program, *size), e);
-    }
-    tra_job_free(&job);
+    tra_status s;
+    do {
+        s = load_on_rank(comm, path, *program, *size, &r, &job, e);
+        tra_log_level = level;
+        if (s == TRA_OK && job.options.sites != comm->size)
+            s = tra_fail(e, TRA_USAGE,
+                         "the plan %s is for %d site%s, but mpirun started %d ranks: start as many, or compile it "
+                         "again",
+                         path, job.options.sites, job.options.sites == 1 ? "" : "s", comm->size);
+        if (s == TRA_OK) s = check_runnable(&job, e);
+        if (s == TRA_OK) s = check_room(&job, here, e);
+        s = tra_comm_agree(comm, s, e);
+        if (s == TRA_OK) s = agree_on_plan(&job, comm, e);
+        bool runs = s == TRA_OK && !opt.dry;
+        if (s == TRA_OK && opt.dry && comm->rank == 0) s = dry_run(&job, e);
+        if (runs && comm->rank == 0) announce(&job);
+        if (runs) s = execute(&job, comm, tra_resume_step(path, *program, *size), e);
+        again = runs && tra_run_plans_again(&job, &r, s, e);
+        if (again) tra_comm_calm(comm);
+        tra_job_free(&job);
+    } while (again);
     return s;
 }
 
@@ -399,21 +403,23 @@ static tra_status run_or_launch(const char *path, tra_err *e) {
     char *text;
     size_t n;
     int status = 0;
-    bool done = false;
+    bool done = false, again = true;
     TRA_TRY(request(0, 0, &r, e));
     TRA_TRY(source->read(path, &text, &n, e));
     tra_status s = opt.dry ? TRA_OK : is_done(&self, path, text, n, &done, e);
     begin_making(&r);
-    if (s == TRA_OK && !done) s = tra_job_load_text(path, text, n, &r, &job, e);
-    if (s == TRA_OK && !done) s = check_runnable(&job, e);
-    if (s == TRA_OK && !done && opt.dry) {
-        s = dry_run(&job, e);
-    } else if (s == TRA_OK && !done) {
-        s = check_room(&job, job.options.sites, e);
+    while (s == TRA_OK && !done && again) {
+        again = false;
+        s = tra_job_load_text(path, text, n, &r, &job, e);
+        if (s == TRA_OK) s = check_runnable(&job, e);
+        if (opt.dry) break;
+        if (s == TRA_OK) s = check_room(&job, job.options.sites, e);
         bool here = job.options.sites == 1 || opt.engine == ENGINE_REFERENCE;
         if (s == TRA_OK && here) {
             announce(&job);
             s = execute(&job, &self, tra_resume_step(path, text, n), e);
+            again = tra_run_plans_again(&job, &r, s, e);
+            if (again) tra_job_free(&job), s = TRA_OK;
         } else if (s == TRA_OK) {
             fix_resources(&job);
             tra_run_files_planned(&job);
@@ -422,6 +428,7 @@ static tra_status run_or_launch(const char *path, tra_err *e) {
             if (s == TRA_OK && status) s = tra_status_of_exit(status);           /* the ranks have said why */
         }
     }
+    if (s == TRA_OK && opt.dry) s = dry_run(&job, e);
     tra_job_free(&job);
     if ((s == TRA_OK || s == TRA_NO) && !opt.dry) forget(path, text, n);
     free(text);

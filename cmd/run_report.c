@@ -96,3 +96,10 @@ tra_status tra_run_say_least(const tra_job *job, int sites, int threads, tra_sta
                     sites > 1 ? "each site" : "the run", tra_human(job->plan->memory, has),
                     tra_least_text(job->plan->least_memory, tra_memory_base(job->plan, threads), estimated, "", least));
 }
+
+bool tra_run_plans_again(const tra_job *job, tra_request *r, tra_status s, tra_err *e) {
+    if (s != TRA_RESOURCE || !job->program.graph || !job->program.graph->together || job->compiled) return false;
+    tra_info(0, "%s; the run is planned again, for all rows that there may be", e->msg);
+    *e = (tra_err){0};
+    return r->options.bounds = true;
+}

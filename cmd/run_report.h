@@ -17,4 +17,8 @@ void tra_run_warn_of_zeros(const tra_plan *p, const tra_report *r);
  * each site had, and the least ceiling that would do. Returns s. */
 tra_status tra_run_say_least(const tra_job *job, int sites, int threads, tra_status s, tra_err *e);
 
+/* Is a run that ended so to be planned again, since it found more rows than its plan expected? Says so; then r asks for
+ * a plan by bounds, and e is empty. Each rank calls it, of a status that all agreed on. */
+bool tra_run_plans_again(const tra_job *job, tra_request *r, tra_status s, tra_err *e);
+
 #endif

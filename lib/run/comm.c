@@ -321,6 +321,12 @@ tra_status tra_comm_alarmed(const tra_comm *c, tra_err *e) {
     return *m->heard ? tra_fail(e, TRA_LOST, "%s", m->heard) : TRA_OK;
 }
 
+void tra_comm_calm(const tra_comm *c) {
+    if (!c->mpi) return;
+    hear_all(c);
+    *c->mpi->heard = *c->mpi->said = 0;
+}
+
 /* Waits for a collective without using the processor, which ranks that are behind may need: MPI's own waiting spins,
  * and took up to a sixth of two cores that four ranks share. Each sleep is at most a sixteenth of the time waited so
  * far. */

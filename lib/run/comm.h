@@ -49,6 +49,7 @@ TRA_MUSTUSE tra_status tra_comm_agree(const tra_comm *c, tra_status s, tra_err *
  * both. */
 void tra_comm_alarm(const tra_comm *c, const tra_err *why);
 TRA_MUSTUSE tra_status tra_comm_alarmed(const tra_comm *c, tra_err *e);
+void tra_comm_calm(const tra_comm *c);                        /* after a failure: all ranks forget the alarms */
 void tra_comm_bcast(const tra_comm *c, void *buf, int64_t n); /* from rank 0 */
 void tra_comm_sum(const tra_comm *c, int64_t *v, int64_t n);  /* to all, wrapping */
 void tra_comm_max(const tra_comm *c, int64_t *v, int64_t n);

@@ -158,6 +158,14 @@ static tra_status run_gather(tra_unit *u, int task, tra_worker *w, tra_err *e) {
             to.v[x->op->what.dim] += in->cell.array.ext.v[x->op->what.dim];
         g.pieces[i].src = &in->cell;
     }
+    int64_t rows = to.n == 1 ? to.v[0] : 0, most = x->op->what.most_rows;
+    if (most && rows > most) {
+        free(g.pieces);
+        free(g.block);
+        return tra_fail(e, TRA_RESOURCE,
+                        "%s%" PRId64 " rows come together, and by what was expected %" PRId64 " have room",
+                        tra_op_text(x->op, place, sizeof place), rows, most);
+    }
     tra_status s = tra_engine_retry(w, gather, &g, &own);
     free(g.pieces);
     if (s != TRA_OK) {

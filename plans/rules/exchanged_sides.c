@@ -30,8 +30,10 @@ static tra_expr *take_table(query *q, int d, int *at) {
 }
 
 static tra_expr *in_one_block(query *q, const tra_expr *x) {
+    if (!x) return NULL;
     tra_node n = {.op = TRA_OP_CONCAT, .in = {(tra_node *)&x->node}};
-    return x ? tra_make_below(q->w, q->group, n) : NULL;
+    n.most = tra_rows_together(q->w->m->g, &x->node.type);
+    return tra_make_below(q->w, q->group, n);
 }
 
 static tra_expr *join_exchanged(query *q, tra_expr *const *of, const tra_lookup *l) {

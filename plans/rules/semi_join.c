@@ -50,8 +50,10 @@ static tra_expr *left_keys(selecting *p, const tra_lookup_spec *s) {
     tra_rows_kernel k = tra_rows_op(&tra_rowwise_ops, r, tra_rowwise_out(r));
     k.flops = TRA_COLUMN_FLOPS * s->nkeys;
     tra_expr *keys = tra_make_below(p->w, p->x, tra_proto_rows(p->w, &k, p->x->node.in[0], NULL));
-    tra_node n = (tra_node){.op = TRA_OP_CONCAT, .in = {keys ? &keys->node : NULL}};
-    return keys ? tra_make_below(p->w, p->x, n) : NULL;
+    if (!keys) return NULL;
+    tra_node n = (tra_node){.op = TRA_OP_CONCAT, .in = {&keys->node}};
+    n.most = tra_rows_together(p->w->m->g, &keys->node.type);
+    return tra_make_below(p->w, p->x, n);
 }
 
 /* The rows whose keys, which are these columns, the left rows of a join have. */

@@ -62,8 +62,11 @@ typedef struct building {
 
 /* J-1: the bytes up to which right tables of joins are not divided: what a whole one takes is spared many times over,
  * since parts of both tables are written and read. A plan that the ceiling has no room for is made anew with divided
- * ones; and if it has none for that either, with whole ones, however large. */
-static int64_t whole_of(const tra_plan_options *o) { return o->without_rules & TRA_WHOLE_BIT ? 0 : o->memory; }
+ * ones; and if it has none for that either, with whole ones, however large. Computed tables have room for what is
+ * expected of them, since their bounds are hardly ever reached; where a run finds more it is planned by these. */
+static int64_t whole_of(const tra_plan_options *o) {
+    return o->without_rules & TRA_WHOLE_BIT ? 0 : o->bounds ? -o->memory : o->memory;
+}
 
 /* Plans anew with right tables up to so many bytes whole. *least: the ceiling that would do. */
 static tra_status plan_whole(tra_job *job, const building *b, int64_t whole, int64_t *least, tra_err *e) {
@@ -80,7 +83,7 @@ static tra_status plan_in_memory(tra_job *job, const building *b, tra_err *e) {
     tra_status s = plan_all(job, e);
     int64_t memory = job->options.memory, divided, whole = INT64_MAX;
     bool fits = s == TRA_OK && job->plans.v[0]->least_memory <= memory, over = job->options.over;
-    if (fits || memory == 0 || !job->program.graph->divides || (s != TRA_OK && s != TRA_RESOURCE)) return s;
+    if (fits || memory == 0 || job->program.graph->ntables == 0 || (s != TRA_OK && s != TRA_RESOURCE)) return s;
     bool may_whole = !(job->options.without_rules & TRA_WHOLE_BIT);
     job->options.over = true; /* says what would do, and is no error */
     s = plan_whole(job, b, 1, &divided, e);

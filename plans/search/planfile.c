@@ -46,7 +46,7 @@ static const key keys[] = {
     {"rates", RATES, OF(options.rates), 0, 0, ONE},
     {"rank", INT, OF(rank), 1, TRA_MAXPLANS, ONE},
     {"plans", INT, OF(nplans), 1, TRA_MAXPLANS, MAYBE},
-    {"whole", LONG, OF(whole), 0, INT64_MAX, MAYBE},
+    {"whole", LONG, OF(whole), -INT64_MAX, INT64_MAX, MAYBE},
     {"planned", LONG, OF(options.planned), 0, INT64_MAX, MAYBE},
     {"interpreted", NUMBER, OF(options.rates.interpreted), 0, 0, MAYBE},
     {"bounded", FLAG, OF(bounded), 1, 1, MAYBE},

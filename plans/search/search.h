@@ -91,6 +91,7 @@ typedef struct tra_plan_options {
     bool reproducible;  /* plans whose results' bits do not depend on the number of sites (lib/physical/tree.h); not
                          * rewritten */
     bool over;          /* when no plan fits the memory: return all of them instead of an error (explain) */
+    bool bounds;        /* tables may have all the rows that they could, since a run has found more than expected */
     int first, also;    /* make only the first so many plans (0: all), and the one of rank `also` */
     int64_t planned;    /* peak bytes of another search before this one, which it gave back */
     tra_rates rates;

@@ -424,9 +424,10 @@ tra_status tra_graph_build(const tra_script *src, const char *dir, int ndefines,
 
 tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefines, const tra_define *defines,
                                int64_t whole, tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e) {
+    enum { SHARE = 64 };
     tra_ast_program ast;
     tra_build b = {.arena = a,
-                   .whole = whole,
+                   .whole = whole < 0 ? -whole : whole,
                    .ast = &ast,
                    .d = d,
                    .dir = dir,
@@ -440,6 +441,7 @@ tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefi
     *out = NULL;
     b.g->arena = a;
     b.g->src = src;
+    b.g->together = whole > 1 && whole < TRA_WHOLE_ANY ? whole / SHARE : 0;
     tra_parse(src, a, d, &ast);
     add_symbols(&b, &ast);
     TRA_TRY(take_defines(&b, &ast, ndefines, defines, e));

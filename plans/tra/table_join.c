@@ -69,7 +69,8 @@ static bool join_options(tra_table_builder *w, int from, const tra_ast **v) {
 static bool divide_right(const tra_table_builder *w, const tra_lookup *l, const tra_node *left, const tra_node *right,
                          bool one_partner, tra_division *d) {
     const tra_lookup_spec *s = tra_lookup_spec_of(l);
-    int64_t rows = tra_type_entries(&right->type).bound, row = tra_schema_row_bytes(right->type.columns);
+    int64_t rows = tra_rows_together(w->b->g, &right->type), row = tra_schema_row_bytes(right->type.columns);
+    if (rows == 0) rows = tra_type_entries(&right->type).bound;
     int64_t index = rows < INT32_MAX / 8 ? tra_lookup_keep(l, rows) : INT64_MAX; /* of each of two workers */
 
     tra_division_input x = {.columns = right->type.columns, .other_blocks = left->type.cat->n, .whole_share = 4};
@@ -78,7 +79,6 @@ static bool divide_right(const tra_table_builder *w, const tra_lookup *l, const 
     x.index = l;
     x.may_run = true;
     if (tra_lookup_compared(s) == 0 || !tra_table_divide(right->type.cat, &x, d)) return false;
-    w->b->g->divides = true;
     return tra_add_most(tra_mul_most(rows, row), tra_mul_most(2, index)) > w->b->whole;
 }
 

@@ -28,7 +28,6 @@ enum {
 static int64_t not_too_many(const tra_table_builder *w, const tra_schema *pair, double likely) {
     int64_t room = w->b->whole / 4 / tra_max64(1, tra_schema_row_bytes(pair));
     if (likely > (double)TRA_TABLE_BLOCK_ROWS || room <= SLICED || w->b->whole >= TRA_WHOLE_ANY) return SLICED;
-    w->b->g->divides = true; /* a ceiling that has no such room cuts it */
     return tra_min64(room, UNSLICED);
 }
 

@@ -146,10 +146,18 @@ tra_node *tra_table_concat(tra_table_builder *w, tra_node *pieces, int keydim, i
     return n;
 }
 
+int64_t tra_rows_together(const tra_graph *g, const tra_type *t) {
+    enum { LEAST = 1 << 18, TIMES = 4 };
+    if (!t->columns) return 0;
+    tra_size rows = tra_type_entries(t);
+    int64_t most = tra_max64(1, rows.bound), likely = tra_max64(LEAST, tra_mul_most(rows.expected, TIMES));
+    if (g->together) most = tra_min64(most, tra_max64(likely, g->together / tra_schema_row_bytes(t->columns)));
+    return most < tra_catalog_elements(t->cat) ? most : 0;
+}
+
 tra_node *tra_table_one_block(tra_table_builder *w, tra_node *n, int arity) {
     if (!n || (arity == 1 && n->type.cat->frontier.v[0] == 1)) return n;
-    int64_t most = n->type.columns ? tra_max64(1, tra_type_entries(&n->type).bound) : INT64_MAX;
-    tra_node fields = {.in = {n}, .most = most < tra_catalog_elements(n->type.cat) ? most : 0};
+    tra_node fields = {.in = {n}, .most = tra_rows_together(w->b->g, &n->type)};
     tra_node *all = tra_build_made(w->b, TRA_OP_CONCAT, w->call->span, &fields);
     return arity == 0 ? all : tra_table_add_key(w, all);
 }

@@ -60,8 +60,8 @@ bool tra_table_divide(const tra_catalog *c, const tra_division_input *x, tra_div
 
 bool tra_table_stays_whole(tra_table_builder *w, const tra_node *in, int64_t row_scratch) {
     int64_t row = tra_add_most(2 * tra_schema_row_bytes(in->type.columns), row_scratch);
-    w->b->g->divides = true;
-    return tra_mul_most(tra_type_entries(&in->type).bound, row) <= w->b->whole;
+    int64_t rows = tra_rows_together(w->b->g, &in->type);
+    return tra_mul_most(rows ? rows : tra_type_entries(&in->type).bound, row) <= w->b->whole;
 }
 
 /* ---- nodes -------------------------------------------------------------------------------------------------- */

@@ -241,7 +241,8 @@ typedef struct tra_graph {
     int nnames;
     tra_named *names; /* in program order, inputs included */
     int noutputs;
-    bool divides; /* a right table of a join is divided, or would be if it were not small enough to stay whole */
+    int64_t together; /* tables that are brought together have room for what is expected of them, and for so many bytes
+                         at least (tra_rows_together); 0: for their bounds */
     tra_output *outputs;
     int neinsums;
     const tra_einsum **einsums; /* in program order; of softmax and transpose too */
@@ -268,11 +269,16 @@ typedef struct tra_define {
 TRA_MUSTUSE tra_status tra_graph_build(const tra_script *src, const char *dir, int ndefines, const tra_define *defines,
                                        tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e);
 /* The same, where right tables of joins that take up to `whole` bytes, with indexes, may stay whole. 0: those that
- * have many rows are divided, so that joins run in little memory; TRA_WHOLE_ANY: none is. The results are the same. */
+ * have many rows are divided, so that joins run in little memory; TRA_WHOLE_ANY: none is. Between 1 and that tables
+ * have room for what is expected of them (tra_graph.together), and a run that finds more ends with TRA_RESOURCE; below
+ * 0: as for -whole, but they have room for their bounds. The results are the same. */
 #define TRA_WHOLE_ANY (INT64_MAX - 1)
 TRA_MUSTUSE tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefines,
                                            const tra_define *defines, int64_t whole, tra_arena *a, tra_diags *d,
                                            tra_graph **out, tra_err *e);
+/* The rows for which the one block has room in which all rows of a table of this type are brought together, as
+ * tra_node.most: no more than their bound. 0: all that its blocks could hold. */
+int64_t tra_rows_together(const tra_graph *g, const tra_type *t);
 void tra_graph_close(tra_graph *g); /* closes the inputs; the arena is the caller's; NULL allowed */
 
 /* Do relations of these types have the same keys, extents, bounds, cuts and elements, and are both sparse by type, or
