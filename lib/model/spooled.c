@@ -11,7 +11,8 @@ enum { AT_ONCE = 4096, BYTES = 256 << 10 };
 
 /* Strings of several sorted dictionaries, in their common order, each once. */
 typedef struct tra_merging_strings {
-    const uint64_t *kept; /* of one dictionary, of which only some are wanted */
+    const uint64_t *kept; /* of one dictionary, of which only some are wanted; */
+    int64_t code;         /* the first of its codes that was not looked at */
     int n;
     tra_strings *of;
     int64_t *at; /* of each: which of the strings that are here is next */
@@ -57,14 +58,24 @@ static tra_status next_of_all(tra_merging_strings *m, tra_err *e) {
     return TRA_OK;
 }
 
-/* Goes on to the next string, of nhits dictionaries: 0 after the last. */
-static tra_status merge_next(tra_merging_strings *m, tra_err *e) {
-    for (;;) {
-        TRA_TRY(next_of_all(m, e));
-        int64_t code = m->of[0].from + m->at[0];
-        if (m->nhits == 0 || !m->kept || (m->kept[code / 64] >> code % 64 & 1)) return TRA_OK;
-    }
+/* Goes on to the next of one dictionary's strings that is wanted: those in between are not read. */
+static tra_status next_kept(tra_merging_strings *m, tra_err *e) {
+    tra_strings *s = &m->of[0];
+    int64_t n = s->d->n, word = m->code / 64;
+    uint64_t x = m->code < n ? m->kept[word] >> m->code % 64 << m->code % 64 : 0;
+    while (x == 0 && (word + 1) * 64 < n) x = m->kept[++word];
+    m->nhits = 0;
+    if (x == 0) return TRA_OK;
+    int64_t code = word * 64 + __builtin_ctzll(x);
+    TRA_TRY(tra_strings_to(s, code, e));
+    m->s = tra_strings_at(s, code - s->from, &m->len);
+    m->hit[m->nhits++] = 0;
+    m->code = code + 1;
+    return TRA_OK;
 }
+
+/* Goes on to the next string, of nhits dictionaries: 0 after the last. */
+static tra_status merge_next(tra_merging_strings *m, tra_err *e) { return m->kept ? next_kept(m, e) : next_of_all(m, e); }
 
 /* ---- some at a time ---------------------------------------------------------------------------------------------- */
 

@@ -353,3 +353,14 @@ END2
     status 4 tra run --memory 80M --threads 1 p.tra
     [ ! -e O.h5 ]
 }
+
+@test "of a large dictionary in its file an output takes the strings of its rows, wherever these stand" {
+    "$PYTHON" -c 'print("n,s"); [print(f"{i},{i:07d} " + "x" * 70) for i in range(20000)]' >t.csv
+    tra import -q --table --block 4000 t.csv -o t.h5
+    for codes in "0" "19999" "0, 63, 64, 4095, 4096, 8191, 12345, 19968, 19999" "127, 128"; do
+        echo "O = select(t, in(n, $codes))" | cat <(echo 'input t from "t.h5"') - <(echo 'output O') >p.tra
+        status 0 tra run -q p.tra
+        [ "$(tra export -q O.h5 -o - --to csv | cut -c 1-20)" = "$(grep -E "^(n|${codes//, /|})," t.csv | cut -c 1-20)" ]
+        [ "$(stat -c %s O.h5)" -lt 100000 ] # the whole dictionary takes 1.5 MB
+    done
+}
