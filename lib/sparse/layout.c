@@ -11,6 +11,7 @@ typedef enum way {
     REDUCE = TRA_IMPL_REDUCE,
     MERGE = TRA_IMPL_MERGE,
     TOTAL = TRA_IMPL_TOTAL,
+    TOP = TRA_IMPL_TOP,
     SLOW = TRA_IMPL_SLOW
 } way;
 
@@ -119,6 +120,7 @@ static plan plan_of(const tra_kernel *k, tra_kernel_use use, tra_dtype a, tra_dt
     tra_dims ext = *ext_a;
     if (n == 1 && step[0]->cls == TRA_K_SCALAR) return p.step = step[0], p.way = ELEMENTS, p;
     if (!rows) return p;
+    if (n == 1 && step[0]->cls == TRA_K_TOP && held == LEFT && !out) return p.step = step[0], p.way = TOP, p;
     if (!out && totals(step, n, use, a, b, ext_a, ext_b, held, &p)) return p.way = TOTAL, p;
     if (use == TRA_USE_MAP && step[0]->cls == TRA_K_SCALAR) {
         if (!keeps_zero(step[0])) return p;
@@ -202,6 +204,7 @@ static int64_t scratch_of(const tra_kernel *k, tra_kernel_use use, const tra_typ
     case REDUCE: return reduce_scratch(&p, k, a, ext_a, out);
     case MERGE:
     case TOTAL: return merge_scratch(&p, a, ext_a, b, ext_b, out);
+    case TOP: return tra_rows_top_scratch(tra_most_entries(a, ext_a), tra_last_extent(ext_a), (int64_t)p.step->args[0]);
     case SLOW: break;
     }
     return tra_slow_scratch(k, use, a, ext_a, b, ext_b, out);
@@ -222,6 +225,7 @@ static void map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *sc
     case ELEMENTS: tra_rows_compute(p.step->code, &t, 1, false, &in, out); return;
     case REDUCE: tra_rows_reduce(p.step, &p.before, &p.after, in, out, scratch); return;
     case TOTAL: tra_rows_total(&p.total, &in, &p.as, &out->array, scratch); return;
+    case TOP: tra_rows_top(p.step, in, NULL, &out->array, scratch); return;
     case PRODUCT:
     case MERGE:
     case SLOW: break;
@@ -291,6 +295,7 @@ static void join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_
         return;
     case MERGE: merge(&p, in, out, scratch); return;
     case TOTAL: tra_rows_total(&p.total, in, &p.as, &out->array, scratch); return;
+    case TOP: tra_rows_top(p.step, a, b, &out->array, scratch); return;
     case REDUCE:
     case SLOW: break;
     }

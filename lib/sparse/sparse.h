@@ -212,6 +212,10 @@ int64_t tra_rows_move_scratch(int64_t entries, int64_t box, int64_t columns);
 
 /* ---- kernels ------------------------------------------------------------------------------------------------- */
 
+/* The first places of rows (TRA_K_TOP), top.c. Bytes of scratch for so many entries and k places. */
+int64_t tra_rows_top_scratch(int64_t entries, int64_t columns, int64_t k);
+void tra_rows_top(const tra_kernel *step, const tra_cell *a, const tra_cell *b, const tra_array *out, void *scratch);
+
 /* Kernels that make arrays dense in scratch, where no other file here has a better way. */
 int64_t tra_slow_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
                          const tra_type *b, const tra_dims *ext_b, const tra_layout *out);

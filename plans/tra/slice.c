@@ -330,7 +330,8 @@ static tra_node *copy_row_labels(tra_build *b, tra_node *top, const tra_node *x,
 /* The first k of each row of any tensor. */
 static tra_node *top_of_rows(tra_build *b, const tra_ast *call, tra_node *x, bool positions, bool least, int64_t k) {
     int rank = x->type.cat->bound.n;
-    x = tra_build_dense(b, x, call->span);
+    bool entries = x->type.sparse && x->type.cat->grid && !x->type.bounded; /* rows of entries have their own way */
+    if (!entries) x = tra_build_dense(b, x, call->span);
     if (x && !x->type.cat->grid) { /* fills holes, since their zeros have positions too */
         tra_node fields = {.in = {x}, .block = x->type.cat->bound};
         x = tra_build_made(b, TRA_OP_REPART, call->span, &fields);
