@@ -306,28 +306,32 @@ static tra_node *position_by_value(tra_build *b, tra_span span, tra_einsum *s, i
     return tra_statement(b, span, t);
 }
 
-/* What the operands are: *sparse, one of them by its type; *counted, one has rows that only the run counts. */
-static void look_at_operands(const tra_einsum *s, bool *sparse, bool *counted) {
+/* What the operands are: *sparse, one of them by its type; *keeps, so are the values; *counted, one has rows that only
+ * the run counts. */
+static void look_at_operands(const tra_einsum *s, bool *sparse, bool *keeps, bool *counted) {
+    bool held[s->nrefs + 1];
     *sparse = *counted = false;
     for (int i = 0; i < s->nrefs; i++) {
         const tra_node *x = s->ref[i].node;
-        *sparse = *sparse || (x && x->type.sparse);
-        *counted = *counted || (x && x->type.bounded);
+        *sparse |= held[i] = x && x->type.sparse;
+        *counted |= x && x->type.bounded;
     }
+    *keeps = *sparse && tra_scalar_sparse(s->expr, held);
 }
 
 /* argmin and argmax as one fold where one block has all values; else the first place of the ordered values, of each
- * block and then of these. Entries are folded as such, and rows that only the run counts stay in their blocks. */
+ * block and then of these. Other values than entries that sparse operands have are folded at once, and rows that only
+ * the run counts stay in their blocks. */
 static tra_node *position(tra_build *b, tra_span span, tra_einsum *s, const struct aggregation *how) {
     tra_einsum *all;
     int along = only_label(b, span, s, how);
     if (along < 0) return NULL;
-    bool sparse, counted;
-    look_at_operands(s, &sparse, &counted);
+    bool sparse, keeps, counted;
+    look_at_operands(s, &sparse, &keeps, &counted);
     tra_choose_blocks(b, s);
     bool whole = s->block[along] >= s->extent[along];
-    if (sparse || (counted && !whole)) return position_by_value(b, span, s, along);
-    if (whole) {
+    if (counted ? sparse || !whole : sparse && !keeps) return position_by_value(b, span, s, along);
+    if (whole && !sparse) {
         s->fold = how->fold == TRA_S_MIN ? TRA_S_ARGMIN : TRA_S_ARGMAX;
         return tra_statement(b, span, s);
     }
