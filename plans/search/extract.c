@@ -85,10 +85,18 @@ static const cell *cell_at(search *s, int g, int place) {
 
 /* ---- groups ---------------------------------------------------------------------------------------------------- */
 
-/* Unions of the entries of two cells, which provide the roots; the sets live in the arena. Until the best are chosen, a
- * candidate has the numbers of the two entries in the place of its supply and implementation. */
+static set *copy_set(const set *x, tra_arena *a) {
+    set *y = tra_new(a, set);
+    *y = (set){.n = x->n, .v = tra_news(a, member, x->n), .s = x->s};
+    memcpy(y->v, x->v, (size_t)x->n * sizeof *x->v);
+    return y;
+}
+
+/* Unions of the entries of two cells, which provide the roots; the sets live in the arena. Of many pairs each is made
+ * again once the best are chosen: until then the candidate has their numbers in place of supply and implementation. */
 static candidates combine(search *s, const cell *l, const cell *r, int nroots, const root *roots, scope at, int most,
                           tra_arena *a) {
+    enum { FEW = 4 };
     candidates c = {0};
     int room = 1, left = 0;
     if (l->n == 0 || r->n == 0) return c;
@@ -97,28 +105,23 @@ static candidates combine(search *s, const cell *l, const cell *r, int nroots, c
     set scratch = {.v = tra_calloc((size_t)room, sizeof *scratch.v)};
     for (int i = 0; i < l->n; i++) {
         for (int j = 0; j < r->n; j++) {
-            if (tra_sets_unite(s, &l->v[i], &r->v[j], at, &scratch))
-                add_candidate(&c, (candidate){.s = scratch.s, .supply = i, .implementation = j});
+            if (!tra_sets_unite(s, &l->v[i], &r->v[j], at, &scratch)) continue;
+            const set *base = l->n * r->n <= FEW ? copy_set(&scratch, a) : NULL;
+            add_candidate(&c, (candidate){.s = scratch.s, .supply = i, .implementation = j, .base = base});
         }
     }
-    bool agree = c.n > 0;
     const set *first[2] = {&l->v[0], &r->v[0]};
-    for (int k = 0; k < 2 && !agree; k++) {
+    for (int k = 0, n = c.n; k < 2 && n == 0; k++) { /* no pair agrees */
         tra_sets_reconcile(s, first[k], first[1 - k], nroots, roots, at, &scratch);
-        add_candidate(&c, (candidate){.s = scratch.s, .supply = k});
+        add_candidate(&c, (candidate){.s = scratch.s, .base = copy_set(&scratch, a)});
         s->limits.bounded = true;
     }
     tra_search_prune(s, &c, most);
     for (int i = 0; i < c.n; i++) {
         candidate *x = &c.v[i];
-        set *e = tra_new(a, set);
-        if (agree)
-            tra_sets_unite(s, &l->v[x->supply], &r->v[x->implementation], at, &scratch);
-        else
-            tra_sets_reconcile(s, first[x->supply], first[1 - x->supply], nroots, roots, at, &scratch);
-        *e = (set){.n = scratch.n, .v = tra_news(a, member, scratch.n), .s = scratch.s};
-        memcpy(e->v, scratch.v, (size_t)e->n * sizeof *e->v);
-        x->base = e;
+        if (x->base) continue;
+        tra_sets_unite(s, &l->v[x->supply], &r->v[x->implementation], at, &scratch);
+        x->base = copy_set(&scratch, a);
     }
     free(scratch.v);
     return c;
