@@ -27,12 +27,14 @@ static const tra_dictionary *dictionary(maker *m) {
 
 /* Multiples of 1/8, so that sums are exact in any order. */
 static double some_real(rng *g) {
-    static const double odd[] = {NAN, -0.0, 0, 0.5, -2.5, NAN};
-    return rng_chance(g, 70) ? (double)rng_range(g, -80, 80) / 8 : odd[rng_below(g, 6)];
+    static const double odd[] = {NAN, -0.0, 0, 0.5, -2.5, NAN, INFINITY, -INFINITY};
+    return rng_chance(g, 70) ? (double)rng_range(g, -80, 80) / 8 : odd[rng_below(g, rng_chance(g, 20) ? 8 : 6)];
 }
 
 static void fill(maker *m, const tra_column *c, int64_t rows, bool skewed, bool huge, tra_vector *v) {
     size_t size = tra_coltype_size(c->type);
+    static const int64_t far[] = {INT64_MAX - 1, INT64_MAX, INT64_MIN + 1};
+    int early = rng_chance(&m->g, 25) ? 0 : 17000; /* days since 1970, before which some lie */
     char *to = v->values = tra_arena_alloc(m->a, size * (size_t)rows + 64);
     v->state = c->nullable ? tra_news(m->a, uint8_t, rows + 1) : NULL;
     for (int64_t i = 0; i < rows; i++, to += size) {
@@ -42,11 +44,11 @@ static void fill(maker *m, const tra_column *c, int64_t rows, bool skewed, bool 
         switch (c->type) {
         case TRA_COL_BOOL: *(uint8_t *)to = (uint8_t)rng_below(&m->g, 2); break;
         case TRA_COL_I32: *(int32_t *)to = (int32_t)n; break;
-        case TRA_COL_I64: *(int64_t *)to = huge && rng_chance(&m->g, 10) ? INT64_MAX - 1 : n; break;
+        case TRA_COL_I64: *(int64_t *)to = huge && rng_chance(&m->g, 10) ? far[rng_below(&m->g, 3)] : n; break;
         case TRA_COL_F32: *(float *)to = (float)some_real(&m->g); break;
         case TRA_COL_F64: *(double *)to = some_real(&m->g); break;
-        case TRA_COL_DATE: *(int32_t *)to = (int32_t)(17000 + 20 * n); break;
-        case TRA_COL_TIMESTAMP: *(int64_t *)to = (INT64_C(1500000000) + 40000 * n) * 1000000; break;
+        case TRA_COL_DATE: *(int32_t *)to = (int32_t)(early + 20 * n); break;
+        case TRA_COL_TIMESTAMP: *(int64_t *)to = ((early ? INT64_C(1500000000) : 0) + 40000 * n) * 1000000; break;
         case TRA_COL_STRING:
         case TRA_COL_TEXT: *(int32_t *)to = (int32_t)(skewed && n == 3 ? 0 : rng_below(&m->g, c->dict->n)); break;
         }
@@ -338,7 +340,7 @@ static void draw_operator(maker *m) {
     const table *of = &m->t[m->ntables - 1], *with = &m->t[rng_below(&m->g, m->ntables)];
     bool sortable = false;
     for (int i = 0; i < of->n; i++) sortable |= of->c[i].k != OPAQUE;
-    switch (rng_below(&m->g, 11)) {
+    switch (rng_below(&m->g, 14)) {
     case 0: draw_select(m, of); return;
     case 1: draw_project(m, of); return;
     case 2:
@@ -353,6 +355,9 @@ static void draw_operator(maker *m) {
     case 7: draw_union(m, of); return;
     case 8:
     case 9: draw_window(m, of); return;
+    case 10:
+    case 11:
+    case 12: draw_shape(m, of); return;
     default: draw_limit(m, of);
     }
 }

@@ -45,6 +45,8 @@ void draw_asof(maker *m, const table *of, const table *with);
 
 /* tables_windows.c */
 void draw_window(maker *m, const table *of);
+/* tables_shapes.c */
+void draw_shape(maker *m, const table *of);
 
 /* tables_sums.c: sums of products over rows of a table, of joined tables, and tensors that are made of tables and
  * become tables again. */
