@@ -16,6 +16,7 @@
 #include "../formats/stand_in.h"
 #include "../lib/codegen/codegen.h"
 #include "../lib/run/exec.h"
+#include "../lib/run/exchange.h"
 #include "../lib/physical/memory.h"
 #include "../lib/physical/needs.h"
 #include "../lib/tablefile/table_file.h"
@@ -316,7 +317,9 @@ static tra_status is_done(const tra_comm *comm, const char *path, const char *te
     if (opt.resume && comm->rank == 0) s = tra_resume_done(path, text, n, done, e);
     s = tra_comm_agree(comm, s, e);
     tra_comm_bcast(comm, done, sizeof *done);
-    if (*done) tra_info(0, "--resume: the run that was ended had put all outputs in place: nothing is left to do");
+    if (!*done) return s;
+    tra_info(0, "--resume: the run that was ended had put all outputs in place: nothing is left to do");
+    if (comm->rank == 0) tra_exchange_dir_reclaim(tra_scratch_dir(opt.scratch));
     return s;
 }
 

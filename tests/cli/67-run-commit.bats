@@ -358,6 +358,21 @@ others() {
     is "$after" state
 }
 
+@test "killed when outputs are in place: --resume takes away what the exchange by files left, too" {
+    make_step both
+    options=(--sites 2 --threads 1 --transport files)
+    dies 0 "$TRA" run -q step.tra "${options[@]}" 2>log
+    after=$(state)
+    last=$(awk '/ rename .*\.h5$/ { last = $1 } END { print last + 1 }' calls)
+    to_earlier
+    rm calls
+    ! dies "$last" "$TRA" run -q step.tra "${options[@]}" 2>log || return 1
+    compgen -G "$TRA_SCRATCH/tra-exchange-*"
+    status 0 tra run -q --resume step.tra "${options[@]}"
+    is "$after" state
+    is "" find . "$TRA_SCRATCH" -name '*tra-*'
+}
+
 @test "a disk that is full when an output is closed: nothing of it stays but what --resume goes on from" {
     mkdir -p small
     mount -t tmpfs tmpfs small 2>/dev/null || skip "needs the right to mount"
