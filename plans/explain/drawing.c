@@ -216,17 +216,16 @@ static int wrap(const drawing *d, const char *text, const char *line[MOST_LINES]
     int n = 0;
     while (*text && n < MOST_LINES) {
         const char *end = text, *blank = NULL;
-        for (int letters = 0; *end && letters <= LETTERS; end++) {
-            if (*end == ' ') blank = end;
+        int letters = 0;
+        for (; *end; end++) {
             letters += ((unsigned char)*end & 0xc0) != 0x80;
+            if (letters > LETTERS) break;
+            if (*end == ' ') blank = end;
         }
-        if (!*end || n == MOST_LINES - 1)
+        if (n == MOST_LINES - 1)
             end = text + strlen(text);
-        else if (blank > text)
+        else if (*end && *end != ' ' && blank)
             end = blank;
-        else
-            while (--end > text && ((unsigned char)*end & 0xc0) == 0x80) {
-            }
         line[n++] = tra_arena_strndup(d->a, text, (size_t)(end - text));
         text = end + strspn(end, " ");
     }

@@ -152,6 +152,13 @@ END
     done
     look l.html 1280
     grep -q 'headings=.*Loops' seen
+    # what boxes say is not cut, however it is broken
+    printf '%s\n' 'input A from "A.h5"' 'S[i] = sum[n](tanh(exp(sin(A[n,i]))))' 'T[i] = sum[n](exp(cos(A[n,i]) + 12.5))' \
+        'output S' 'output T' >w.tra
+    for program in p l t w; do
+        tra explain --format svg $program.tra >d.svg
+        ! grep -q '…' d.svg || { grep '…' d.svg; false; }
+    done
 }
 
 @test "a printed report is dark on light, and its pages are cut between boxes, not through them" {
