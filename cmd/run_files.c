@@ -56,10 +56,11 @@ static tra_status is_ours(const char *path, const char *option, const char *what
 
 static tra_status is_writable(const char *path, const char *option, tra_err *e) {
     const char *name;
-    char *folder = tra_folder_of(path, &name);
+    char *target = tra_resolve_links(path), *folder = tra_folder_of(target, &name);
     bool ok = *name && access(*folder ? folder : ".", W_OK | X_OK) == 0;
     tra_status s = ok ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "%s %s", option, path);
     free(folder);
+    free(target);
     return s;
 }
 

@@ -485,6 +485,12 @@ print(len([r for r in d.getElementsByTagName("rect") if "box" in r.getAttribute(
     status 2 tra run -q --report . p.tra
     status 4 tra run -q --report no/such/r.html p.tra
     [ ! -e w.h5 ]
+    # a link that leads to no folder is found before the run, not after it
+    ln -s no/such/r.html link.html
+    for option in --report --metrics --profile; do
+        status 4 tra run -q $option link.html p.tra
+        [ ! -e w.h5 ]
+    done
     status 2 tra run --dry-run --report r.html p.tra
     status 2 tra run --engine reference --report r.html p.tra
     # one of tra is replaced, and so is an empty file
