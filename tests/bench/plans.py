@@ -18,6 +18,10 @@ def lines(n, f):
     return "".join(f(i) + "\n" for i in range(n))
 
 
+def sixty(form):
+    return ", ".join(form.replace("{}", f"c{i}") for i in range(60))
+
+
 def rows_of(n):
     return lines(n, lambda i: f"input t{i} : table [k: i64, v: f64] rows 100000 by 20000")
 
@@ -99,6 +103,9 @@ PROGRAMS = {
                   out(f"B{i}" for i in range(n)),
     "derived": lambda n: 'input t from "t.csv"\nB0 = t\n' +
                lines(n, lambda i: f"B{i + 1} = project(B{i}, k, g, v = v + {i})") + out([f"B{n}"]),
+    "columns": lambda n: "input t : table [" + sixty("{}: f64") + "] rows 100000 by 20000\nB0 = t\n" +
+               lines(n, lambda k: f"B{k + 1} = project(B{k}, " + sixty("{} = exp({}) * %d" % (k + 2)) + ")") +
+               out([f"B{n}"]),
     "groups": lambda n: 'input t from "t.csv"\n' + lines(n, lambda i: f"B{i} = group(t, [g], s = sum(v + {i}))") +
               out(f"B{i}" for i in range(n)),
     "joins": lambda n: 'input t from "t.csv"\nB0 = project(t, k, v0 = v)\n' +
@@ -145,7 +152,8 @@ PROGRAMS = {
 KINDS = [(k, n, ["explain"]) for k, sizes in [
     ("over one", (1000, 5000)), ("independent", (1000, 5000)), ("chain", (1000, 5000)), ("diamonds", (1000, 5000)),
     ("tree", (1000, 2500)), ("fan-in", (1000, 2500)), ("one sum", (100, 500)), ("products", (300,)), ("factors", (20, 100)),
-    ("selections", (1000, 5000)), ("derived", (1000, 5000)), ("groups", (1000, 5000)), ("joins", (50, 200)),
+    ("selections", (1000, 5000)), ("derived", (1000, 5000)), ("columns", (25, 100)),
+    ("groups", (1000, 5000)), ("joins", (50, 200)),
     ("sparse", (1000, 5000)), ("star", (100, 400)), ("loop", (1000, 5000)), ("loops", (20, 60)), ("macros", (50, 100)), ("llama", (32,))] for n in sizes]
 KINDS += [("products", 300, ["explain", "--sites", "16"]), ("over one", 5000, ["explain", "--sites", "16"]),
           ("chain", 5000, ["explain", "--sites", "16"]), ("joins", 50, ["explain", "--sites", "16"]),

@@ -380,6 +380,26 @@ TEST(an_error_names_the_first_row_that_is_read) {
     tra_arena_free(arena);
 }
 
+/* A chain of passes is composed by each operator that reads it: the code of the steps is shared. */
+TEST(a_pass_composed_with_another_one_takes_little_room) {
+    set_up();
+    enum { PASSES = 40, WIDE = 20 };
+    const char *names[WIDE];
+    X x[WIDE];
+    for (int i = 0; i < WIDE; i++) names[i] = tra_arena_printf(arena, "c%d", i), x[i] = column(F);
+    tra_rowwise *one = tra_rowwise_new(arena, &schema);
+    tra_rowwise_project(one, WIDE, names, x);
+    const tra_schema *s = tra_rowwise_out(one);
+    for (int i = 0; i < WIDE; i++) x[i] = tra_colexpr_column(arena, s, i);
+    tra_rowwise *next = tra_rowwise_new(arena, s);
+    tra_rowwise_project(next, WIDE, names, x);
+    size_t before = tra_arena_bytes(arena);
+    const tra_rowwise *all = one;
+    for (int i = 0; i < PASSES; i++) all = tra_rowwise_then(arena, all, next);
+    CHECK(tra_arena_bytes(arena) - before < (size_t)512 * PASSES * PASSES / 2);
+    tra_arena_free(arena);
+}
+
 /* Whoever adds a function and not its loop, or one that is not in the reference, sees this fail. */
 TEST(every_function_of_numbers_has_a_loop) {
     set_up();
