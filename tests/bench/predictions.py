@@ -13,7 +13,10 @@ took twice its processor seconds beside others that used the same cores.
 Inputs that tests/bench/h2o and evals.py made are used where TRA_BENCH_DIR has them."""
 import json, os, resource, statistics, subprocess, sys, tempfile, time
 
-X, JB, JM, JX = "h2o_x_10000000.h5", "h2o_jb_10000000.h5", "h2o_jm_10000000.h5", "h2o_jx_10000000.h5"
+sys.dont_write_bytecode = True
+import prediction_sets
+from prediction_sets import JB, JM, JX, TABLES, X
+
 CLOCK = """#define _GNU_SOURCE
 #include <sys/syscall.h>
 #include <time.h>
@@ -131,7 +134,7 @@ NEIGHBOURS |= {  # of the day before, whose errors were read
     "cumulated": ("f32s", "m[j] = mean[i](f32s[i,j])\nO[j] = sum[i]((f32s[i,j] - m[j])^2) / 20000"),
     "top_groups": (X, "g = group(x, [id3, id4], s = sum(v3), m = max(v1))\nO = limit(order(g, [s desc]), 500)"),
     "sparse_min": ("sq", "O[i] = min[j](sq[i,j] + sq[j,i])")}
-UNSEEN = {  # written when the model was done: nothing was fitted to these, and nothing may be
+NEIGHBOURS |= {  # unseen on the day before
     "w_group3": (X, "O = group(x, [id2, id4, v2], s = sum(v3), n = count(), m = max(v3), d = std(v1))"),
     "w_group_pairs": (X, "O = group(x, [id6, id5], m = mean(v3), l = min(v2))"),
     "w_above": (X, "g = group(x, [id6], m = mean(v3))\nO = select(join(x, g, id6 == id6), v3 > m)"),
@@ -169,11 +172,20 @@ UNSEEN = {  # written when the model was done: nothing was fitted to these, and 
     "w_powers": ("n_s3", "b[i,k] = sum[j](n_s3[i,j] * n_s3[j,k]) / 1000\nc[i,k] = sum[j](b[i,j] * b[j,k]) / 1000\nO[i,k] = sum[j](c[i,j] * n_s3[j,k])"),
     "w_spd": ("n_sy", "p[i,j] = (n_sy[i,j] + n_sy[j,i]) / 2 + if(index(i) == index(j), 5000, 0)\nO = inverse(p)"),
     "w_cols": ("n_col", "m[j] = max[n](n_col[n,j])\nl[j] = min[n](n_col[n,j])\nO[n,j] = (n_col[n,j] - l[j]) / (m[j] - l[j])")}
+NEIGHBOURS |= prediction_sets.A
+UNSEEN = prediction_sets.B  # written when the model was done: nothing was fitted to these, and nothing may be
+GEN |= prediction_sets.GEN
 NAMES = {JX: "jx", X: "x", JB: "jb", JM: "jm", "eval_trips_10000000.csv": "trips", "eval_10000000.mtx": "m"}
 
 
 def source(name, where, of):
-    """The file of an input, made if it is one of GEN; None: it is not there."""
+    """The file of an input, made if it is one of GEN or TABLES; None: it is not there."""
+    if name in TABLES:
+        path, (inputs, text) = os.path.join(where, f"predict_{name}.h5"), TABLES[name]
+        if not os.path.exists(path):
+            lines = [f'input {NAMES[i]} from "{os.path.join(of, i)}"' for i in inputs.split()] + [text, f'output O to "{path}"']
+            subprocess.run([TRA, "run", "-q", "--no-history", "--memory", "4G", "-"], input="\n".join(lines), text=True, check=True)
+        return path
     if name not in GEN:
         path = os.path.join(of, name)
         return path if os.path.exists(path) else None
@@ -219,21 +231,27 @@ def environment(work):
     return env
 
 
+def options_of(name):
+    """Suffix of the output, memory, threads."""
+    more = (PROGRAMS | NEIGHBOURS | UNSEEN)[name][2:]
+    return {} if not more else more[0] if isinstance(more[0], dict) else {"suffix": more[0]}
+
+
 def write_program(name, work, where):
     """Writes p.tra of the program; returns what is missing."""
-    inputs, text, *to = (PROGRAMS | NEIGHBOURS | UNSEEN)[name]
-    files = {NAMES.get(i, i): source(i, work if i in GEN else where, where) for i in inputs.split()}
+    inputs, text = (PROGRAMS | NEIGHBOURS | UNSEEN)[name][:2]
+    files = {NAMES.get(i, i): source(i, work if i in GEN or i in TABLES else where, where) for i in inputs.split()}
     if None in files.values(): return "an input is missing"
     with open(os.path.join(work, "p.tra"), "w") as f:
         f.write("".join(f'input {n} from "{p}"\n' for n, p in files.items()) + text + "\n")
-        f.write('output O to "%s"\n' % ("o.csv" if to else "o.h5"))
+        f.write(f'output O to "o.{options_of(name).get("suffix", "h5")}"\n')
     return None
 
 
-def run_once(work, env, start):
+def run_once(work, env, start, options):
     """Runs p.tra. The seconds, and the JSON of the run; or what it said."""
     before = processor()
-    p = subprocess.run([TRA, "run", "-q", "--no-history", "--threads", "1", "--memory", "3G", "--profile", "m.json", "p.tra"],
+    p = subprocess.run([TRA, "run", "-q", "--no-history", "--threads", str(options.get("threads", 1)), "--memory", options.get("memory", "3G"), "--profile", "m.json", "p.tra"],
                        env=env, cwd=work, capture_output=True, text=True)
     if p.returncode: return None, f"status {p.returncode}: {p.stderr.strip()[:160]}"
     m = json.load(open(os.path.join(work, "m.json")))
@@ -277,7 +295,7 @@ def predict(names, where):
                 if name in wrong or time.time() - begun + longest.get(name, 0) > most: continue
                 at = time.time()
                 wrong[name] = write_program(name, work, where)
-                took, m = run_once(work, env, start) if not wrong[name] else (None, wrong[name])
+                took, m = run_once(work, env, start, options_of(name)) if not wrong[name] else (None, wrong[name])
                 if took is None: wrong[name] = m; continue
                 del wrong[name]
                 seconds.setdefault(name, []).append(took)
