@@ -75,7 +75,9 @@ static tra_status next_kept(tra_merging_strings *m, tra_err *e) {
 }
 
 /* Goes on to the next string, of nhits dictionaries: 0 after the last. */
-static tra_status merge_next(tra_merging_strings *m, tra_err *e) { return m->kept ? next_kept(m, e) : next_of_all(m, e); }
+static tra_status merge_next(tra_merging_strings *m, tra_err *e) {
+    return m->kept ? next_kept(m, e) : next_of_all(m, e);
+}
 
 /* ---- some at a time ---------------------------------------------------------------------------------------------- */
 
