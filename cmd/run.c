@@ -4,7 +4,6 @@
 #include "common.h"
 #include "deadline.h"
 #include "launch.h"
-#include "machine.h"
 #include "made.h"
 #include "planning.h"
 #include "outputs.h"
@@ -317,9 +316,8 @@ static tra_status is_done(const tra_comm *comm, const char *path, const char *te
     if (opt.resume && comm->rank == 0) s = tra_resume_done(path, text, n, done, e);
     s = tra_comm_agree(comm, s, e);
     tra_comm_bcast(comm, done, sizeof *done);
-    if (!*done) return s;
-    tra_info(0, "--resume: the run that was ended had put all outputs in place: nothing is left to do");
-    if (comm->rank == 0) tra_exchange_dir_reclaim(tra_scratch_dir(opt.scratch));
+    if (*done) tra_info(0, "--resume: the run that was ended had put all outputs in place: nothing is left to do");
+    if (*done && comm->rank == 0) tra_exchange_dir_reclaim(tra_scratch_dir(opt.scratch));
     return s;
 }
 
