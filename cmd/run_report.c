@@ -92,13 +92,22 @@ tra_status tra_run_say_least(const tra_job *job, int sites, int threads, tra_sta
     if (s != TRA_RESOURCE || !estimated || !strstr(e->msg, TRA_POOL_OUT)) return s;
     tra_err said = *e;
     *e = (tra_err){0};
-    return tra_fail(e, s, "%s; %s has %s, and the least that would do is %s", said.msg,
-                    sites > 1 ? "each site" : "the run", tra_human(job->plan->memory, has),
-                    tra_least_text(job->plan->least_memory, tra_memory_base(job->plan, threads), estimated, "", least));
+    return tra_fail_kind(
+        e, s, said.kind, "%s; %s has %s, and the least that would do is %s", said.msg,
+        sites > 1 ? "each site" : "the run", tra_human(job->plan->memory, has),
+        tra_least_text(job->plan->least_memory, tra_memory_base(job->plan, threads), estimated, "", least));
 }
 
 bool tra_run_plans_again(const tra_job *job, tra_request *r, tra_status s, tra_err *e) {
-    if (s != TRA_RESOURCE || !job->program.graph || !job->program.graph->together || job->compiled) return false;
+    if (s == TRA_OK || e->kind != TRA_KIND_OUTGROWN) return false;
+    if (job->compiled || r->digest || r->plan > 1) { /* this plan is asked for, and no other */
+        size_t n = strlen(e->msg);
+        snprintf(e->msg + n, sizeof e->msg - n,
+                 "; the program itself%s is planned again, for all rows that there may be, where that happens",
+                 job->compiled ? "" : " without --plan and --plan-digest");
+        return false;
+    }
+    if (!job->program.graph || !job->program.graph->together) return false;
     tra_info(0, "%s; the run is planned again, for all rows that there may be", e->msg);
     *e = (tra_err){0};
     return r->options.bounds = true;

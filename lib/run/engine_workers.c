@@ -213,6 +213,7 @@ void tra_engine_run_held(tra_engine *g) {
     w->ended = 0;
     tra_share_by(&mine.base);
     while ((u = take_work(g, w, &task))) run_found(g, w, u, task);
+    w->ended = 0; /* what follows is not counted from there */
     tra_share_by(NULL);
 }
 

@@ -166,8 +166,8 @@ tra_status tra_exec_commit(tra_execution *x, tra_status s, tra_err *e) {
     }
     tra_pool_give_back(x->site.pool); /* statistics of tables take some */
     tra_return_free_memory();
-    if (s == TRA_INPUT || s == TRA_PROGRAM)
-        any = 0; /* with these inputs a resumed run fails again; with others it may not resume */
+    /* with these inputs a resumed run fails again, with others it may not resume; another plan saves anew */
+    if (s == TRA_INPUT || s == TRA_PROGRAM || (s != TRA_OK && e->kind == TRA_KIND_OUTGROWN)) any = 0;
     s = put_in_place(x, s, any, e);
     if (s != TRA_OK && any) {
         size_t n = strlen(e->msg);

@@ -162,9 +162,9 @@ static tra_status run_gather(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     if (most && rows > most) {
         free(g.pieces);
         free(g.block);
-        return tra_fail(e, TRA_RESOURCE,
-                        "%s%" PRId64 " rows come together, and by what was expected %" PRId64 " have room",
-                        tra_op_text(x->op, place, sizeof place), rows, most);
+        return tra_fail_kind(e, TRA_RESOURCE, TRA_KIND_OUTGROWN,
+                             "%s%" PRId64 " rows come together, and by what was expected %" PRId64 " have room",
+                             tra_op_text(x->op, place, sizeof place), rows, most);
     }
     tra_status s = tra_engine_retry(w, gather, &g, &own);
     free(g.pieces);

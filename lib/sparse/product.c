@@ -246,8 +246,9 @@ static bool is_lines(run *w) {
         return false;
     for (int d = 0; d + 1 < rank; d++) /* the first labels of the result, which the inner operand lacks */
         if (c->p.in[w->o][d] != c->p.out[d] || c->p.out[d] == last || c->has[1 - w->o][c->p.out[d]]) return false;
+    if (!c->has[1 - w->o][last]) return false;
     if (c->p.nout == rank - 1) return c->p.rank[1 - w->o] == 1;
-    if (w->np != rank - 1 || !c->has[1 - w->o][last] || c->sc[last] != 0) return false;
+    if (w->np != rank - 1 || c->sc[last] != 0) return false;
     make_nest(w);
     const tra_loop *run = &w->nest.v[0];
     return w->nest.n == 1 && run->s[0] == 1 && run->s[1] == 1 && run->n == w->box;

@@ -14,7 +14,8 @@ static double dense_bytes(const tra_node *n, int i) {
     double scratch = (double)tra_cell_scratch(n->kernel, join ? TRA_USE_JOIN : TRA_USE_MAP, l, &l->cat->bound,
                                               join ? r : NULL, join ? &r->cat->bound : NULL, n->type.layout);
     double held = 4 * (double)tra_type_bytes_all(in).expected;
-    if (result > held && result >= (double)tra_dense_bytes(n->type.dtype, &in->cat->bound)) return result;
+    enum { MOST = 4 }; /* a result with a fourth of the elements, as half of each row for a median, is as dense */
+    if (result > held && MOST * result >= (double)tra_dense_bytes(n->type.dtype, &in->cat->bound)) return result;
     return scratch >= whole && whole > held / (double)in->cat->n ? scratch : 0;
 }
 

@@ -151,7 +151,8 @@ int64_t tra_rows_together(const tra_graph *g, const tra_type *t) {
     if (!t->columns) return 0;
     tra_size rows = tra_type_entries(t);
     int64_t most = tra_max64(1, rows.bound), likely = tra_max64(LEAST, tra_mul_most(rows.expected, TIMES));
-    if (g->together) most = tra_min64(most, tra_max64(likely, g->together / tra_schema_row_bytes(t->columns)));
+    if (g->together)
+        most = tra_min64(most, tra_max64(likely, g->together / tra_max64(1, tra_schema_row_bytes(t->columns))));
     return most < tra_catalog_elements(t->cat) ? most : 0;
 }
 
