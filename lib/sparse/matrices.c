@@ -91,6 +91,7 @@ bool tra_matrices_of(const tra_contraction *x, int outer, int np, const tra_dims
         int o = k ? inner : outer;
         for (int d = 0; d < x->p.rank[o]; d++) {
             int l = x->p.in[o][d];
+            if (!x->has[1 - o][l] && !has_label(x->p.out, x->p.nout, l)) return false; /* entries fall on one place */
             m->route[k].label[d] = (int8_t)l;
             if (has_label(x->p.in[o], d, l)) continue;
             m->route[k].row[d] = k ? common[l] : row[l];

@@ -15,7 +15,7 @@ static const char *const strings[] = {
     "ijl,jl->il", "ijk,jk->i",   "ii,ij->ij",  "ij,jj->i",  "ij,ik->jk",     "ij,ij->ji", "ij,k->ki",
     ",ij->ij",    "ij,->ji",     "ij,k->ij",   "ijk,->k",   "ijk,ljm->ilkm", "i,ijk->kj", "ij,jkl->ikl",
     "ijk,ik->jk", "ii,ii->i",    "ij,i->ij",   "ij,jk->",   "i,jk->k",       "ij,j->ij",  ",->",
-    "ij,kl->ik",  "ijk,klij->l", "kj,ijk->ki", "iij,j->i",  "iij,iik->kj",   "iji,ij->j",
+    "ij,kl->ik",  "ijk,klij->l", "kj,ijk->ki", "iij,j->i",  "iij,iik->kj",   "iji,ij->j", "ij,k->i",
 };
 enum { NSTRINGS = sizeof strings / sizeof *strings };
 
