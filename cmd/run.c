@@ -369,8 +369,7 @@ static tra_status run_rank(const tra_comm *comm, const char *path, char **progra
         tra_log_level = level;
         if (s == TRA_OK && job.options.sites != comm->size)
             s = tra_fail(e, TRA_USAGE,
-                         "the plan %s is for %d site%s, but mpirun started %d ranks: start as many, or compile it "
-                         "again",
+                         "the plan %s is for %d site%s, but mpirun started %d ranks: start so many, or compile anew",
                          path, job.options.sites, job.options.sites == 1 ? "" : "s", comm->size);
         if (s == TRA_OK) s = check_runnable(&job, e);
         if (s == TRA_OK) s = check_room(&job, here, e);
@@ -381,7 +380,7 @@ static tra_status run_rank(const tra_comm *comm, const char *path, char **progra
         if (runs && comm->rank == 0) announce(&job);
         if (runs) s = execute(&job, comm, tra_resume_step(path, *program, *size), e);
         again = runs && tra_run_plans_again(&job, &r, s, e);
-        if (again) tra_comm_calm(comm);
+        if (again) tra_comm_calm(comm), tra_log_level = -1; /* warnings were given */
         tra_job_free(&job);
     } while (again);
     return s;
@@ -403,7 +402,7 @@ static tra_status run_or_launch(const char *path, tra_err *e) {
     tra_job job = {0};
     char *text;
     size_t n;
-    int status = 0;
+    int status = 0, level = tra_log_level;
     bool done = false, again = true;
     TRA_TRY(request(0, 0, &r, e));
     TRA_TRY(source->read(path, &text, &n, e));
@@ -412,6 +411,7 @@ static tra_status run_or_launch(const char *path, tra_err *e) {
     while (s == TRA_OK && !done && again) {
         again = false;
         s = tra_job_load_text(path, text, n, &r, &job, e);
+        tra_log_level = level;
         if (s == TRA_OK) s = check_runnable(&job, e);
         if (opt.dry) break;
         if (s == TRA_OK) s = check_room(&job, job.options.sites, e);
@@ -420,7 +420,7 @@ static tra_status run_or_launch(const char *path, tra_err *e) {
             announce(&job);
             s = execute(&job, &self, tra_resume_step(path, text, n), e);
             again = tra_run_plans_again(&job, &r, s, e);
-            if (again) tra_job_free(&job), s = TRA_OK;
+            if (again) tra_job_free(&job), tra_log_level = -1, s = TRA_OK;
         } else if (s == TRA_OK) {
             fix_resources(&job);
             tra_run_files_planned(&job);

@@ -164,8 +164,6 @@ static void apply_before(const tra_unary *f, tra_dtype from, tra_dtype to, tra_e
     }
 }
 
-/* ---- into rows --------------------------------------------------------------------------------------------------- */
-
 /* ---- sums for each row, in their order --------------------------------------------------------------------------- */
 
 typedef struct lines {
@@ -260,6 +258,8 @@ void tra_rows_lines(const tra_lines_of *of, tra_cell *out) {
     tra_share(n, add_lines, &x, NULL);
     tra_rows_pieces_end(&x.rows);
 }
+
+/* ---- into rows --------------------------------------------------------------------------------------------------- */
 
 /* Are there so many entries that what sorting takes in scratch has room for putting them in order in pieces? */
 static bool is_quick(const tra_cell *in, int64_t box, int64_t columns) {
