@@ -369,7 +369,7 @@ static tra_status run_rank(const tra_comm *comm, const char *path, char **progra
         tra_log_level = level;
         if (s == TRA_OK && job.options.sites != comm->size)
             s = tra_fail(e, TRA_USAGE,
-                         "the plan %s is for %d site%s, but mpirun started %d ranks: start so many, or compile anew",
+                         "the plan %s is for %d site%s, but mpirun started %d ranks: start as many, or compile again",
                          path, job.options.sites, job.options.sites == 1 ? "" : "s", comm->size);
         if (s == TRA_OK) s = check_runnable(&job, e);
         if (s == TRA_OK) s = check_room(&job, here, e);

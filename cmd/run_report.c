@@ -103,12 +103,12 @@ bool tra_run_plans_again(const tra_job *job, tra_request *r, tra_status s, tra_e
     if (job->compiled || r->digest || r->plan > 1) { /* this plan is asked for, and no other */
         size_t n = strlen(e->msg);
         snprintf(e->msg + n, sizeof e->msg - n,
-                 "; the program itself%s is planned again, for all rows that there may be, where that happens",
-                 job->compiled ? "" : " without --plan and --plan-digest");
+                 job->compiled ? "; run the program itself: then it is planned again with room for all rows"
+                               : "; without --plan and --plan-digest it is planned again with room for all rows");
         return false;
     }
     if (!job->program.graph || !job->program.graph->together) return false;
-    tra_info(0, "%s; the run is planned again, for all rows that there may be", e->msg);
+    tra_info(0, "%s; the run is planned again with room for all rows", e->msg);
     *e = (tra_err){0};
     return r->options.bounds = true;
 }

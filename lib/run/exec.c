@@ -211,7 +211,7 @@ tra_status tra_exec_name_statement(const tra_op *op, tra_status s, tra_err *e) {
     if (!tra_pool_is_exhausted(s, e)) return s;
     tra_err was = *e;
     *e = (tra_err){0};
-    /* the rows that are brought together may be more than there is room for by what was expected */
+    /* the plan has room for the rows that it expects; there may be more */
     bool outgrown = op->op == TRA_PLAN_CONCAT && op->what.most_rows > 0;
     return tra_fail_kind(e, s, outgrown ? TRA_KIND_OUTGROWN : TRA_KIND_NONE, "%s%s",
                          tra_op_text(op, place, sizeof place), was.msg);

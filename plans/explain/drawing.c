@@ -5,19 +5,8 @@
 
 #include "explain_int.h"
 
-enum {
-    BOX = 212,
-    ROW = 15,
-    REST = 69,
-    MOST_LINES = 5,
-    BESIDE = 20,
-    PASS = 4,
-    BELOW = 40,
-    MARGIN = 12,
-    LEGEND = 30,
-    LETTERS = 33,
-    TITLE = 29
-};
+enum { BOX = 212, ROW = 15, REST = 69, BESIDE = 20, PASS = 4, BELOW = 40, MARGIN = 12, LEGEND = 30 }; /* pixels */
+enum { MOST_LINES = 5, LETTERS = 33, TITLE = 29 }; /* of the text of a box; LETTERS, TITLE: of a line of it */
 
 /* ---- text --------------------------------------------------------------------------------------------------- */
 

@@ -322,21 +322,25 @@ for o in p["plans"][0]["operators"]:
 json.dump(p, open("slow.json", "w"))'
         tra explain --analyze slow.json "$1.tra" | tr -s '\n ' ' '
     }
+    tells() { # NAME STATEMENT PATTERN: what is said of the statement on $sites sites
+        said=$(keys "$1" "$sites" "$2")
+        grep -Eq "$3" <<<"$said" || { echo "$said"; return 1; }
+    }
     for sites in 1 3; do
-        said=$(keys join $sites 'o = select(join(t, u, cust == id), (v + w) % 7 == 3)')
-        grep -Eq 'cust = 7 has [45][0-9] % of the rows of the left table and makes (9[0-9]|100) % of the pairs' <<<"$said" || { echo "$said"; false; }
-        said=$(keys strings $sites 'o = group(t, [city, cust], s = sum(v), n = count())')
-        grep -Eq 'city, cust = a, 7, 7 has [45][0-9] % of the rows\.' <<<"$said" || { echo "$said"; false; }
-        said=$(keys window $sites 'o = window(t, [cust], [v], r = rank())')
-        grep -Eq 'stands out: 7 has [45][0-9] % of the rows' <<<"$said" || { echo "$said"; false; }
-        said=$(keys median $sites 'o = group(t, [cust], m = median(v))')
-        grep -Eq 'cust = 7 has [45][0-9] % of the rows' <<<"$said" || { echo "$said"; false; }
-        said=$(keys order $sites 'o = order(t, [cust])')
-        grep -Eq 'cust = 7 has [45][0-9] % of the rows\.' <<<"$said" || { echo "$said"; false; }
-        said=$(keys distinct $sites 'o = distinct(project(t, cust, city))')
-        grep -Eq 'cust, city = 7, a, 7 has [45][0-9] % of the rows' <<<"$said" || { echo "$said"; false; }
-        said=$(keys range $sites 'o = join(t, project(u, id, w), cust <= id && id < cust + 2)')
-        grep -Eq 'cust = 7 has [45][0-9] % of the rows of the left table and makes 9[0-9] % of the pairs' <<<"$said" || { echo "$said"; false; }
+        tells join 'o = select(join(t, u, cust == id), (v + w) % 7 == 3)' \
+            'cust = 7 has [45][0-9] % of the rows of the left table and makes (9[0-9]|100) % of the pairs'
+        tells strings 'o = group(t, [city, cust], s = sum(v), n = count())' \
+            'city, cust = a, 7, 7 has [45][0-9] % of the rows\.'
+        tells window 'o = window(t, [cust], [v], r = rank())' \
+            'stands out: 7 has [45][0-9] % of the rows'
+        tells median 'o = group(t, [cust], m = median(v))' \
+            'cust = 7 has [45][0-9] % of the rows'
+        tells order 'o = order(t, [cust])' \
+            'cust = 7 has [45][0-9] % of the rows\.'
+        tells distinct 'o = distinct(project(t, cust, city))' \
+            'cust, city = 7, a, 7 has [45][0-9] % of the rows'
+        tells range 'o = join(t, project(u, id, w), cust <= id && id < cust + 2)' \
+            'cust = 7 has [45][0-9] % of the rows of the left table and makes 9[0-9] % of the pairs'
         for even in 'group(t, [day], s = sum(v))' 'group(t, [v], s = sum(cust))' 'join(t, project(u, w), day == w)' \
             'window(t, [day], [v], r = rank())'; do
             said=$(keys even $sites "o = $even")

@@ -349,7 +349,14 @@ END2
         grep -q "planned again" <<<"$output"
         [ "$(tra digest O.h5)" = "$want" ]
     done
-    rm O.h5 # and one that has no room for them either is refused
+    rm O.h5 # a plan that is asked for is not replaced
+    digest=$(tra explain --memory 112M --threads 1 p.tra | sed -n 's/^plan digest //p')
+    status 4 tra run --memory 112M --threads 1 --plan-digest "$digest" p.tra
+    [[ $output == *"without --plan and --plan-digest it is planned again"* && ! -e O.h5 ]]
+    tra compile -q --memory 112M --threads 1 -o p.plan p.tra
+    status 4 tra run p.plan
+    [[ $output == *"run the program itself"* && ! -e O.h5 ]]
+    # and one that has no room for them either is refused
     status 4 tra run --memory 80M --threads 1 p.tra
     [ ! -e O.h5 ]
 }
