@@ -50,7 +50,6 @@ typedef struct tra_unit_input {
     tra_part *via;    /* the part that computes the array on reading, and the index of the tuple in it; NULL: none */
     int64_t via_at;
     bool load, direct, started; /* this unit must load the block; can do so directly; has begun to */
-    int input;                  /* whose block it is; -1: of no input */
 } tra_unit_input;
 
 /* Units with equal numbers of tasks, which run in the order in which they are queued. Owned by the producer; must exist

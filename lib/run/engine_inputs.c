@@ -33,7 +33,6 @@ tra_status tra_engine_pin(tra_engine *g, tra_unit_input *in, bool reserve, tra_e
     assert(stored);
     in->via = from.via;
     in->via_at = from.via_at;
-    in->input = from.stored->op ? from.stored->op->id : -1;
     tra_err own = {0};
     tra_status s = tra_block_pin(g->pool, stored, &in->load, &own);
     if (s != TRA_OK) return no_room(g, s, from.stored, from.at, stored->bytes, &own, e);

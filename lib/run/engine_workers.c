@@ -174,7 +174,7 @@ static void run_found(tra_engine *g, tra_worker *w, tra_unit *u, int task) {
     if (task >= 0)
         (void)tra_track_do_for(w->track, TRA_DO_COMPUTE, u->op, now);
     else if (u->inputs[-1 - task].load)
-        tra_track_read(w->track, u->inputs[-1 - task].input, u->op, now);
+        (void)tra_track_do_for(w->track, TRA_DO_READ, u->op, now);
     pthread_mutex_unlock(&g->lock);
     tra_err e = {0};
     tra_status s = task < 0 ? tra_engine_prepare(g, &u->inputs[-1 - task], w, &computes, &e) : u->run(u, task, w, &e);

@@ -41,7 +41,7 @@ tra_part *tra_exec_input_part(tra_execution *x, int i) {
     for (int64_t t = 0; t < p->n; t++) {
         int64_t bytes = tra_part_bytes(p, t);
         int64_t read = tra_type_skips(&op->type, p->ordinal[t]) ? 0 : op->type.layout ? bytes : chunk_bytes;
-        p->block[t] = tra_block_of_file(x->rels[i], p->ordinal[t], bytes, read);
+        p->block[t] = tra_block_of_file(x->rels[i], p->ordinal[t], bytes, read, &x->report->ops[i].read_seconds);
     }
     return p;
 }

@@ -52,7 +52,6 @@ void tra_exec_share_seconds(tra_execution *x) {
     for (int i = 0; i < n; i++) {
         own[i] = tra_record_seconds(x->report->record, i);
         all[at[i]].worked += own[i].worked, all[at[i]].computed += own[i].computed;
-        x->report->ops[i].read_seconds = own[i].read;
     }
     for (int i = 0; i < n; i++) {
         int s = at[i];

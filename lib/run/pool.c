@@ -286,13 +286,14 @@ void tra_block_unreserve(tra_pool *p, tra_block *b) {
     pthread_mutex_unlock(&p->lock);
 }
 
-tra_block *tra_block_of_file(tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes) {
+tra_block *tra_block_of_file(tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes, double *seconds) {
     tra_block *b = tra_calloc(1, sizeof *b);
     *b = (tra_block){.bytes = bytes,
                      .refs = 1,
                      .copy_at = -1,
                      .copy_fd = -1,
                      .rel = rel,
+                     .seconds = seconds,
                      .ordinal = ordinal,
                      .chunk_bytes = chunk_bytes};
     return b;
@@ -335,8 +336,10 @@ static tra_status read_back(tra_pool *p, tra_block *b, tra_err *e) {
                     p->scratch, b->bytes, b->copy_at);
 }
 
-static tra_status loaded(tra_pool *p, tra_block *b, tra_status s) {
+static tra_status loaded(tra_pool *p, tra_block *b, double from, tra_status s) {
+    double took = b->seconds ? tra_now() - from : 0;
     pthread_mutex_lock(&p->lock);
+    if (b->seconds && b->copy_at < 0) *b->seconds += took;
     if (s == TRA_OK) {
         b->state = TRA_BLOCK_HERE;
         tra_pool_trim(p, b, b->bytes);
@@ -350,11 +353,12 @@ static tra_status loaded(tra_pool *p, tra_block *b, tra_status s) {
 }
 
 tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e) {
+    double from = tra_now();
     tra_status s =
         b->copy_at >= 0 ? read_back(p, b, e)
         : b->rel        ? tra_rel_read(b->rel, b->ordinal, b->ptr, scratch, e)
                  : tra_fail(e, TRA_INTERNAL, "a block that was to be read no more is read again, and has no copy");
-    return loaded(p, b, s);
+    return loaded(p, b, from, s);
 }
 
 bool tra_block_direct(const tra_block *b) {
@@ -362,7 +366,8 @@ bool tra_block_direct(const tra_block *b) {
 }
 
 tra_status tra_block_load_direct(tra_pool *p, tra_block *b, tra_err *e) {
-    tra_status s = loaded(p, b, tra_rel_read_direct(b->rel, b->ordinal, b->ptr, e));
+    double from = tra_now();
+    tra_status s = loaded(p, b, from, tra_rel_read_direct(b->rel, b->ordinal, b->ptr, e));
     pthread_mutex_lock(&p->lock);
     if (s == TRA_OK) p->stats.past_cache += b->chunk_bytes;
     pthread_mutex_unlock(&p->lock);
@@ -488,8 +493,7 @@ tra_status tra_making_end(tra_making *m, tra_pool *p, const tra_cell *c, tra_blo
     *out = m->block;
     if (m->s != TRA_OK) return *e = m->e, m->s;
     if (!m->block) return tra_fail(e, TRA_INTERNAL, "a result was not made");
-    if (tra_cell_bytes(c) > m->block->bytes)
-        return tra_fail(e, TRA_INTERNAL, "a result is larger than was counted");
+    if (tra_cell_bytes(c) > m->block->bytes) return tra_fail(e, TRA_INTERNAL, "a result is larger than was counted");
     tra_block_shrink(p, m->block, tra_cell_bytes(c));
     return TRA_OK;
 }

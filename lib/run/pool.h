@@ -38,6 +38,7 @@ typedef struct tra_block {
     uint64_t sum;      /* XXH64 of the copy, */
     bool verified;     /* which it had when it was first read */
     tra_rel *rel;      /* the file it comes from, or NULL */
+    double *seconds;   /* of a block of a file: where those of reading it are added */
     int64_t ordinal;
     int64_t chunk_bytes;             /* that reading it from `rel` takes on disk */
     struct tra_block *older, *newer; /* list of what may be evicted */
@@ -117,8 +118,8 @@ TRA_MUSTUSE tra_status tra_making_end(tra_making *m, tra_pool *p, const tra_cell
 /* Counts a block that a worker took as an ordinary block, no longer as part of what is reserved: for results. */
 void tra_block_unreserve(tra_pool *p, tra_block *b);
 
-/* A block that stands for a tuple of an input: AWAY. */
-tra_block *tra_block_of_file(tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes);
+/* A block that stands for a tuple of an input: AWAY. Seconds in which threads read it are added to *seconds. */
+tra_block *tra_block_of_file(tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes, double *seconds);
 /* A block whose contents are bytes of an open file, which must outlive it: AWAY. */
 tra_block *tra_block_of_saved(int fd, int64_t at, int64_t bytes, uint64_t sum);
 /* The contents of the block have also been written to that file: it need not be spilled when it leaves memory. */

@@ -54,9 +54,8 @@ struct tra_track {
     double since, last;  /* now began; the bucket `at` ends */
     int at;
     tra_doing now;
-    int op, input; /* for which; -1: for none; which it reads, if it reads one, else -1 */
+    int op; /* for which; -1: for none */
     int nops;
-    double *read; /* seconds in which it read each input */
     /* Seconds of each operator, and at nops for none; as far as buckets have them. */
     double (*spent)[TRA_DOINGS_COUNT], (*told)[TRA_DOINGS_COUNT];
     int64_t did[TRA_TIME_BUCKETS][TRA_DOINGS_COUNT]; /* nanoseconds */
@@ -112,10 +111,7 @@ static void widen_track(tra_track *t) {
     t->last = t->begun + t->width * (t->at + 1);
 }
 
-static inline void spend(tra_track *t, double seconds) {
-    t->spent[t->op >= 0 ? t->op : t->nops][t->now] += seconds;
-    if (t->input >= 0) t->read[t->input] += seconds;
-}
+static inline void spend(tra_track *t, double seconds) { t->spent[t->op >= 0 ? t->op : t->nops][t->now] += seconds; }
 
 /* Gives the bucket what was spent since the last one was given. */
 static void settle(tra_track *t) {
@@ -161,20 +157,16 @@ static void add_before(tra_track *t, tra_doing what, double from, double to) {
 
 int tra_track_op(const tra_track *t) { return t ? t->op : -1; }
 
-static inline tra_doing turn_to(tra_track *t, tra_doing what, int op, int input, double now) {
-    if (!t || (what == t->now && op == t->op && input == t->input)) return what;
+tra_doing tra_track_do_for(tra_track *t, tra_doing what, int op, double now) {
+    if (!t || (what == t->now && op == t->op)) return what;
     tra_doing before = t->now;
     end_span(t, now > 0 ? now : tra_now());
-    t->now = what, t->op = op, t->input = input;
+    t->now = what, t->op = op;
     return before;
 }
 
-tra_doing tra_track_do_for(tra_track *t, tra_doing what, int op, double now) { return turn_to(t, what, op, -1, now); }
-
-void tra_track_read(tra_track *t, int input, int op, double now) { (void)turn_to(t, TRA_DO_READ, op, input, now); }
-
 tra_doing tra_track_do_at(tra_track *t, tra_doing what, double now) {
-    return turn_to(t, what, tra_track_op(t), -1, now);
+    return tra_track_do_for(t, what, tra_track_op(t), now);
 }
 
 tra_doing tra_track_do(tra_track *t, tra_doing what) { return tra_track_do_at(t, what, 0); }
@@ -195,9 +187,7 @@ tra_record *tra_record_new(int workers, int nops, double begun) {
                                    .last = begun + FINEST,
                                    .now = i ? TRA_DO_AWAIT_WORK : TRA_DO_COMPUTE,
                                    .op = -1,
-                                   .input = -1,
                                    .nops = nops,
-                                   .read = tra_calloc((size_t)nops + 1, sizeof *r->tracks->read),
                                    .spent = tra_calloc((size_t)nops + 1, sizeof *r->tracks->spent),
                                    .told = tra_calloc((size_t)nops + 1, sizeof *r->tracks->told)};
         end_span(&r->tracks[i], now);
@@ -208,7 +198,6 @@ tra_record *tra_record_new(int workers, int nops, double begun) {
 void tra_record_free(tra_record *r) {
     if (!r) return;
     for (int i = 0; i < r->ntracks; i++) {
-        free(r->tracks[i].read);
         free(r->tracks[i].spent);
         free(r->tracks[i].told);
     }
@@ -268,7 +257,7 @@ tra_op_seconds tra_record_seconds(const tra_record *r, int op) {
     for (int k = 0; k < r->ntracks; k++) {
         const tra_track *t = &r->tracks[k];
         for (int i = 0; i < TRA_DO_AWAIT_WORK; i++) sum.worked += t->spent[op][i];
-        sum.computed += t->spent[op][TRA_DO_COMPUTE], sum.read += t->read[op];
+        sum.computed += t->spent[op][TRA_DO_COMPUTE];
     }
     return sum;
 }

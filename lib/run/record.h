@@ -76,8 +76,6 @@ tra_doing tra_track_do_at(tra_track *t, tra_doing what, double now);
 /* The same, from now on for operator op; -1: for none. */
 tra_doing tra_track_do_for(tra_track *t, tra_doing what, int op, double now);
 int tra_track_op(const tra_track *t); /* for which it does that */
-/* The same: it begins to read blocks of an input, for operator op. */
-void tra_track_read(tra_track *t, int input, int op, double now);
 
 /* The record of a site. */
 typedef struct tra_record tra_record;
@@ -90,10 +88,10 @@ tra_track *tra_record_track(tra_record *r, int w);
 /* The main thread calls these. Operator or phase `op` ran; memory of the process, and counters. r NULL: nothing.
  * Returns until when operators that end are so short that they need not be told. */
 double tra_record_op(tra_record *r, int op, double from, double to);
-/* Seconds in which threads did anything for operator op but wait for work, computed for it, and read blocks of it, if
- * it is an input. The workers have ended. */
+/* Seconds in which threads did anything for operator op but wait for work, and computed for it. The workers have ended.
+ */
 typedef struct tra_op_seconds {
-    double worked, computed, read;
+    double worked, computed;
 } tra_op_seconds;
 tra_op_seconds tra_record_seconds(const tra_record *r, int op);
 bool tra_record_wants_sample(const tra_record *r, double now); /* a while after the one before */

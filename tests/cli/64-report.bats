@@ -300,6 +300,15 @@ assert any(tanh in t.get("operator", []) for s in m["timeline"]["sites"] for t i
         grep -q 'computed in #' p.html
         grep -q 'read in ' p.html || [ $sites = 2 ]
     done
+    # of every input, whoever reads it
+    tra gen -q --shape 64x48 --block 64x8 -o B.h5
+    printf '%s\n' 'input A from "A.h5"' 'input B from "B.h5"' 'C[n,i] = sum A[n,j] * B[j,i]' 'output C' >q.tra
+    for sites in 1 2 3; do
+        tra run -q --no-history --sites $sites --threads 1 --profile m.json q.tra
+        py 'ops = json.load(open("m.json"))["plans"][0]["operators"]
+read = {o["name"]: o["measured"].get("read_seconds", 0) for o in ops if o["op"] in ("input", "read-all")}
+assert len(read) == 2 and min(read.values()) > 0, read'
+    done
 }
 
 @test "a report names a key that most rows of a join, a group, a window or a median have, and no others" {

@@ -431,7 +431,7 @@ TEST(a_block_that_cannot_be_read_ahead_is_the_failure_of_the_stage) {
     tra_part *part = tra_part_new(TRA_PART_STORED, &t, 2);
     for (int64_t i = 0; i < 2; i++) {
         part->ordinal[i] = i;
-        part->block[i] = tra_block_of_file(r, i, BYTES, BYTES);
+        part->block[i] = tra_block_of_file(r, i, BYTES, BYTES, NULL);
     }
     CHECK_OK(tra_engine_begin_stage(g, 0, 0, 0, 0, &e), e);
     CHECK_OK(read_all(r, &e), e); /* its chunks are looked up now */
