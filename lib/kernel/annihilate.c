@@ -13,34 +13,154 @@ static bool annihilates(tra_scalar_op op, const tra_known *x) {
     return (either && (x[0].sparse || x[1].sparse)) || (op == TRA_S_DIV && x[0].sparse);
 }
 
-/* The branch of an `if` that is taken where operands of sparse type are 0; NULL: others decide. */
-static const tra_known *branch_at_zero(tra_scalar_op op, const tra_known *x) {
-    return op != TRA_S_IF || !x[0].all ? NULL : x[0].zero != 0 ? &x[1] : &x[2];
+static const tra_known anything = {.low = -INFINITY, .high = INFINITY, .nan = true};
+static const tra_known truth = {.low = 0, .high = 1};
+
+tra_known tra_known_argument(bool sparse) {
+    tra_known r = sparse ? (tra_known){.sparse = true, .entries = true} : anything;
+    r.reads = true;
+    return r;
 }
 
-tra_known tra_known_argument(bool sparse) { return (tra_known){true, sparse, sparse, 0}; }
+tra_known tra_known_number(double v) { return (tra_known){.low = v, .high = v, .nan = isnan(v)}; }
+
+bool tra_known_is_fixed(const tra_known *x) { return x->low == x->high ? !x->nan : isnan(x->low); }
+
+static double value_of(tra_scalar_op op, double x, double y) {
+    const tra_scalar kid[2] = {{.op = TRA_S_CONST, .value = x}, {.op = TRA_S_CONST, .value = y}};
+    const tra_scalar all = {.op = op, .a = &kid[0], .b = &kid[1]};
+    return tra_scalar_eval(&all, NULL);
+}
+
+static bool has_zero(const tra_known *x) { return !(x->low > 0 || x->high < 0); }
+static bool is_zero(const tra_known *x) { return x->low == 0 && x->high == 0 && !x->nan; }
+static bool is_finite(const tra_known *x) { return isfinite(x->low) && isfinite(x->high); }
+
+/* Between the values that an operator has where its operands are at their ends. */
+static tra_known by_ends(tra_scalar_op op, const tra_known *x, int n) {
+    tra_known r = {.low = INFINITY, .high = -INFINITY, .nan = x[0].nan || (n > 1 && x[1].nan)};
+    for (int i = 0; i < 1 << n; i++) {
+        double v = value_of(op, i & 1 ? x[0].high : x[0].low, i & 2 ? x[1].high : x[1].low);
+        if (isnan(v)) return anything;
+        r.low = fmin(r.low, v), r.high = fmax(r.high, v);
+    }
+    return r;
+}
+
+/* Of x < y (strict) or x <= y. */
+static tra_known less(const tra_known *x, const tra_known *y, bool strict) {
+    if (strict ? x->low >= y->high : x->low > y->high) return tra_known_number(0); /* NaN is not less either */
+    bool always = strict ? x->high < y->low : x->high <= y->low;
+    return always && !x->nan && !y->nan ? tra_known_number(1) : truth;
+}
+
+static tra_known equal(const tra_known *x, const tra_known *y) {
+    if (x->high < y->low || x->low > y->high) return tra_known_number(0);
+    return tra_known_is_fixed(x) && tra_known_is_fixed(y) ? tra_known_number(x->low == y->low) : truth;
+}
+
+static tra_known opposite(tra_known x) { return (tra_known){.low = 1 - x.high, .high = 1 - x.low}; }
+
+/* Is it not 0? */
+static tra_known is_true(const tra_known *x) {
+    return !has_zero(x) ? tra_known_number(1) : is_zero(x) ? tra_known_number(0) : truth;
+}
+
+static tra_known magnitude(const tra_known *x) {
+    double least = has_zero(x) ? 0 : fmin(fabs(x->low), fabs(x->high));
+    return (tra_known){.low = least, .high = fmax(fabs(x->low), fabs(x->high)), .nan = x->nan};
+}
+
+static tra_known power(const tra_known *x, const tra_known *y) {
+    tra_known base = *x;
+    if (tra_known_is_fixed(y) && y->low >= 1 && fmod(y->low, 2) == 0) base = magnitude(x);
+    return base.low >= 0 && y->low > 0 ? by_ends(TRA_S_POW, (tra_known[2]){base, *y}, 2) : anything;
+}
+
+/* What an operator gives, by the bounds of its operands: no more than is sure of elements of all types. */
+static tra_known bounds_of(tra_scalar_op op, const tra_known *x) {
+    const tra_known *y = x + 1;
+    tra_known r, t[2];
+    switch ((int)op) {
+    case TRA_S_ADD:
+    case TRA_S_SUB:
+    case TRA_S_MIN:
+    case TRA_S_MAX: return by_ends(op, x, 2);
+    case TRA_S_MUL: /* 0 times infinity is NaN */
+        return (has_zero(x) && !is_finite(y)) || (has_zero(y) && !is_finite(x)) ? anything : by_ends(op, x, 2);
+    case TRA_S_DIV: return has_zero(y) ? anything : by_ends(op, x, 2);
+    case TRA_S_MOD:
+    case TRA_S_IDIV: return is_zero(x) && !has_zero(y) ? (tra_known){.nan = y->nan} : anything;
+    case TRA_S_POW: return power(x, y);
+    case TRA_S_LT: return less(x, y, true);
+    case TRA_S_LE: return less(x, y, false);
+    case TRA_S_GT: return less(y, x, true);
+    case TRA_S_GE: return less(y, x, false);
+    case TRA_S_EQ: return equal(x, y);
+    case TRA_S_NE: return opposite(equal(x, y));
+    case TRA_S_AND:
+    case TRA_S_OR:
+        t[0] = is_true(x), t[1] = is_true(y);
+        return by_ends(op == TRA_S_AND ? TRA_S_MIN : TRA_S_MAX, t, 2);
+    case TRA_S_NOT: return opposite(is_true(x));
+    case TRA_S_TO_BOOL: return is_true(x);
+    case TRA_S_IF:
+        r = is_true(x);
+        if (r.low == r.high) return r.low != 0 ? x[1] : x[2];
+        return (tra_known){fmin(x[1].low, x[2].low), fmax(x[1].high, x[2].high), .nan = x[1].nan || x[2].nan};
+    case TRA_S_ABS: return magnitude(x);
+    case TRA_S_ISNAN: return x->nan ? truth : tra_known_number(0);
+    case TRA_S_ISINF: return is_finite(x) && !x->nan ? tra_known_number(0) : truth;
+    case TRA_S_STEP: return truth;
+    case TRA_S_EXP: /* those that never fall, or never rise */
+    case TRA_S_EXPM1:
+    case TRA_S_LOG:
+    case TRA_S_LOG1P:
+    case TRA_S_LOG10:
+    case TRA_S_SQRT:
+    case TRA_S_ATAN:
+    case TRA_S_TANH:
+    case TRA_S_ERF:
+    case TRA_S_SINH:
+    case TRA_S_SIGMOID:
+    case TRA_S_RADIANS:
+    case TRA_S_TO_I32:
+    case TRA_S_TO_I64:
+    case TRA_S_TO_F32:
+    case TRA_S_TO_F64:
+    case TRA_S_RELU:
+    case TRA_S_SIGN:
+    case TRA_S_FLOOR:
+    case TRA_S_CEIL:
+    case TRA_S_ROUND:
+    case TRA_S_TRUNC:
+    case TRA_S_WIDE:
+    case TRA_S_NEG: return by_ends(op, x, 1);
+    default: return anything;
+    }
+}
 
 tra_known tra_known_result(tra_scalar_op op, const tra_known *x) {
-    tra_known r = {.all = true};
     tra_scalar kid[3];
     int n = tra_scalar_arity(op);
+    bool fixed = true, reads = false, entries = false;
     for (int o = 0; o < n; o++) {
-        kid[o] = (tra_scalar){.op = TRA_S_CONST, .value = x[o].zero};
-        r.reads |= x[o].reads;
-        r.all &= x[o].all;
+        kid[o] = (tra_scalar){.op = TRA_S_CONST, .value = x[o].low};
+        reads |= x[o].reads;
+        entries |= x[o].entries;
+        fixed &= tra_known_is_fixed(&x[o]);
     }
     const tra_scalar all = {.op = op, .a = &kid[0], .b = n > 1 ? &kid[1] : NULL, .c = n > 2 ? &kid[2] : NULL};
-    r.zero = tra_scalar_eval(&all, NULL);
-    const tra_known *branch = branch_at_zero(op, x);
-    if (branch) r.all = branch->all;
-    if ((op == TRA_S_MOD || op == TRA_S_IDIV) && x[1].zero == 0) r.all = false; /* NaN of floats, but 0 of integers */
-    r.sparse = annihilates(op, x) || (r.reads && r.all && r.zero == 0);
-    if (r.sparse) r.all = true, r.zero = 0; /* an operand of sparse type as any other */
+    tra_known r = fixed ? tra_known_number(tra_scalar_eval(&all, NULL)) : bounds_of(op, x);
+    if ((op == TRA_S_MOD || op == TRA_S_IDIV) && is_zero(&x[1])) r = anything; /* NaN of floats, but 0 of integers */
+    r.reads = reads, r.entries = entries;
+    r.sparse = annihilates(op, x) || (entries && is_zero(&r));
+    if (r.sparse) r.low = r.high = 0, r.nan = false; /* an operand of sparse type as any other */
     return r;
 }
 
 /* May the other operand, where this one is 0, be anything whose product with 0 is not 0? A finite number is not. */
-static bool may_meet(const tra_known *other) { return other->reads || !isfinite(other->zero); }
+static bool may_meet(const tra_known *other) { return other->reads || !isfinite(other->low); }
 
 static tra_known known_of(const tra_code *code, const bool *sparse, uint8_t *kill, bool *any) {
     tra_known regs[TRA_MAXREGS], r = {.reads = false};
@@ -51,7 +171,7 @@ static tra_known known_of(const tra_code *code, const bool *sparse, uint8_t *kil
         const int at[3] = {c->a, c->b, c->c};
         for (int o = 0; o < tra_scalar_arity(c->op) || (c->op == TRA_S_ARG && o == 0); o++)
             x[o] = at[o] < 0 ? tra_known_argument(sparse[~at[o]]) : regs[at[o]];
-        r = c->op == TRA_S_CONST ? (tra_known){.all = true, .zero = c->value}
+        r = c->op == TRA_S_CONST ? tra_known_number(c->value)
             : c->op == TRA_S_ARG ? x[0]
                                  : tra_known_result(c->op, x);
         uint8_t kills = 0;
@@ -69,7 +189,10 @@ bool tra_code_sparse(const tra_code *code, const bool *sparse, uint8_t *kill, bo
     return known_of(code, sparse, kill, any).sparse;
 }
 
-bool tra_code_fixed(const tra_code *code, const bool *sparse) { return known_of(code, sparse, NULL, NULL).all; }
+bool tra_code_fixed(const tra_code *code, const bool *sparse) {
+    tra_known r = known_of(code, sparse, NULL, NULL);
+    return tra_known_is_fixed(&r);
+}
 
 bool tra_step_sparse(const tra_kernel *k, tra_kernel_use use, bool a, bool b) {
     const bool arg[2] = {a, use == TRA_USE_JOIN ? b : a};

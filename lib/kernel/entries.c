@@ -9,7 +9,7 @@
 /* ---- scalar expressions ------------------------------------------------------------------------------------------ */
 
 static tra_known known_of(const tra_scalar *s, const bool *arg) {
-    if (s->op == TRA_S_CONST) return (tra_known){.all = true, .zero = s->value};
+    if (s->op == TRA_S_CONST) return tra_known_number(s->value);
     if (s->op == TRA_S_ARG) return tra_known_argument(arg[s->arg]);
     const tra_scalar *const kid[3] = {s->a, s->b, s->c};
     tra_known x[3] = {{0}};
@@ -41,22 +41,35 @@ static filled either(filled a, filled b, bool apart) {
     return (filled){share, tra_add_most(a.bound, b.bound)};
 }
 
+/* Where any argument of sparse type has an entry. */
+static filled of_arguments(const tra_scalar *s, const bool *sparse, const filled *arg) {
+    filled r = {0, 0};
+    for (unsigned i = 0, left = arguments(s); left; i++, left >>= 1)
+        if (left & 1 && sparse[i]) r = either(r, arg[i], true);
+    return r;
+}
+
 /* The entries of an expression. arg: what is known of its arguments, with how many elements of the result an entry of
  * each meets. */
 static filled of_expr(const tra_scalar *s, const bool *sparse, const filled *arg) {
     tra_known k = known_of(s, sparse);
     if (s->op == TRA_S_CONST) return (filled){0, 0};
     if (s->op == TRA_S_ARG) return k.sparse ? arg[s->arg] : (filled){1, INT64_MAX};
-    if (!k.sparse && !k.all) return (filled){1, INT64_MAX};
+    if (!tra_known_is_fixed(&k)) return (filled){1, INT64_MAX};
     /* where it is sparse, or reads nothing else (exp(x) in exp(x) - 1): the places at which it is not as it is at 0 */
     filled a = of_expr(s->a, sparse, arg), b = s->b ? of_expr(s->b, sparse, arg) : (filled){0, 0};
-    if (s->c) /* where the condition is, or the branch that is taken elsewhere */
-        return either(a, known_of(s->a, sparse).zero != 0 ? b : of_expr(s->c, sparse, arg), false);
+    if (s->c) { /* where the condition is, or the branch that is taken elsewhere */
+        tra_known c = known_of(s->a, sparse);
+        filled no = of_expr(s->c, sparse, arg);
+        if (!tra_known_is_fixed(&c)) return either(b, no, false);
+        return either(a, c.low != 0 ? b : no, false);
+    }
     bool apart = s->b && !(arguments(s->a) & arguments(s->b)), x = known_of(s->a, sparse).sparse;
     if (s->op == TRA_S_DIV && x) return a;
-    if ((s->op != TRA_S_MUL && s->op != TRA_S_AND) || !k.sparse) return either(a, b, apart);
-    bool y = known_of(s->b, sparse).sparse;
-    return x && y ? both(a, b, apart) : x ? a : y ? b : either(a, b, apart);
+    bool y = s->b && known_of(s->b, sparse).sparse, times = s->op == TRA_S_MUL || s->op == TRA_S_AND;
+    if (times && k.sparse && (x || y)) return x && y ? both(a, b, apart) : x ? a : b;
+    filled all = of_arguments(s, sparse, arg), r = either(a, b, apart); /* of max(0, min(A, d)) d alone is everywhere */
+    return (filled){fmin(r.share, all.share), tra_min64(r.bound, all.bound)};
 }
 
 /* ---- steps --------------------------------------------------------------------------------------------------- */

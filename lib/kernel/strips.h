@@ -141,16 +141,19 @@ enum { TRA_SHORT = 32 };
 
 /* ---- the rule of values ------------------------------------------------------------------------------------- */
 
-/* What is known of a value by the form of the expression that computes it: of an argument, and of the result of an
- * operator by its operands (a constant has all and its value as zero). */
+/* What is known of a value by the form of the expression that computes it, where all arguments of sparse type are 0,
+ * whatever the others are: of an argument, of a number, and of the result of an operator by its operands. */
 typedef struct tra_known {
-    bool reads;  /* it depends on an argument */
-    bool all;    /* it depends on nothing but arguments and operands of sparse type */
-    bool sparse; /* it is of sparse type itself */
-    double zero; /* with `all`: its value where all that it depends on is 0 */
+    double low, high; /* it is not outside of these; of a number that is NaN: both NaN */
+    bool nan;         /* it may be NaN */
+    bool reads;       /* it depends on an argument */
+    bool entries;     /* it depends on an argument of sparse type */
+    bool sparse;      /* it is of sparse type itself */
 } tra_known;
 tra_known tra_known_argument(bool sparse);
+tra_known tra_known_number(double v);
 tra_known tra_known_result(tra_scalar_op op, const tra_known *x);
+bool tra_known_is_fixed(const tra_known *x); /* is it one number? */
 /* Is the result of the code of sparse type, where sparse[i] says whether argument i is? kill (NULL, or a number for
  * each instruction; 0 where *any (or NULL) is false) has bit 0 where the result of an instruction must be 0 where its
  * first operand is 0, and bit 1 for the second operand. */

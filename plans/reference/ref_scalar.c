@@ -260,28 +260,26 @@ static ref_value apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit)
     return of_reals(op, t, (double)as(x, t).v, (double)as(y, t).v);
 }
 
-static bool has_zero(ref_value x) { return x.number || x.has_zero; }
-
-static ref_value at_zero(ref_value x) { return x.v = x.number ? x.v : x.zero, x; }
+/* What is known of the result of an operator: which is a rule of types (man tra-storage.5). */
+static void know(tra_scalar_op op, ref_value x, ref_value y, ref_value z, ref_value *r) {
+    const ref_value *in[] = {&x, &y, &z};
+    tra_known known[3];
+    for (int i = 0; i < 3; i++) known[i] = in[i]->number ? tra_known_number((double)in[i]->v) : in[i]->known;
+    r->known = op == TRA_S_ARG ? known[0] : tra_known_result(op, known);
+    r->sparse = !r->number && r->known.sparse;
+}
 
 ref_value ref_apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit) {
     ref_value r = apply(op, x, y, fit);
-    ref_fit none = *fit;
     bool annihilates = (op == TRA_S_MUL && (x.sparse || y.sparse)) || (op == TRA_S_DIV && x.sparse);
-    bool never = op == TRA_S_AND && (x.sparse || y.sparse);
-    r.has_zero = !r.number && has_zero(x) && has_zero(y);
-    if ((op == TRA_S_MOD || op == TRA_S_IDIV) && at_zero(y).v == 0)
-        r.has_zero = false; /* which is not the same for all types */
-    if (r.has_zero) r.zero = apply(op, at_zero(x), at_zero(y), &none).v;
-    r.sparse = annihilates || never || (r.has_zero && r.zero == 0);
-    if (r.sparse) r.has_zero = true, r.zero = 0;
+    know(op, x, y, y, &r);
     if (annihilates && ((x.sparse && x.v == 0) || (op == TRA_S_MUL && y.sparse && y.v == 0))) r.v = 0;
     return r;
 }
 
 /* A number of the program as an element: of the type that it has in an operation with a bool. */
 static ref_value as_element(ref_value x) {
-    if (x.number) x.t = literal(x, TRA_BOOL), x.number = false, x.has_zero = true, x.zero = x.v;
+    if (x.number) x.t = literal(x, TRA_BOOL), x.number = false, x.known = tra_known_number((double)x.v);
     return x;
 }
 
@@ -296,13 +294,13 @@ static ref_value choose(ref_value c, ref_value x, ref_value y) {
     }
     ref_value r = c.v != 0 ? yes : no;
     r.real = numbers && !(is_whole_number(x) && is_whole_number(y));
-    r.has_zero = !numbers && has_zero(c) && has_zero(at_zero(c).v != 0 ? x : y);
-    if (r.has_zero) r.zero = at_zero(c).v != 0 ? at_zero(x).v : at_zero(y).v;
-    r.sparse = r.has_zero && r.zero == 0;
+    know(TRA_S_IF, c, x, y, &r);
     return r;
 }
 
-ref_value ref_element(tra_dtype t, bool sparse) { return (ref_value){.t = t, .sparse = sparse, .has_zero = sparse}; }
+ref_value ref_element(tra_dtype t, bool sparse) {
+    return (ref_value){.t = t, .sparse = sparse, .known = tra_known_argument(sparse)};
+}
 
 static ref_value eval(const tra_scalar *s, const ref_value *args, ref_fit *fit) {
     if (s->op == TRA_S_CONST)

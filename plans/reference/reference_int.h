@@ -2,6 +2,7 @@
 #ifndef TRA_REFERENCE_INT_H
 #define TRA_REFERENCE_INT_H
 
+#include "../../lib/kernel/strips.h"
 #include "reference.h"
 
 typedef struct ref_array {
@@ -25,16 +26,13 @@ typedef struct ref_fit {
 } ref_fit;
 TRA_MUSTUSE tra_status ref_fits(const ref_fit *fit, tra_err *e); /* TRA_INPUT when something did not */
 
-/* An element of type t, or a number that the program writes. sparse: of sparse type, which a product with such a factor
- * and a quotient of such a dividend are, and every other function of such values and numbers that is 0 where these are
- * 0. has_zero: it is a function of nothing but such values and numbers, and `zero` is what it is where they are 0. */
+/* An element of type t, or a number that the program writes. sparse: of sparse type, as `known` says of an element. */
 typedef struct ref_value {
     ref_num v;
     tra_dtype t;
     bool number, sparse;
     bool real; /* of a number: a float, also where v is whole */
-    bool has_zero;
-    ref_num zero;
+    tra_known known;
 } ref_value;
 ref_value ref_element(tra_dtype t, bool sparse); /* a 0 */
 bool ref_is_float(tra_dtype t);

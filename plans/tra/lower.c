@@ -398,30 +398,38 @@ const tra_scalar *tra_lower_materialise(tra_lowering *w, const tra_scalar *e, ui
     return tra_scalar_argument(w->b->arena, tra_lower_operand(w, &x));
 }
 
-static bool is_bool(tra_lowering *w, const tra_scalar *e) {
-    static const char *const names[] = {"x"};
-    int v[3];
-    if (tra_lower_arguments(e, 0, v) != 1) return false;
-    const tra_scalar *each = renumber(w, e, 1, v);
-    if (each->op != TRA_S_ARG) each = widen_narrow(w, each, 1, v);
-    tra_dtype t = w->operand[v[0]].node->type.dtype;
-    return tra_kernel_dtype(tra_kernel_lambda(w->b->arena, each, 1, names), TRA_USE_MAP, t, t) == TRA_BOOL;
+static bool is_bool(const tra_lowering *w, const tra_scalar *e) {
+    if (e->op == TRA_S_CONST) return false;
+    if (e->op == TRA_S_ARG) return w->operand[e->arg].node->type.dtype == TRA_BOOL;
+    switch (tra_scalar_class_of(e->op)) {
+    case TRA_SC_BOOL: return true;
+    case TRA_SC_CAST: return tra_scalar_cast(e->op) == TRA_BOOL;
+    case TRA_SC_SAME:
+    case TRA_SC_PRODUCT: return is_bool(w, e->a) && (!e->b || is_bool(w, e->b));
+    case TRA_SC_IF: return is_bool(w, e->b) && is_bool(w, e->c);
+    case TRA_SC_SUM:
+    case TRA_SC_POWER:
+    case TRA_SC_REAL: break;
+    }
+    return false;
 }
 
-/* if(c, a, b) with three different arguments, as a sum of two intermediate results, each of which is one branch and 0
- * elsewhere. Branches of bools give bools by `and`, since the number 0 would widen the type; if both do, their maximum
- * is taken in place of the sum. */
-static const tra_scalar *split_if(tra_lowering *w, const tra_scalar *c, const tra_scalar *a, const tra_scalar *b) {
+tra_scalar_op tra_lower_branches(tra_lowering *w, const tra_scalar *c, const tra_scalar *branch[2]) {
     const tra_scalar *zero = tra_scalar_number(w->b->arena, 0);
-    bool bools[2] = {is_bool(w, a), is_bool(w, b)};
-    const tra_scalar *yes =
-        bools[0] ? tra_scalar_of(w->b->arena, TRA_S_AND, c, a) : tra_scalar_of3(w->b->arena, TRA_S_IF, c, a, zero);
-    const tra_scalar *no =
-        bools[1] ? tra_scalar_of(w->b->arena, TRA_S_AND, tra_scalar_of(w->b->arena, TRA_S_NOT, c, NULL), b)
-                 : tra_scalar_of3(w->b->arena, TRA_S_IF, c, zero, b);
-    yes = tra_lower_materialise(w, yes, UINT64_MAX);
-    no = yes ? tra_lower_materialise(w, no, UINT64_MAX) : NULL;
-    return no ? tra_scalar_of(w->b->arena, bools[0] && bools[1] ? TRA_S_MAX : TRA_S_ADD, yes, no) : NULL;
+    tra_arena *a = w->b->arena;
+    bool bools[2] = {is_bool(w, branch[0]), is_bool(w, branch[1])};
+    branch[0] = bools[0] ? tra_scalar_of(a, TRA_S_AND, c, branch[0]) : tra_scalar_of3(a, TRA_S_IF, c, branch[0], zero);
+    branch[1] = bools[1] ? tra_scalar_of(a, TRA_S_AND, tra_scalar_of(a, TRA_S_NOT, c, NULL), branch[1])
+                         : tra_scalar_of3(a, TRA_S_IF, c, zero, branch[1]);
+    return bools[0] && bools[1] ? TRA_S_MAX : TRA_S_ADD;
+}
+
+const tra_scalar *tra_lower_split_if(tra_lowering *w, const tra_scalar *c, const tra_scalar *a, const tra_scalar *b) {
+    const tra_scalar *branch[2] = {a, b};
+    tra_scalar_op together = tra_lower_branches(w, c, branch);
+    for (int i = 0; i < 2; i++)
+        if (!(branch[i] = tra_lower_materialise(w, branch[i], UINT64_MAX))) return NULL;
+    return tra_scalar_of(w->b->arena, together, branch[0], branch[1]);
 }
 
 /* e as an expression of at most two different arguments, some of which stand for intermediate results of parts of e;
@@ -437,7 +445,7 @@ static const tra_scalar *with_two_operands(tra_lowering *w, const tra_scalar *e)
         if (!part[i]) return NULL;
     }
     const tra_scalar *all = tra_scalar_of3(w->b->arena, e->op, part[0], part[1], part[2]);
-    return count_arguments(all) <= 2 ? all : split_if(w, part[0], part[1], part[2]);
+    return count_arguments(all) <= 2 ? all : tra_lower_split_if(w, part[0], part[1], part[2]);
 }
 
 tra_node *tra_lower_apply(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale,

@@ -76,5 +76,11 @@ tra_node *tra_lower_sum_branches(tra_lowering *w, const tra_scalar *e, uint64_t 
 /* Makes nodes for e, summed over its labels that are not in `keep`, and returns the argument that stands for the
  * result. */
 const tra_scalar *tra_lower_materialise(tra_lowering *w, const tra_scalar *e, uint64_t keep);
+/* if(c, a, b) as two expressions, each of which is one branch and 0 elsewhere, and what puts them together: a sum, or
+ * of bools a maximum. Branches of bools give bools by `and`, since the number 0 would widen the type. branch: a and b,
+ * which become the two. */
+tra_scalar_op tra_lower_branches(tra_lowering *w, const tra_scalar *c, const tra_scalar *branch[2]);
+/* The same of two intermediate results; NULL after a diagnostic. */
+const tra_scalar *tra_lower_split_if(tra_lowering *w, const tra_scalar *c, const tra_scalar *a, const tra_scalar *b);
 
 #endif

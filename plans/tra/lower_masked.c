@@ -228,6 +228,17 @@ static const tra_scalar *held(const masking *k, const tra_scalar *e) {
     return tra_lower_materialise(k->w, tra_lower_is_sparse(k->w, e, -1) ? e : under(k, k->m, e), UINT64_MAX);
 }
 
+/* A function of two parts that is not 0 where both are: by the entries of the second, and with 0 as the second at the
+ * other entries of the mask. x: the first part as it is, which joins. */
+static const tra_scalar *by_second(const masking *k, tra_scalar_op op, const tra_scalar *x, const tra_scalar *y) {
+    tra_arena *a = k->w->b->arena;
+    const tra_scalar *zero = tra_scalar_number(a, 0);
+    const tra_scalar *absent = (y = held(k, y)) ? held(k, under(k, k->m, tra_scalar_of(a, op, x, zero))) : NULL;
+    const tra_scalar *there = absent ? tra_scalar_of(a, TRA_S_NE, y, zero) : NULL;
+    const tra_scalar *e = there ? tra_lower_split_if(k->w, there, tra_scalar_of(a, op, x, y), absent) : NULL;
+    return e ? held(k, e) : NULL;
+}
+
 /* The function of parts that join, so that it joins; NULL: that cannot be. */
 static const tra_scalar *function_of(const masking *k, tra_scalar_op op, const tra_scalar *kid[3]) {
     tra_arena *a = k->w->b->arena;
@@ -237,15 +248,18 @@ static const tra_scalar *function_of(const masking *k, tra_scalar_op op, const t
     for (int pass = 0; pass < 2; pass++) /* first what has several operands, then what is not 0 everywhere else */
         for (int i = 0; i < 3 && kid[i]; i++) {
             if (joins(k, e)) return e;
+            bool sparse = tra_lower_is_sparse(k->w, kid[i], -1);
             int n = tra_lower_arguments(kid[i], 0, v);
-            bool makes = pass == 0 ? n > 1 : n == 1 && v[0] != k->m && !tra_lower_is_sparse(k->w, kid[i], -1);
+            if (splits && i == 0 && !sparse && n > 1) return NULL;
+            bool makes = pass == 0 ? n > 1 : n == 1 && v[0] != k->m && !sparse && !(splits && i == 0);
             if (!makes) continue;
-            if (splits && i == 0 && !tra_lower_is_sparse(k->w, kid[i], -1)) return NULL;
             kid[i] = held(k, kid[i]);
             if (!kid[i]) return NULL;
             e = tra_scalar_of3(a, op, kid[0], kid[1], kid[2]);
         }
-    return joins(k, e) ? e : NULL;
+    if (joins(k, e)) return e;
+    if (op != TRA_S_IF) return kid[1] ? by_second(k, op, kid[0], kid[1]) : NULL;
+    return tra_lower_is_sparse(k->w, e, -1) ? held(k, e) : NULL;
 }
 
 /* What has the values of e at the entries of the mask, and joins; NULL: that cannot be. */
@@ -356,11 +370,26 @@ static const tra_scalar *with_branch(masking *k, const tra_scalar *e) {
     return x ? tra_scalar_of3(k->w->b->arena, e->op, e->a, x, e->c) : e;
 }
 
+static const tra_scalar *walk(masking *k, const tra_scalar *e);
+
+/* e, an `if` of sparse type whose branches have different masks, as two that have one each. */
+static const tra_scalar *with_branches(masking *k, const tra_scalar *e) {
+    const tra_scalar *branch[2] = {e->b, e->c};
+    if (e->op != TRA_S_IF || !tra_lower_is_sparse(k->w, e, -1)) return e;
+    tra_scalar_op together = tra_lower_branches(k->w, e->a, branch);
+    if (mask_of(k, branch[0]) < 0 && mask_of(k, branch[1]) < 0) return e;
+    const tra_scalar *x = walk(k, branch[0]), *y = walk(k, branch[1]);
+    return tra_scalar_of(k->w->b->arena, together, x, y);
+}
+
 static const tra_scalar *walk(masking *k, const tra_scalar *e) {
     if (e->op == TRA_S_ARG || e->op == TRA_S_CONST) return e;
     const tra_scalar *x =
         tra_scalar_of3(k->w->b->arena, e->op, walk(k, e->a), e->b ? walk(k, e->b) : NULL, e->c ? walk(k, e->c) : NULL);
-    if (mask_of(k, x) < 0 && mask_of(k, x = with_mask(k, x)) < 0) return with_branch(k, x);
+    if (mask_of(k, x) < 0 && mask_of(k, x = with_mask(k, x)) < 0) {
+        const tra_scalar *y = with_branch(k, x);
+        return y != x ? y : with_branches(k, x);
+    }
     const tra_scalar *y = masked(k, x);
     return y ? y : x;
 }

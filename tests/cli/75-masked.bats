@@ -57,6 +57,38 @@ END
     beside_reference 3
 }
 
+@test "triangles, bands, blocks and other choices by labels or dense relations stay sparse, on 3 sites" {
+    inputs
+    cat >lines.txt <<'END'
+C[i,j] = if(index(i) < index(j), A[i,j], 0)
+C[i,j] = A[i,j] * (index(i) <= index(j)) * X[i]
+C[i,j] = if(abs(index(i) - index(j)) > 9, 0, A[i,j])
+C[i,j] = if(floor(index(i) / 16) == floor(index(j) / 16), A[i,j] * Y[j], 0)
+C[i,j] = A[i,j] - A[i,j] * (index(i) == index(j))
+C[i,j] = A[i,j] * (1 - (index(i) >= index(j)))
+C[i,j] = if(index(i) < index(j), A[i,j], B[i,j])
+C[i,j] = if(X[i] >= Y[j], A[i,j] > 0, B[i,j] > 0)
+C[i,j] = A[i,j] * X[i] ^ Y[j]
+C[i,j] = A[i,j] * (index(i) % (index(j) - 5))
+C[i,j] = if(Y[j] > 0, A[i,j], 0)
+C[i,j] = if(A[i,j] > Y[j] && Y[j] > 0, A[i,j], 0)
+C[j,i] = if(index(j) <= index(i), min(A[i,j], abs(B[i,j])), 0)
+C[i] = max if(index(j) >= index(i), A[i,j] * Y[j], 0)
+END
+    beside_reference 3
+    tra gen -q --shape 200000x200000 --density 1e-6 --seed 8 -o L.h5:A
+    cat >large.tra <<'END'
+input A from "L.h5:A"
+U[i,j] = if(index(i) < index(j), A[i,j], 0)
+D[i,j] = A[i,j] * (index(i) == index(j))
+L[i,j] = if(index(i) > index(j), A[i,j], 0)
+C[i,j] = U[i,j] + D[i,j] + L[i,j]
+output C to "l.h5:A"
+END
+    tra run -q --memory 200M large.tra
+    tra diff l.h5 L.h5:A
+}
+
 @test "functions of vectors under a mask, in one step and in several" {
     inputs
     cat >lines.txt <<'END'

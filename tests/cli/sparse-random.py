@@ -11,6 +11,8 @@ OPS = [  # statement; numpy's result; square matrices only
     ("C[i,j] = max(A[i,j], B[i,j])", "np.maximum(a, b)"), ("C[i,j] = A[i,j] > 0", "a > 0"),
     ("C[i,j] = A[i,j] != B[i,j]", "a != b"), ("C[i,j] = if(A[i,j] > 1, A[i,j], 0)", "np.where(a > 1, a, 0)"),
     ("C[i,j] = min(A[i,j], 2)", "np.minimum(a, 2)"), ("C[i,j] = A[i,j] / (D[j] + 9)", "a / (d + 9.0)"),
+    ("C[i,j] = if(index(i) < index(j), A[i,j], 0)", "np.triu(a, 1)"), ("C[i,j] = A[i,j] * (index(i) == index(j))", "np.where(np.eye(*a.shape), a, 0)"),
+    ("C[i,j] = if(D[j] > 0, A[i,j], B[i,j])", "np.where(d > 0, a, b)"), ("C[j] = sum if(V[i] > 0, A[i,j], 0)", "a[v > 0].sum(0)"),
     ("C[i,j] = exp(A[i,j]) - 1", "np.exp(a) - 1"), ("C[j,i] = A[i,j]", "a.T"), ("C = transpose(A)", "a.T"),
     ("C[i] = sum A[i,j]", "a.sum(1)"), ("C[j] = sum A[i,j]", "a.sum(0)"), ("C[] = sum A[i,j]", "a.sum()"),
     ("C[i] = max A[i,j]", "a.max(1)"), ("C[j] = max A[i,j]", "a.max(0)"), ("C[j] = min A[i,j]", "a.min(0)"),
