@@ -99,7 +99,7 @@ static tra_status plan(asking *x, tra_point *p, int64_t ceiling, bool *fits, int
         *fits = ceiling == 0 || *least <= ceiling;
         *peak = q->cost.peak_memory;
         p->memory = ceiling;
-        p->seconds = q->cost.seconds + made.seconds;
+        p->seconds = q->cost.seconds + made.seconds + tra_job_seconds_before(&job);
         p->scratch = q->scratch;
         tra_job_free(&job);
     }

@@ -18,7 +18,8 @@ static tra_passes step_passes(const tra_kernel *k, tra_dtype t, const tra_dims *
     double op = real ? CHEAP * lane : WHOLE;
     tra_passes own = {folds ? 0 : EACH, folds ? op : 0};
     int near = 0; /* where an operand lacks a label, an element is read again and again, and comes from a cache */
-    for (int o = 0; o < k->nin; o++) {
+    int nin = k->cls == TRA_K_SCALAR ? 1 + (ext[1] != NULL) : k->nin;
+    for (int o = 0; o < nin; o++) {
         bool again = folds && k->rank[o] < k->nlabels;
         own.moved += again ? NEAR : EACH;
         near += again;

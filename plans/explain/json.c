@@ -294,6 +294,7 @@ static void render(const tra_job *job, int k, bool operators, const tra_profile 
     tra_json_int(&j, "alternatives", job->plans.n);
     tra_json_bool(&j, "bounded", job->plans.bounded);
     imports(g, &j);
+    tra_json_num(&j, "seconds_before", tra_job_seconds_before(job));
     if (m) run(&j, m);
     tra_json_begin(&j, "plans", '[');
     for (int i = 0; i < job->plans.n; i++) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../lib/h5/stand_in.h"
 #include "../../lib/physical/memory.h"
 #include "../ia/ia.h"
 #include "cost.h"
@@ -263,4 +264,20 @@ tra_status tra_job_load(const char *path, const tra_request *r, tra_job *job, tr
     tra_status s = tra_job_load_text(path, text, n, r, job, e);
     free(text);
     return s;
+}
+
+/* ---- what comes before --------------------------------------------------------------------------------------- */
+
+double tra_job_seconds_before(const tra_job *job) {
+    enum { ROW = 80, DIFFERENT = 90 };           /* steps for a string of a row, and of one that is new */
+    static const double FOUND = 2.4, SORTED = 5; /* misses */
+    const tra_graph *g = job->program.graph;
+    const tra_rates *r = &job->options.rates;
+    double step = tra_step_seconds(r), miss = tra_miss_seconds(r), seconds = 0;
+    for (int i = 0; i < g->n; i++) {
+        const tra_stand_in *s = g->v[i]->rel ? tra_rel_stand_in(g->v[i]->rel) : NULL;
+        seconds += s ? s->seconds : 0;
+    }
+    seconds += g->strings[0] * (ROW * step + FOUND * miss) / tra_max64(1, job->options.threads);
+    return seconds + g->strings[1] * (DIFFERENT * step + SORTED * miss);
 }

@@ -65,8 +65,11 @@ double tra_network_seconds(const tra_rates *rates, double most, double both) {
 }
 
 /* How many times longer a product takes than its operations by BLAS do at their best: narrow operands are packed for a
- * few operations on each element, and those of a vector take as long as they are read. 1 where nothing is narrow. */
-static double narrowness(const tra_kernel *k, const tra_dims *a, const tra_dims *b, double flops, double memory) {
+ * few operations on each element, and those of a vector take as long as they are read. 1 where nothing is narrow.
+ * flops, memory: rates; size, larger: bytes of an element of the result, and of the operand that has more. */
+static double narrowness(const tra_kernel *k, const tra_dims *a, const tra_dims *b, double flops, double memory,
+                         size_t size, size_t larger) {
+    enum { CONVERTED = 14 }; /* bytes in whose time an element is read and becomes an f64, as a vector has its sums */
     /* operations in whose time an element gets ready for them; of blocks of SIDE rates tell; kernels of their own
      * serve where all is very narrow */
     static const double PACKED = 40, SIDE = 1000, NARROWEST = 5;
@@ -82,8 +85,10 @@ static double narrowness(const tra_kernel *k, const tra_dims *a, const tra_dims 
         }
     double left = m[0][0], right = m[0][1], summed = m[1][0];
     double moved = left * summed + right * summed + left * right;
-    double times = moved / PASS / (2 * fmax(1, left * right * summed)) * flops / memory;
-    if (fmin(left, fmin(right, summed)) > 1)
+    bool vector = fmin(left, fmin(right, summed)) <= 1;
+    double each = vector && larger < sizeof(double) ? CONVERTED : (double)size;
+    double times = moved / PASS / (2 * fmax(1, left * right * summed)) * flops * each / memory;
+    if (!vector)
         times =
             fmax(times, fmin(NARROWEST, (1 + PACKED * (1 / left + 1 / right + 1 / summed)) / (1 + 3 * PACKED / SIDE)));
     return fmax(1, times);
@@ -120,7 +125,8 @@ double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *
         enum { SLOWER = 2 }; /* than BLAS: integers, which run by loops or are converted for BLAS */
         bool blas = tra_dtype_rows[t].blas;
         double rate = !blas ? rates->flops_f64 / SLOWER : size == 4 ? rates->flops_f32 : rates->flops_f64;
-        double times = r ? narrowness(k, &l->cat->bound, &r->cat->bound, rate, rates->memory / (double)size) : 1;
+        size_t larger = tra_dtype_size(!r || tra_expected_of(l) > tra_expected_of(r) ? l->dtype : r->dtype);
+        double times = r ? narrowness(k, &l->cat->bound, &r->cat->bound, rate, rates->memory, size, larger) : 1;
         return times * busiest / rate;
     }
     const tra_type *in[2] = {l, r};
@@ -170,8 +176,9 @@ static double growth_seconds(const tra_plan *p, const tra_op *op, const tra_rate
 }
 
 /* Seconds for dense terms of a sum that their kernel does not add up itself: each is folded into a state, which is
- * filled before and becomes the result after. */
+ * filled before and becomes the result after. KEPT: bytes that malloc keeps; of more each term has new pages. */
 static double state_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
+    enum { KEPT = 32 << 20 };
     const tra_kernel *k = op->what.join;
     tra_dims ext;
     if (op->op != TRA_PLAN_JOINAGG || op->type.columns || tra_is_held(&op->type) || tra_kernel_pace(k) > 0) return 0;
@@ -179,7 +186,9 @@ static double state_seconds(const tra_plan *p, const tra_op *op, const tra_rates
     if (tra_kernel_fuses(k, op->what.agg) || tra_kernel_shape2(k, a, b, a, b, &ext, NULL, NULL) != TRA_OK) return 0;
     double bytes = (double)tra_dtype_size(tra_op_state_dtype(p, op));
     for (int d = 0; d < ext.n; d++) bytes *= (double)ext.v[d];
-    return bytes * (pairs_of(p, op) + (double)op->type.cat->n) / p->sites / rates->memory;
+    double terms = pairs_of(p, op), threads = fmax(1, rates->threads);
+    double fresh = bytes > KEPT && rates->touch > 0 ? bytes * terms / rates->touch / threads : 0;
+    return (fresh + bytes * (terms + (double)op->type.cat->n) / rates->memory) / p->sites;
 }
 
 static const double HASHES = 2.7e8; /* additions to a table in a second, where nothing was measured */
@@ -236,6 +245,7 @@ static double vector_bytes(const tra_plan *p, const tra_op *op, int side) {
  * the other, where no near cache has it. Products count what both have above. */
 static double rows_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
     enum { PRODUCT = 4, ALONE = 12, BESIDE = 28, MEET = 16 }; /* steps of a row; MEET: with another one */
+    enum { FOLDED = 8 };                                      /* of an entry whose product is folded, but no sum */
     static const double LOOK = 1.2, ADDED = 0.5; /* misses of an entry that looks, and of a sum that does not wait */
     const tra_kernel *k = op->what.join;
     bool join = op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_JOINAGG;
@@ -258,6 +268,10 @@ static double rows_seconds(const tra_plan *p, const tra_op *op, const tra_rates 
         steps += step * each * -expm1(-entries / each) * met;
         double bytes = join && !fused && !product && !held[1 - i] ? vector_bytes(p, op, i) : 0;
         misses += LOOK * farness(bytes) * entries * met;
+        if (held[1 - i] || !product || tra_kernel_props(k) & TRA_P_CONTRACTION) continue;
+        steps += FOLDED * entries * met;
+        bool leads = tra_kernel_leads(k, i, op->type.cat->bound.n);
+        misses += leads ? 0 : ADDED * farness(result_bytes(&op->type)) * entries * met;
     }
     return (steps * tra_step_seconds(rates) + misses * tra_miss_seconds(rates)) / threads;
 }
@@ -277,6 +291,15 @@ static double concat_seconds(const tra_plan *p, const tra_op *op, const tra_rate
     static const double PASSES = 2;
     if (op->op != TRA_PLAN_CONCAT || !op->type.columns || tra_op_is_view(op)) return 0;
     return PASSES * (double)tra_type_bytes_all(&op->type).expected / p->sites / rates->memory;
+}
+
+/* Seconds for elements that are copied to blocks of another cut, and for what these are filled with before. */
+static double repart_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
+    static const double COPIED = 2.0 / 3, FILLED = 1.0 / 3; /* passes */
+    if (op->op != TRA_PLAN_REPART || op->type.columns || tra_op_is_view(op)) return 0;
+    double in = (double)tra_type_bytes_all(&p->ops[op->in[0]].type).expected;
+    double out = (double)tra_type_bytes_all(&op->type).expected;
+    return (COPIED * fmin(in, out) + FILLED * out) / p->sites / rates->memory;
 }
 
 /* Seconds for blocks beyond the first, however small: those of a stage are planned, queued, and found by a worker;
@@ -388,8 +411,9 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         s[DISK] += spill_seconds(o, &spilled, rates) + again_seconds(p, i, rates);
         s[WORK] = kernel_seconds(p, o, rates) + rest_seconds(p, o, rates) + tree_seconds(p, o, rates) +
                   growth_seconds(p, o, rates) + state_seconds(p, o, rates) + entries_seconds(p, o, rates) +
-                  rows_seconds(p, o, rates) + concat_seconds(p, o, rates) + copied_seconds(p, o, rates) +
-                  tra_output_seconds(p, o, rates) + blocks_seconds(p, o) + turn_seconds(p, o);
+                  rows_seconds(p, o, rates) + concat_seconds(p, o, rates) + repart_seconds(p, o, rates) +
+                  copied_seconds(p, o, rates) + tra_output_seconds(p, o, rates) + blocks_seconds(p, o) +
+                  turn_seconds(p, o);
         /* memory is touched for the first time when more is held than ever before */
         double fresh = fresh_seconds(o->predicted.touched, rates) - fresh_seconds(touched, rates);
         s[WORK] += fresh / tra_op_times(p, o); /* also in a loop: once */

@@ -1,5 +1,6 @@
 /* table_strings.c - operators that read strings which only rows tell: these are made first, as columns of a table. */
 #include "../../lib/h5/stand_in.h"
+#include "cardinality.h"
 #include "made.h"
 #include "table_build.h"
 
@@ -115,6 +116,17 @@ static const char *identity_of(tra_build *b, const char *what) {
                        st.st_mtim.tv_nsec, (unsigned long long)st.st_ino);
     }
     return tra_arena_take(b->arena, &s);
+}
+
+/* Notes how many strings are made of a table; x NULL: one of each row, all different. */
+static void note_strings(const tra_table_builder *w, int n, const tra_colexpr *const *x) {
+    const tra_type *t = &w->in->type;
+    tra_graph *g = w->b->g;
+    int64_t rows = t->bounded && t->entries ? t->entries->all.expected : tra_catalog_elements(t->cat);
+    for (int i = 0; i < n; i++) {
+        g->strings[0] += (double)rows;
+        g->strings[1] += (double)tra_min64(rows, x ? tra_table_values_most(&t->columns->v[0], x[i]) : INT64_MAX);
+    }
 }
 
 /* Does the node depend on what a loop changes (*changes), or on what loops give (*loops)? */
@@ -236,6 +248,7 @@ static bool make_strings(tra_table_builder *w, int *made, const char ***name) {
     }
     tra_made_strings m = {
         .from = file->rel, .nkept = n, .kept = kept, .nmade = x.n, .name = x.name, .text = x.text, .x = x.x};
+    note_strings(w, x.n, x.x);
     if (tra_makes_tables->strings(&m, identity_of(b, "strings"), &path, &e) != TRA_OK)
         return failed(b, call->span, &e) != NULL;
     w->in = tra_build_made_input(b, call->span, path);
@@ -276,6 +289,8 @@ tra_node *tra_table_with_strings(tra_table_builder *w, tra_node *(*build)(tra_ta
         start = *w;
         n = tra_table_without(w, build(w), made, name);
     }
+    wanted x = {.w = &start};
+    if (n && b->deferred > before && find_calls(&x)) note_strings(&start, x.n, x.x);
     return n;
 }
 
@@ -333,6 +348,7 @@ tra_node *tra_table_join_strings(tra_table_builder *w, tra_node *in, const char 
     tra_err e = {0};
     const char *path, *what = TRA_STRING_AGGREGATE;
     int n = in->type.columns->n, own = 0;
+    note_strings(&(tra_table_builder){.b = b, .in = in}, 1, NULL);
     if (!makes_strings()) return unknown_strings(w, in, name);
     bool *all = tra_news(b->arena, bool, n + 1);
     for (int c = 0; c < n; c++) all[c] = true;

@@ -244,6 +244,8 @@ typedef struct tra_graph {
     int64_t together; /* tables that are brought together have room for what is expected of them, and for so many bytes
                          at least (tra_rows_together); 0: for their bounds */
     tra_output *outputs;
+    double strings[2]; /* strings of rows that are made before the program is planned, if that makes any (made.h): of
+                          how many rows, and how many different ones are expected */
     int neinsums;
     const tra_einsum **einsums; /* in program order; of softmax and transpose too */
     int ntensors;
