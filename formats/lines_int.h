@@ -3,7 +3,7 @@
 #define TRA_LINES_INT_H
 
 #include "lines.h"
-#include "string_set.h"
+#include "../lib/model/string_set.h"
 
 enum { LONGEST = 4096 }; /* bytes of a line */
 enum { PIECE = 2048 };   /* bytes of a piece, which ends at the next line end: of as much there must always be room */

@@ -4,7 +4,7 @@
 
 #include "reading.h"
 #include "table_csv_rows.h"
-#include "string_set.h"
+#include "../lib/model/string_set.h"
 
 typedef struct tra_csv_import {
     const tra_table_job *job;

@@ -9,7 +9,7 @@
 #define TRA_TEXT_COLUMN_H
 
 #include "../lib/tablefile/table_file.h"
-#include "string_set.h"
+#include "../lib/model/string_set.h"
 
 typedef struct tra_text_column tra_text_column;
 typedef struct tra_text_column_options {

@@ -4,7 +4,7 @@
 #define TRA_TEXT_RUNS_H
 
 #include "../lib/tablefile/table_file.h"
-#include "string_set.h"
+#include "../lib/model/string_set.h"
 
 /* Texts of a column in ascending order, in a scratch file: of each its length (4 bytes), where it came first (8), and
  * its bytes. */

@@ -1,5 +1,6 @@
 /* columns.c - types of columns, dictionaries, schemas, and the blocks of rows. */
 #include "spooled.h"
+#include "string_set.h"
 
 #include "../base/simd.h"
 
@@ -97,38 +98,32 @@ int64_t tra_dictionary_find(const tra_dictionary *d, const char *s, int64_t len)
     return -1;
 }
 
-/* An entry of one of several dictionaries. */
-typedef struct entry {
-    const char *s;
-    int64_t len;
-    int32_t which, code;
-} entry;
-
-static int by_bytes(const void *x, const void *y) {
-    const entry *a = x, *b = y;
-    return tra_bytes_cmp(a->s, a->len, b->s, b->len);
-}
-
 const tra_dictionary *tra_dictionary_union(tra_arena *a, int n, const tra_dictionary *const *d, int32_t **map) {
-    int64_t all = 0, out = 0;
-    for (int i = 0; i < n; i++) all += d[i]->n;
-    entry *v = tra_calloc((size_t)all + 1, sizeof *v);
-    for (int i = 0, at = 0; i < n; i++) {
+    tra_string_set all = {0};
+    bool fresh;
+    for (int i = 0; i < n; i++) {
         map[i] = tra_news(a, int32_t, d[i]->n);
-        for (int64_t c = 0; c < d[i]->n; c++, at++) {
-            v[at] = (entry){.which = i, .code = (int32_t)c};
-            v[at].s = tra_dictionary_at(d[i], c, &v[at].len);
+        for (int64_t c = 0, len; c < d[i]->n; c++) {
+            const char *s = tra_dictionary_at(d[i], c, &len);
+            uint64_t hash = tra_string_set_hash(s, (size_t)len);
+            map[i][c] = (int32_t)tra_string_set_add(&all, s, (size_t)len, hash, &fresh);
         }
     }
-    qsort(v, (size_t)all, sizeof *v, by_bytes);
-    const char **s = tra_calloc((size_t)all + 1, sizeof *s);
-    int64_t *len = tra_calloc((size_t)all + 1, sizeof *len);
-    for (int64_t i = 0; i < all; i++) {
-        if (i == 0 || by_bytes(&v[i - 1], &v[i]) != 0) s[out] = v[i].s, len[out++] = v[i].len;
-        map[v[i].which][v[i].code] = (int32_t)(out - 1);
+    int32_t *order = tra_string_set_order(&all), *rank = tra_calloc((size_t)all.n + 1, sizeof *rank);
+    const char **s = tra_calloc((size_t)all.n + 1, sizeof *s);
+    int64_t *len = tra_calloc((size_t)all.n + 1, sizeof *len);
+    for (int64_t k = 0; k < all.n; k++) {
+        const int64_t *begin = all.begin + order[k];
+        rank[order[k]] = (int32_t)k;
+        s[k] = all.bytes ? all.bytes + begin[0] : "";
+        len[k] = begin[1] - begin[0];
     }
-    const tra_dictionary *made = tra_dictionary_new(a, out, s, len);
-    free(v);
+    for (int i = 0; i < n; i++)
+        for (int64_t c = 0; c < d[i]->n; c++) map[i][c] = rank[map[i][c]];
+    const tra_dictionary *made = tra_dictionary_new(a, all.n, s, len);
+    tra_string_set_free(&all);
+    free(order);
+    free(rank);
     free(s);
     free(len);
     return made;
@@ -233,7 +228,7 @@ void tra_columns_begin(tra_cell *c, const tra_schema *s, int64_t rows, tra_batch
     show(c, s, b);
 }
 
-int64_t tra_columns_end(tra_cell *c, const tra_schema *s, int64_t rows) {
+int64_t tra_columns_end(tra_cell *c, const tra_schema *s, int64_t rows, tra_batch *b) {
     int64_t *dir = tra_cell_data(c, DIRECTORY), at = 0;
     char *bytes = tra_cell_data(c, BYTES);
     assert(rows <= dir[0]);
@@ -249,6 +244,7 @@ int64_t tra_columns_end(tra_cell *c, const tra_schema *s, int64_t rows) {
     }
     dir[0] = rows;
     c->array.ext = (tra_dims){.n = 1, .v = {rows}};
+    if (b) show(c, s, b);
     return tra_cell_trim(c, (int64_t[]){directory_count(s), at});
 }
 

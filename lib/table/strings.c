@@ -79,21 +79,13 @@ static const tra_colexpr *parsed(tra_arena *a, tra_colop op, const tra_colexpr *
 
 const tra_dictionary *tra_strings_sorted(tra_arena *a, int64_t n, const char *bytes, const int64_t *end,
                                          const void **table) {
-    const char **s = tra_calloc((size_t)n + 1, sizeof *s);
-    int64_t *len = tra_calloc((size_t)n + 1, sizeof *len);
-    for (int64_t i = 0; i < n; i++) {
-        int64_t begin = i ? end[i - 1] : 0;
-        s[i] = bytes ? bytes + begin : "";
-        len[i] = end[i] - begin;
-    }
-    tra_arena *own = tra_arena_new();
-    const tra_dictionary *raw = tra_dictionary_new(own, n, s, len);
+    int64_t *begin = tra_calloc((size_t)n + 1, sizeof *begin);
+    if (n > 0) memcpy(begin + 1, end, (size_t)n * sizeof *end);
+    tra_dictionary raw = {.n = n, .begin = begin, .bytes = bytes ? bytes : ""};
     int32_t *codes;
-    const tra_dictionary *made = tra_dictionary_union(a, 1, &raw, &codes);
-    tra_arena_beside(a, tra_arena_bytes(own) + (size_t)(n > 0 ? end[n - 1] : 0) + 2 * (size_t)n * sizeof *len);
-    tra_arena_free(own);
-    free(s);
-    free(len);
+    const tra_dictionary *made = tra_dictionary_union(a, 1, (const tra_dictionary *[]){&raw}, &codes);
+    tra_arena_beside(a, 2 * (size_t)begin[n] + 6 * (size_t)n * sizeof *begin); /* with the set and its order */
+    free(begin);
     *table = codes;
     return made;
 }

@@ -1,8 +1,8 @@
-/* string_set.h - sets of strings, numbered in the order in which they first came. Private to formats. */
+/* string_set.h - sets of strings, numbered in the order in which they first came. */
 #ifndef TRA_STRING_SET_H
 #define TRA_STRING_SET_H
 
-#include "../lib/base/base.h"
+#include "../base/base.h"
 
 /* Zero-initialise. String i is bytes[begin[i]] .. bytes[begin[i + 1]]. */
 typedef struct tra_string_set {

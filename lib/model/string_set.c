@@ -1,8 +1,8 @@
 /* string_set.c - sets of strings: open addressing, strings concatenated. */
 #include "string_set.h"
 
-#include "../lib/base/radix.h"
-#include "../lib/model/columns.h"
+#include "../base/radix.h"
+#include "columns.h"
 
 #include <stdlib.h>
 #include <string.h>
