@@ -3,6 +3,8 @@
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* An expression that is compiled, in the arena. Steps of one match are limited, so that none takes long. */
@@ -37,11 +39,50 @@ tra_status tra_regex_prepare(tra_arena *a, const char *name, tra_bytes pattern, 
                     (const char *)text);
 }
 
-/* What is kept for matches of one call, on one thread. */
+/* What a thread keeps for its matches: PCRE2's frames for steps back, and the groups of the last match. */
+typedef struct matcher {
+    pcre2_general_context *heap; /* else the memory of the code would be taken, an arena that all threads share */
+    pcre2_match_context *how;
+    pcre2_match_data *data;
+    uint32_t groups; /* that data has room for */
+} matcher;
+static pthread_key_t kept;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void forget(void *of) {
+    matcher *x = of;
+    pcre2_match_data_free(x->data);
+    pcre2_match_context_free(x->how);
+    pcre2_general_context_free(x->heap);
+    free(x);
+}
+
+static void begin_keeping(void) { pthread_key_create(&kept, forget); }
+
+static matcher *own_matcher(uint32_t groups) {
+    pthread_once(&once, begin_keeping);
+    matcher *x = pthread_getspecific(kept);
+    if (!x) {
+        x = tra_calloc(1, sizeof *x);
+        x->heap = pcre2_general_context_create(NULL, NULL, NULL);
+        x->how = pcre2_match_context_create(x->heap);
+        pcre2_set_match_limit(x->how, STEPS_MOST);
+        pcre2_set_depth_limit(x->how, STEPS_MOST);
+        pcre2_set_heap_limit(x->how, HEAP_MOST);
+        pthread_setspecific(kept, x);
+    }
+    if (!x->data || x->groups < groups) {
+        pcre2_match_data_free(x->data);
+        x->data = pcre2_match_data_create(groups, x->heap);
+        x->groups = groups;
+    }
+    return x;
+}
+
+/* A call of an expression for a string. */
 typedef struct matching {
     const pcre2_code *code;
     uint32_t options;
-    pcre2_general_context *heap; /* else the memory of the code would be taken, an arena that all threads share */
     pcre2_match_data *data;
     pcre2_match_context *how;
 } matching;
@@ -62,23 +103,17 @@ static bool is_utf8(tra_bytes t) {
     return true;
 }
 
+static uint32_t groups_of(const regex *x) {
+    uint32_t n = 0;
+    pcre2_pattern_info(x->code, PCRE2_INFO_CAPTURECOUNT, &n);
+    return n;
+}
+
 static matching begin(const tra_call *c) {
     const regex *x = c->prepared;
     bool valid = x->valid && is_utf8(tra_call_bytes(c, 0));
-    matching m = {.code = valid ? x->valid : x->code, .options = valid ? PCRE2_NO_UTF_CHECK : 0};
-    m.heap = pcre2_general_context_create(NULL, NULL, NULL);
-    m.data = pcre2_match_data_create_from_pattern(m.code, m.heap);
-    m.how = pcre2_match_context_create(m.heap);
-    pcre2_set_match_limit(m.how, STEPS_MOST);
-    pcre2_set_depth_limit(m.how, STEPS_MOST);
-    pcre2_set_heap_limit(m.how, HEAP_MOST);
-    return m;
-}
-
-static void end(matching *m) {
-    pcre2_match_data_free(m->data);
-    pcre2_match_context_free(m->how);
-    pcre2_general_context_free(m->heap);
+    const matcher *m = own_matcher(groups_of(x) + 1);
+    return (matching){valid ? x->valid : x->code, valid ? PCRE2_NO_UTF_CHECK : 0, m->data, m->how};
 }
 
 /* Finds the expression from byte `from` on: false if it is not there; so too, with an error of the row, if that takes
@@ -93,7 +128,6 @@ static bool search(matching *m, tra_call *c, tra_bytes t, int64_t from, uint32_t
 void tra_call_matches(tra_call *c) {
     matching m = begin(c);
     c->out.i = search(&m, c, tra_call_bytes(c, 0), 0, 0);
-    end(&m);
 }
 
 /* Bytes of a group of what was found; false: it took no part. */
@@ -104,12 +138,6 @@ static bool group_of(const matching *m, tra_bytes t, int64_t group, tra_bytes *o
     return true;
 }
 
-static uint32_t groups_of(const void *prepared) {
-    uint32_t n = 0;
-    pcre2_pattern_info(((const regex *)prepared)->code, PCRE2_INFO_CAPTURECOUNT, &n);
-    return n;
-}
-
 void tra_call_extract(tra_call *c) {
     matching m = begin(c);
     tra_bytes t = tra_call_bytes(c, 0), part = {0};
@@ -117,7 +145,6 @@ void tra_call_extract(tra_call *c) {
         tra_call_give(c, part);
     else if (c->out.state == TRA_STATE_VALUE)
         c->out.state = TRA_STATE_NULL;
-    end(&m);
 }
 
 /* The number of a group that a replacement names by \0 .. \9; -1: it names none there. */
@@ -163,7 +190,6 @@ void tra_call_regex_replace(tra_call *c) {
         if (c->out.state != TRA_STATE_VALUE || c->over) break;
     }
     tra_call_give(c, (tra_bytes){t.s + copied, t.n - copied});
-    end(&m);
 }
 
 tra_status tra_regex_check(const void *prepared, const char *name, int64_t group, const tra_bytes *to, tra_err *e) {
