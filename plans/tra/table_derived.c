@@ -312,27 +312,29 @@ tra_node *tra_table_distinct_of(tra_table_builder *w) {
         return tra_table_refuse(w, v[KEEP], "keep is first or last");
     const char *i = tra_table_free_name(a, w->in->type.columns, "i");
     tra_ast *at = tra_derive_name(&d, i), *back = tra_derive_ast(&d, TRA_AST_DESC, "desc", 1, &at);
-    tra_ast *ascending = tra_derive_ast(&d, TRA_AST_LIST, NULL, 1, &at),
-            *descending = tra_derive_ast(&d, TRA_AST_LIST, NULL, 1, &back);
     tra_ast **columns = tra_news(a, tra_ast *, w->in->type.columns->n + 1), *list = plain > 1 ? w->call->kids[1] : NULL;
     for (int c = 0; c < w->in->type.columns->n; c++) columns[c] = tra_derive_name(&d, w->in->type.columns->v[c].name);
     if (!list) list = tra_derive_ast(&d, TRA_AST_LIST, NULL, w->in->type.columns->n, columns);
     if (plain > 2) return tra_table_refuse(w, w->call->kids[2], "this argument has no name, and is one too many");
-    /* in the order, then by number; of equal rows the one that counts comes first; then as they stood */
-    tra_node *t = tra_derive_numbered(&d, w->in, i);
-    if (last) t = tra_derive_op(&d, TRA_TABLE_ORDER, t, NULL, 1, &descending);
-    if (v[ORDER]) {
-        tra_ast **keys = tra_news(a, tra_ast *, v[ORDER]->nkids + 1);
-        for (int k = 0; k < v[ORDER]->nkids; k++) {
-            tra_ast *x = v[ORDER]->kids[k];
-            bool desc = x->kind == TRA_AST_DESC;
-            keys[k] = !last ? x : desc ? x->kids[0] : tra_derive_ast(&d, TRA_AST_DESC, "desc", 1, &x);
-        }
-        t = tra_derive_op(&d, TRA_TABLE_ORDER, t, NULL, 1,
-                          (tra_ast *[]){tra_derive_ast(&d, TRA_AST_LIST, NULL, v[ORDER]->nkids, keys)});
+    /* the first of each group, in the order, then by number; and these as they stood */
+    int norder = v[ORDER] ? v[ORDER]->nkids : 0;
+    tra_ast **keys = tra_news(a, tra_ast *, norder + 1);
+    for (int k = 0; k < norder; k++) {
+        tra_ast *x = v[ORDER]->kids[k];
+        bool desc = x->kind == TRA_AST_DESC;
+        keys[k] = !last ? x : desc ? x->kids[0] : tra_derive_ast(&d, TRA_AST_DESC, "desc", 1, &x);
     }
-    t = tra_derive_op(&d, TRA_TABLE_DISTINCT, t, NULL, 1, &list);
-    return tra_derive_own_columns(&d, tra_derive_op(&d, TRA_TABLE_ORDER, t, NULL, 1, &ascending));
+    keys[norder] = last ? back : at;
+    tra_node *t = tra_derive_numbered(&d, w->in, i);
+    if (!t) return NULL;
+    const char *n = tra_table_free_name(a, t->type.columns, "n");
+    tra_ast *number = tra_derive_named(&d, n, tra_derive_call(&d, "row_number", 0, NULL)),
+            *order = tra_derive_ast(&d, TRA_AST_LIST, NULL, norder + 1, keys);
+    tra_ast *first = tra_derive_binary(&d, "<=", tra_derive_name(&d, n), tra_derive_int(&d, 1));
+    t = tra_derive_op(&d, TRA_TABLE_WINDOW, t, NULL, 3, (tra_ast *[]){list, order, number});
+    t = t ? tra_derive_op(&d, TRA_TABLE_SELECT, t, NULL, 1, &first) : NULL;
+    tra_ast *as_stood = tra_derive_ast(&d, TRA_AST_LIST, NULL, 1, &at);
+    return t ? tra_derive_own_columns(&d, tra_derive_op(&d, TRA_TABLE_ORDER, t, NULL, 1, &as_stood)) : NULL;
 }
 
 /* ---- the table ---------------------------------------------------------------------------------------------- */
