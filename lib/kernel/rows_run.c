@@ -52,7 +52,9 @@ bool tra_rows_result(tra_rows_io *io, int64_t rows) {
     return true;
 }
 
-void tra_rows_filled(tra_rows_io *io, int64_t rows) { tra_columns_end(io->out, io->made.schema, rows); }
+void tra_rows_filled(tra_rows_io *io, int64_t rows) {
+    tra_columns_end(io->out, io->made.schema, rows, NULL);
+}
 
 int64_t tra_rows_position(const tra_rows_io *io) {
     return io->b->array.ext.v[0] > 0 ? ((const int64_t *)io->b->array.data)[0] : 0;

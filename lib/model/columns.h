@@ -156,8 +156,8 @@ int64_t tra_columns_room(const tra_schema *s, int64_t rows);
  * caller fills values and states. */
 void tra_columns_begin(tra_cell *c, const tra_schema *s, int64_t rows, tra_batch *b);
 /* For a cell that was laid out for more rows than were filled: keeps the first `rows` and moves the columns together.
- * Returns the bytes of the block that are used. */
-int64_t tra_columns_end(tra_cell *c, const tra_schema *s, int64_t rows);
+ * Returns the bytes of the block that are used. b: NULL, or is set to it, as above. */
+int64_t tra_columns_end(tra_cell *c, const tra_schema *s, int64_t rows, tra_batch *b);
 /* The rows of a cell that tra_cell_of has checked, in b. For blocks that come from elsewhere: TRA_INPUT, saying what is
  * wrong, unless each column lies where tra_columns_begin would put it, and all codes, states and bools are valid. */
 TRA_MUSTUSE tra_status tra_columns_of(const tra_cell *c, const tra_schema *s, tra_batch *b, tra_err *e);

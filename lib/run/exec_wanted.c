@@ -11,12 +11,6 @@ static int only_reader(const tra_plan *p, int i, int *side) {
     return tra_next_read(p, i, NULL, &other) ? -1 : r.op;
 }
 
-const tra_row_filter *tra_exec_rows_wanted(tra_execution *x, int i) {
-    int side, reader = only_reader(x->plan, i, &side);
-    const tra_op *op = reader >= 0 ? &x->plan->ops[reader] : NULL;
-    return op && op->op == TRA_PLAN_MAP ? tra_rows_wanted(x->arena, tra_kernel_rows(op->what.map)) : NULL;
-}
-
 /* The input whose rows operator i reads on its left, through passes; -1: it is none, or others read it too. */
 static int input_of(const tra_execution *x, int i) {
     int side;
@@ -30,17 +24,21 @@ static int input_of(const tra_execution *x, int i) {
 
 static double rows_of(const tra_execution *x, int i) { return tra_type_entries(&x->plan->ops[i].type).expected; }
 
-/* Goes along the operators that read rows of input i. */
-static tra_wanted *follow(tra_execution *x, int i) {
+/* Goes along the operators that read rows of input i; without joins: up to the first. */
+static tra_wanted *follow(tra_execution *x, int i, bool joins) {
     tra_wanted *w = tra_wanted_new(x->arena, x->plan->ops[i].type.columns);
     for (int side, reader; (reader = only_reader(x->plan, i, &side)) >= 0 && side == 0; i = reader) {
         const tra_op *op = &x->plan->ops[reader];
         bool map = op->op == TRA_PLAN_MAP;
-        if (!map && op->op != TRA_PLAN_JOIN) break;
+        if (!map && (!joins || op->op != TRA_PLAN_JOIN)) break;
         double share = rows_of(x, reader) / (rows_of(x, i) + 1);
         if (!tra_wanted_then(w, tra_kernel_rows(map ? op->what.map : op->what.join), share, reader)) break;
     }
     return w;
+}
+
+const tra_row_filter *tra_exec_rows_wanted(tra_execution *x, int i) {
+    return tra_wanted_filter(follow(x, i, false));
 }
 
 /* Lets the right table of a join say which rows are wanted, if it is there and memory is plenty. The block is what that
@@ -68,7 +66,7 @@ int tra_exec_want_partners(tra_execution *x, int i, tra_block **room) {
     static const double ENOUGH = 1.0 / 64;
     int input = x->noverlapping > 0 ? -1 : input_of(x, i), n = 0, join;
     if (input < 0) return -1;
-    tra_wanted *w = follow(x, input);
+    tra_wanted *w = follow(x, input, true);
     while (n < TRA_WANTED_JOINS && (join = tra_wanted_join(w, ENOUGH)) >= 0) meet(x, w, join, &room[n++]);
     const tra_row_filter *f = n > 0 ? tra_wanted_filter(w) : NULL;
     if (f) tra_rel_filter_rows(x->rels[input], f);

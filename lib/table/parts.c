@@ -59,15 +59,15 @@ static void put_back(const tra_batch *in, int64_t *at, int64_t n, int64_t *spare
         if (kept[i]) at[to++] = i;
 }
 
-/* The same where few bits tell keys apart: rows are put at the places that these address. spare has two words for each
- * row. False: it is something else, or there are many different keys. */
+/* The same of all rows where few bits tell keys apart: these are put at the places that the bits address. spare has two
+ * words for each row. False: it is something else, or there are many different keys. */
 static bool keep_by_place(const tra_arrange *x, const tra_batch *in, int64_t *at, int64_t *kept, int64_t *spare) {
     enum { LEAST = 4096, STRIP = 256, BITS = 16 };
     int64_t *row = spare;
     uint64_t *word = (uint64_t *)spare + in->rows;
     tra_key_bits *keys = (tra_key_bits *)(word + STRIP);
     bool first = x->keep == TRA_ARRANGE_DISTINCT || (x->keep == TRA_ARRANGE_FIRST && !x->desc);
-    if (!first || in->rows < LEAST || x->n > STRIP) return false;
+    if (!first || in->rows < LEAST || x->n > STRIP || *kept < in->rows) return false;
     if (tra_order_looks_up(in->schema, x->n, x->column)) return false;
     int bits = tra_key_bits_of(in, x->n, x->column, in->rows, BITS, keys);
     if (bits < 0 || INT64_C(1) << bits > in->rows / 4) return false;
@@ -102,25 +102,33 @@ static int64_t keep_top(const tra_arrange *x, const tra_batch *in, int64_t *at, 
     return kept;
 }
 
+int64_t tra_arrange_rows(const tra_arrange *x, const tra_batch *in, int64_t *at, int64_t n) {
+    int64_t *spare = at + in->rows, all = n;
+    if (!keep_by_place(x, in, at, &n, spare)) {
+        n = 0;
+        for (int64_t i = 0; i < all; i++)
+            if (!x->matching || !has_null(x, in, at[i])) at[n++] = at[i];
+        int64_t end = x->cut ? tra_min64(n, tra_add_most(x->skip, x->most)) : n;
+        tra_order_first(in, x->n, x->column, x->desc, at, n, end, spare);
+        if (x->keep != TRA_ARRANGE_ALL && n > 0) n = keep_some(x, in, at, n, spare);
+    }
+    if (x->top > 0 && n > 0) n = keep_top(x, in, at, n, spare);
+    if (x->keep == TRA_ARRANGE_DISTINCT) put_back(in, at, n, spare);
+    if (!x->cut) return n;
+    int64_t skip = tra_min64(x->skip, n);
+    n = tra_min64(x->most, n - skip);
+    memmove(at, at + skip, (size_t)n * sizeof *at);
+    return n;
+}
+
 static void arrange_run(const void *data, tra_rows_io *io) {
     const tra_arrange *x = data;
     const tra_batch *in = &io->in[0];
-    int64_t first = io->b ? tra_mul_most(tra_rows_position(io), x->block) : 0, n = 0, *at = io->rest;
+    int64_t first = io->b ? tra_mul_most(tra_rows_position(io), x->block) : 0, *at = io->rest;
     tra_refuse_errors(io->a, in, x->n, x->column, x->what);
     tra_table_note_keys(in, x->n, x->column, 0, NULL, NULL);
-    if (!keep_by_place(x, in, at, &n, at + in->rows)) {
-        for (int64_t i = 0; i < in->rows; i++)
-            if (!x->matching || !has_null(x, in, i)) at[n++] = i;
-        int64_t end = x->cut ? tra_min64(n, tra_add_most(x->skip, x->most)) : n;
-        tra_order_first(in, x->n, x->column, x->desc, at, n, end, at + in->rows);
-        if (x->keep != TRA_ARRANGE_ALL && n > 0) n = keep_some(x, in, at, n, at + in->rows);
-    }
-    if (x->top > 0 && n > 0) n = keep_top(x, in, at, n, at + in->rows);
-    if (x->keep == TRA_ARRANGE_DISTINCT) put_back(in, at, n, at + in->rows);
-    if (x->cut) {
-        int64_t skip = tra_min64(x->skip, n);
-        at += skip, n = tra_min64(x->most, n - skip);
-    }
+    for (int64_t i = 0; i < in->rows; i++) at[i] = i;
+    int64_t n = tra_arrange_rows(x, in, at, in->rows);
     if (!tra_rows_result(io, n)) return;
     for (int c = 0; c < x->out->n; c++) {
         if (x->from[c] >= 0) {

@@ -43,6 +43,9 @@ typedef struct tra_arrange {
 } tra_arrange;
 /* A map, or a join with an i64 array whose first element is the number of the block. */
 extern const tra_rows_ops tra_arrange_ops;
+/* Of the rows at[0..n), whose numbers ascend, those that it keeps, in its order, at the begin of `at`; returns how
+ * many. Reads the keys alone. at: three words for each row of the block. */
+int64_t tra_arrange_rows(const tra_arrange *x, const tra_batch *in, int64_t *at, int64_t n);
 
 /* Samples, and what is made of them: tables whose first n columns are the keys. */
 typedef struct tra_sampling {

@@ -31,8 +31,9 @@ struct tra_wanted {
     const tra_colexpr **predicate;
     const tra_colcode *code;
     partners join[TRA_WANTED_JOINS];
-    const tra_arrange *sort; /* whose first rows are wanted */
-    int *column;          /* of each column of what reads the file so far its number in `in`; -1: it is computed */
+    int *column;             /* of each column of what reads the file so far its number in `in`; -1: it is computed */
+    const tra_arrange *sort; /* of what passes those that it keeps are wanted; its columns are those now */
+    const tra_schema *sorted; /* with the dictionaries of `in` */
     bool joined;
 };
 typedef struct tra_wanted wanted;
@@ -82,8 +83,8 @@ static bool pass_strip(const wanted *w, const tra_batch *b, tra_colrun *run, tra
     return true;
 }
 
-static int64_t find_selected(const tra_row_filter *f, const tra_batch *b, int32_t *at, int64_t most) {
-    const wanted *w = (const void *)f;
+/* Who passes, up to so many; -1: they are more, or so many that they are not worth the look, or it cannot be told. */
+static int64_t find_passing(const wanted *w, const tra_batch *b, int32_t *at, int64_t most) {
     const tra_batch own = {.schema = w->in, .rows = b->rows, .v = b->v}; /* its dictionaries have strings */
     int64_t code = w->code ? tra_colcode_scratch(w->code) : 0, key = 0;
     for (int k = 0; k < w->njoins; k++) key = tra_max64(key, tra_finder_scratch(w->join[k].l));
@@ -99,8 +100,7 @@ static int64_t find_selected(const tra_row_filter *f, const tra_batch *b, int32_
         if (n < TRA_COLSTRIP) memset(pass, 0, sizeof pass);
         bool known = pass_strip(w, &own, &run, strip, from, n, slot, scratch + tra_round64(code), pass);
         for (int i = 0; i < n; i++) more += pass[i];
-        /* where many of the first rows pass, it is not worth the look at all */
-        bool many = !known || found + more > most || found > TRA_COLSTRIP + from / FEW;
+        bool many = !known || found + more > most || (!w->sort && found > TRA_COLSTRIP + from / FEW);
         found = many ? -1 : found + add_rows(pass, from, n, at + found);
     }
     free(strip);
@@ -113,18 +113,26 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static int64_t find_first(const tra_row_filter *f, const tra_batch *b, int32_t *at, int64_t most) {
+static int64_t find_selected(const tra_row_filter *f, const tra_batch *b, int32_t *at, int64_t most) {
+    return find_passing((const void *)f, b, at, most);
+}
+
+/* Of the rows that pass those that the order keeps. */
+static int64_t find_sorted(const tra_row_filter *f, const tra_batch *b, int32_t *at, int64_t most) {
     const wanted *w = (const void *)f;
-    const tra_arrange *s = w->sort;
-    const tra_batch own = {.schema = w->in, .rows = b->rows, .v = b->v}; /* its dictionaries have strings */
-    int64_t n = tra_add_most(s->skip, s->most);
-    if (n > most) return -1;
-    int64_t *row = tra_malloc(3 * (size_t)b->rows * sizeof *row);
-    for (int64_t i = 0; i < b->rows; i++) row[i] = i;
-    tra_order_first(&own, s->n, s->column, s->desc, row, b->rows, n, row + b->rows);
-    qsort(row, (size_t)n, sizeof *row, by_number);
+    tra_batch in = {.schema = w->sorted, .rows = b->rows, .v = tra_calloc((size_t)w->sorted->n + 1, sizeof *in.v)};
+    int64_t *row = tra_malloc((3 * (size_t)b->rows + 1) * sizeof *row);
+    int32_t *pass = (int32_t *)(row + b->rows);
+    int64_t n = w->ncode > 0 ? find_passing(w, b, pass, b->rows) : b->rows;
+    for (int c = 0; c < in.schema->n; c++)
+        if (w->column[c] >= 0) in.v[c] = b->v[w->column[c]];
+    for (int64_t i = 0; i < n; i++) row[i] = w->ncode > 0 ? pass[i] : i;
+    if (n >= 0) n = tra_arrange_rows(w->sort, &in, row, n);
+    if (n > most) n = -1;
+    if (n > 0) qsort(row, (size_t)n, sizeof *row, by_number);
     for (int64_t i = 0; i < n; i++) at[i] = (int32_t)row[i];
     free(row);
+    free(in.v);
     return n;
 }
 
@@ -133,7 +141,7 @@ static const tra_row_filter *filter_of(wanted *w) {
     enum { LEAST = 8 }; /* bytes of a row */
     int64_t others = 0;
     for (int i = 0; i < w->in->n; i++) others += w->reads[i] ? 0 : (int64_t)tra_coltype_size(w->in->v[i].type);
-    w->base = (tra_row_filter){w->reads, w->sort ? find_first : find_selected};
+    w->base = (tra_row_filter){w->reads, w->sort ? find_sorted : find_selected};
     return others >= LEAST ? &w->base : NULL;
 }
 
@@ -203,8 +211,31 @@ static bool add_join(wanted *w, const tra_lookup *l, double share, int op) {
     return true;
 }
 
+/* An order, which is the last: rows that are the same wherever others stand. */
+static void add_order(wanted *w, const tra_arrange *s, double share) {
+    bool keeps = s->cut || s->top > 0 || s->keep == TRA_ARRANGE_FIRST || s->keep == TRA_ARRANGE_DISTINCT;
+    tra_schema *in = tra_new(w->arena, tra_schema);
+    tra_column *v = tra_news(w->arena, tra_column, s->in->n + 1);
+    if (!keeps || w->joined || share * FEW > 1 || s->n == 0) return;
+    for (int c = 0; c < s->out->n; c++)
+        if (s->from[c] < 0) return;
+    for (int k = 0; k < s->n; k++)
+        if (w->column[s->column[k]] < 0) return;
+    for (int k = 0; k < s->n; k++) w->reads[w->column[s->column[k]]] = true;
+    for (int c = 0; c < s->in->n; c++) {
+        v[c] = s->in->v[c];
+        if (w->column[c] >= 0) v[c].dict = w->in->v[w->column[c]].dict;
+    }
+    *in = *s->in;
+    in->v = v;
+    w->sort = s;
+    w->sorted = in;
+}
+
 bool tra_wanted_then(tra_wanted *w, const tra_rows_kernel *k, double share, int op) {
     if (k && k->ops == &tra_rowwise_ops) return add_pass(w, k->data);
+    if (k && k->ops == &tra_group_of_pass_ops) return (void)add_pass(w, ((const tra_group_of_pass *)k->data)->r), false;
+    if (k && k->ops == &tra_arrange_ops) return add_order(w, k->data, share), false;
     return k && k->ops == &tra_lookup_ops && add_join(w, k->data, share, op);
 }
 
@@ -243,24 +274,8 @@ void tra_wanted_meet(tra_wanted *w, int join, const tra_cell *right, void *room)
 }
 
 const tra_row_filter *tra_wanted_filter(tra_wanted *w) {
-    bool any = w->ncode > 0;
+    bool any = w->ncode > 0 || w->sort;
     for (int k = 0; k < w->njoins; k++) any |= w->join[k].right != NULL;
     w->code = w->ncode > 0 ? tra_colcode_new(w->arena, w->ncode, w->predicate) : NULL;
     return any ? filter_of(w) : NULL;
-}
-
-static const tra_row_filter *first_of_order(tra_arena *a, const tra_arrange *s) {
-    wanted *w = tra_wanted_new(a, s->in);
-    if (!s->cut || s->n == 0) return NULL;
-    for (int k = 0; k < s->n; k++) w->reads[s->column[k]] = true;
-    w->sort = s;
-    return filter_of(w);
-}
-
-const tra_row_filter *tra_rows_wanted(tra_arena *a, const tra_rows_kernel *k) {
-    if (k && k->ops == &tra_arrange_ops) return first_of_order(a, k->data);
-    bool pass = k && k->ops == &tra_rowwise_ops, group = k && k->ops == &tra_group_of_pass_ops;
-    const tra_rowwise *r = pass ? k->data : group ? ((const tra_group_of_pass *)k->data)->r : NULL;
-    tra_wanted *w = r ? tra_wanted_new(a, tra_rowwise_in(r)) : NULL;
-    return w && add_pass(w, r) ? tra_wanted_filter(w) : NULL;
 }

@@ -105,10 +105,12 @@ static tra_status check_wide(tra_rel *r, int col, int64_t n, const int64_t *v, c
     return TRA_OK;
 }
 
-/* Rows of the table: n of them from `first` on; with a list the rows of block `first` at these numbers in it. */
+/* Rows of the table: n of them from `first` on; with a list the rows of block `first` at these numbers in it, and the
+ * end of room for a column of the block. */
 typedef struct some_rows {
     int64_t first, n;
     const int32_t *at;
+    char *end;
 } some_rows;
 
 /* The elements of these rows. */
@@ -117,9 +119,13 @@ static tra_status read_some(tra_rel *r, int part, const some_rows *x, void *to, 
     const tra_table_part *p = &f->part[part];
     if (!x->at) return read_part(r, part, x->first, x->n, to, room, e);
     if (p->direct && !p->coded) return tra_chunk_pick(r, part, x->first, x->at, x->n, to, e);
-    TRA_TRY(read_part(r, part, x->first * f->block, tra_table_block_rows(f, x->first), to, room, e));
-    int held = p->mask ? 1 : (int)tra_coltype_size(f->schema->v[p->column].type);
-    tra_chunk_compact(to, p->direct ? p->size : held, x->at, x->n);
+    int64_t rows = tra_table_block_rows(f, x->first);
+    int held = p->mask ? 1 : (int)tra_coltype_size(f->schema->v[p->column].type), size = p->direct ? p->size : held;
+    char *all = x->end - rows * tra_max64(size, held);
+    all -= (uintptr_t)all % sizeof(int64_t);
+    TRA_TRY(read_part(r, part, x->first * f->block, rows, all, room, e));
+    tra_chunk_compact(all, size, x->at, x->n);
+    memcpy(to, all, (size_t)(x->n * size));
     return TRA_OK;
 }
 
@@ -149,7 +155,7 @@ static tra_status read_rows(tra_rel *r, int64_t first, const tra_batch *b, char 
     if (first < 0 || b->rows < 0 || first > f->rows - b->rows)
         return tra_fail(e, TRA_INTERNAL, "%s has no such rows", r->path);
     for (int c = 0; c < f->schema->n; c++)
-        if (b->v[c].values) TRA_TRY(read_column(r, c, &(some_rows){first, b->rows, NULL}, &b->v[c], room, e));
+        if (b->v[c].values) TRA_TRY(read_column(r, c, &(some_rows){first, b->rows, NULL, NULL}, &b->v[c], room, e));
     return TRA_OK;
 }
 
@@ -190,24 +196,26 @@ static tra_status read_columns(tra_rel *r, const tra_batch *b, const bool *reads
 }
 
 /* Reads a block, and of columns by which no row is left out only what the rows have that are wanted, if these are few.
- * Returns b with as many rows. */
-static tra_status read_wanted(tra_rel *r, int64_t ordinal, tra_batch *b, char *room, tra_err *e) {
-    enum { FEW = 16 };
-    const tra_row_filter *f = r->filter;
-    some_rows all = {ordinal * r->table->form.block, b->rows, NULL}, some = {.first = ordinal, .n = -1};
+ * Then the block is laid out for these before the other columns are read, so that the rest of it is never touched. */
+static tra_status read_wanted(tra_rel *r, int64_t ordinal, tra_cell *c, tra_batch *b, char *room, tra_err *e) {
+    enum { FEW = 16, LEAST = 4096 }; /* of fewer rows a column might not have room behind those of the wanted ones */
+    const tra_row_filter *f = b->rows >= LEAST ? r->filter : NULL;
+    some_rows all = {.first = ordinal * r->table->form.block, .n = b->rows}, some = {.first = ordinal, .n = -1};
     int64_t most = b->rows / FEW;
     if (!f) return read_columns(r, b, NULL, true, &all, room, e);
     TRA_TRY(read_columns(r, b, f->reads, true, &all, room, e));
     int32_t *at = tra_malloc((size_t)(most + 1) * sizeof *at);
     some.n = f->find(f, b, at, most);
     some.at = at;
-    tra_status s = read_columns(r, b, f->reads, false, some.n < 0 ? &all : &some, room, e);
     for (int i = 0; i < b->schema->n && some.n >= 0; i++) {
+        int size = (int)tra_coltype_size(b->schema->v[i].type);
+        some.end = (char *)(b->v[i].state ? b->v[i].state : b->v[i].values) + b->rows * (b->v[i].state ? 1 : size);
         if (!f->reads[i]) continue;
-        tra_chunk_compact(b->v[i].values, (int)tra_coltype_size(b->schema->v[i].type), at, some.n);
+        tra_chunk_compact(b->v[i].values, size, at, some.n);
         if (b->v[i].state) tra_chunk_compact(b->v[i].state, 1, at, some.n);
     }
-    if (some.n >= 0) b->rows = some.n;
+    if (some.n >= 0) (void)tra_columns_end(c, b->schema, some.n, b);
+    tra_status s = read_columns(r, b, f->reads, false, some.n < 0 ? &all : &some, room, e);
     free(at);
     return s;
 }
@@ -220,8 +228,7 @@ tra_status tra_table_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch,
     tra_batch b = {.schema = s, .v = tra_calloc((size_t)s->n + 1, sizeof *b.v)};
     tra_cell cell = tra_cell_new(&r->type, ordinal, buf);
     tra_columns_begin(&cell, s, rows, &b);
-    tra_status st = rows > 0 ? read_wanted(r, ordinal, &b, scratch, e) : TRA_OK;
-    if (b.rows < rows) (void)tra_columns_end(&cell, s, b.rows);
+    tra_status st = rows > 0 ? read_wanted(r, ordinal, &cell, &b, scratch, e) : TRA_OK;
     free(b.v);
     return st;
 }

@@ -87,7 +87,7 @@ TEST(rows_are_decoded_also_after_they_were_cut) {
         tra_columns_begin(&c, &s, 100, &b);
         CHECK_INT(tra_cell_bytes(&c), room);
         fill(&b);
-        int64_t bytes = tra_columns_end(&c, &s, left[i]);
+        int64_t bytes = tra_columns_end(&c, &s, left[i], NULL);
         CHECK_INT(bytes, tra_columns_room(&s, left[i]));
         CHECK_OK(tra_cell_of(&t, 0, block, bytes, &got, &e), e);
         CHECK_INT(got.array.ext.v[0], left[i]);
