@@ -12,7 +12,7 @@ tra_deadline_options tra_deadline_opts;
 
 static double end, stop, margin; /* of tra_now; the run is to stop so much before the end */
 
-/* Seconds are kept for the end: for units that have begun, and for what is still to be saved. */
+/* Seconds are kept for the end, for what is still to be saved. */
 static void leave(double seconds) {
     double most = (end - tra_process_begin()) / 2;
     stop = end - (seconds < most ? seconds : most);
@@ -51,9 +51,14 @@ tra_status tra_deadline_check(const tra_plan *p, int64_t saved, tra_err *e) {
     const double ranks = 1.5; /* seconds in which ranks agree that they stop, and MPI ends */
     char need[TRA_SPANTEXT], have[TRA_SPANTEXT], kept[32];
     if (!tra_deadline_opts.time) return TRA_OK;
-    double spare = longest_unit(p) + (p->sites > 1 ? ranks : 0), left;
-    leave(spare > margin ? spare : margin);
+    const double saves = 5e8; /* bytes a second */
+    double spare = (double)p->checkpointed / saves + (p->sites > 1 ? ranks : 0), unit = longest_unit(p), left;
+    leave(margin + spare);
     left = stop - tra_now();
+    if (unit > left && !tra_deadline_opts.strict && !getenv("TRA_LAUNCHED"))
+        tra_warn("one step of it, which is not interrupted, is expected to take %s, and %s are left to --deadline: no "
+                 "run in that time gets past it",
+                 tra_span_text(unit, need), tra_span_text(left > 0 ? left : 0, have));
     if (p->cost.seconds <= left || getenv("TRA_LAUNCHED")) return TRA_OK; /* the launcher has said it */
     tra_span_text(p->cost.seconds, need);
     tra_span_text(left > 0 ? left : 0, have);
@@ -71,6 +76,8 @@ tra_status tra_deadline_check(const tra_plan *p, int64_t saved, tra_err *e) {
              need, most, have);
     return TRA_OK;
 }
+
+double tra_deadline_stop(void) { return tra_deadline_opts.time ? stop : 0; }
 
 tra_status tra_memory_check(const tra_plan *p, int here, tra_err *e) {
     char what[TRA_LIMIT_TEXT], most[32], all[32];

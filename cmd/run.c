@@ -267,13 +267,13 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, uint64_t ste
                           .scratch = tra_scratch_dir(opt.scratch),
                           .transport = (tra_transport_kind)opt.transport,
                           .progress = wants_progress(),
+                          .deadline = tra_deadline_stop(),
                           .record = tra_run_files_begin(job, comm, begun),
                           .codegen = (tra_codegen_mode)tra_planning_opts.codegen};
     tra_run_files_planned(job);
     char *text = opt.no_history ? NULL : tra_run_history(job->program.graph);
-    o.history = text;
     tra_journal_request saved = tra_resume_request(job, o.scratch, opt.resume);
-    o.journal = &saved;
+    o.history = text, o.journal = &saved;
     o.checkpoint_seconds = checkpoint_seconds();
     o.checkpoint_turns = opt.checkpoint && opt.checkpoint_seconds == 0;
     if (opt.scratch_limit > 0)

@@ -31,7 +31,7 @@ static pid_t needed; /* by tra_stop_when_gone; 0: none */
 
 void tra_stop_when_gone(long pid) { needed = (pid_t)pid; }
 
-static double last; /* tra_stop_at; 0: there is none */
+static _Atomic double last; /* tra_stop_at; 0: there is none */
 
 void tra_stop_at(double when) { last = when; }
 

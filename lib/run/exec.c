@@ -217,11 +217,24 @@ tra_status tra_exec_name_statement(const tra_op *op, tra_status s, tra_err *e) {
                          tra_op_text(op, place, sizeof place), was.msg);
 }
 
+/* A unit of work that has begun is not interrupted: a stage makes its tuples one after the other, each worker one. From
+ * now on the run stops where the next one would not end in time, on a machine as slow as it was so far. */
+static void leave_time_for_unit(const tra_execution *x, const tra_op *op) {
+    static const double KNOWN = 0.2, SLOWEST = 20;
+    if (x->o->deadline <= 0) return;
+    double n = op->type.cat ? (double)tra_max64(1, op->type.cat->n) : 1, all = op->predicted.stage_seconds;
+    double slow = x->foreseen > KNOWN ? x->spent / x->foreseen : 1;
+    slow = slow < 1 ? 1 : slow > SLOWEST ? SLOWEST : slow;
+    double each = all * x->plan->sites * x->o->threads / n;
+    tra_stop_at(x->o->deadline - slow * (each < all ? each : all));
+}
+
 /* Runs operator i. After a failure it alarms the other ranks, which may still compute. But where inputs are at fault
  * they go on to the end of the operator, so that the error of the lowest rank is told, whichever failed first. */
 static tra_status run_needed(tra_execution *x, int i, tra_err *e) {
     /* all ranks must begin an exchange, or none: it finds out about failures by itself */
     bool together = tra_op_exchanges(&x->plan->ops[i]);
+    leave_time_for_unit(x, &x->plan->ops[i]);
     tra_status s = together ? TRA_OK : check_site(&x->site, e);
     tra_doing what = x->site.comm.size > 1 ? TRA_DO_EXCHANGE : TRA_DO_READ; /* one site cuts what it reads */
     tra_doing before = together ? tra_engine_do(x->site.engine, what, i) : TRA_DO_COMPUTE;
@@ -284,6 +297,7 @@ static tra_status run_step(tra_execution *x, int i, bool *reads_on, double *now,
                 (*reads_on && !tra_op_is_stage(op)); /* bytes that it reads count for the join that it overlaps */
     *now = tra_now();
     add_report(x, i, &before, &begun, *now, *reads_on);
+    if (runs) x->spent += *now - begun.seconds, x->foreseen += op->predicted.stage_seconds;
     if (x->report->record && *now >= x->recorded) {
         x->recorded = tra_record_op(x->report->record, i, begun.seconds, *now);
         if (tra_record_wants_sample(x->report->record, *now)) tra_exec_sample_all(x);

@@ -46,7 +46,8 @@ typedef struct tra_execution {
     int *all_uses;       /* how many operators read its result each time that it is made */
     bool *ran;           /* it has run already, with an earlier stage of its scan or for such a stage */
     tra_loop_run *loops;
-    bool stopped; /* the run is to stop, and the states of its loops are saved */
+    double spent, foreseen; /* seconds of the operators that have run, and those that were predicted of them */
+    bool stopped;           /* the run is to stop, and the states of its loops are saved */
     tra_report *report;
     tra_progress progress;
     tra_journal *journal;
