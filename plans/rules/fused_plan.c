@@ -298,6 +298,26 @@ static void count_pairs(const fusing *f, tra_fused_plan *x) {
     x->entries = (double)tra_type_entries(&f->product->type).expected / blocks;
 }
 
+/* Nanoseconds for rows of the result that are gathered in an array of all columns: memory that each combination clears
+ * anew; a search for the next place in each row; and entries, which are read from there, put, and cleared. */
+static double gathered(const fusing *f, const tra_fused_plan *x) {
+    enum { ANEW = 25, ROW = 8, ENTRY = 2 }; /* times what a clear, a put into a hash map, adding into a row cost */
+    const tra_storel_costs *c = f->o->costs ? f->o->costs : &tra_storel_default_costs;
+    int n = f->p->shape.n;
+    double columns = (double)f->p->label[f->s->out[n - 1]].block, rows = 1;
+    for (int d = 0; d + 1 < n; d++) rows *= (double)f->p->label[f->s->out[d]].block;
+    return ANEW * c->clear * columns + ROW * c->put * fmin(rows, x->entries) +
+           ENTRY * c->row * tra_storel_far(c, columns) * x->entries;
+}
+
+/* Does operand o have all labels of the result? Then each entry of the result comes of one of its own. */
+static bool has_result(const fusing *f, int o) {
+    int found = 0;
+    for (int d = 0; d < f->s->nout; d++)
+        for (int i = 0; i < f->p->operand[o].block.n; i++) found += f->p->operand[o].label[i] == f->s->out[d];
+    return found == f->s->nout;
+}
+
 /* Copies the plan that was found to the memo's arena. */
 static bool take_plan(fusing *f, const tra_storel_problem *problem, const tra_storel_plan *best, tra_fused_plan *x) {
     tra_arena *a = f->m->arena;
@@ -311,8 +331,11 @@ static bool take_plan(fusing *f, const tra_storel_problem *problem, const tra_st
     x->nanoseconds = best->cost;
     x->operations = fmax(best->operations, 1);
     x->entries = best->entries;
+    for (int o = 0; o < f->p->noperands; o++)
+        if (f->operand[o]->node.type.sparse && has_result(f, o)) x->entries = fmin(x->entries, spread_of(f, o).entries);
     x->ascends = ascends(f, x, tree);
     if (f->product) count_pairs(f, x);
+    if (x->ascends && f->s->node->type.layout) x->nanoseconds += gathered(f, x);
     return true;
 }
 
@@ -445,10 +468,7 @@ bool fused_plan(fusing *f, const tra_expr *first) {
     x->most = f->product ? tra_type_entries(&f->product->type).bound : INT64_MAX;
     for (int o = 0; o < f->p->noperands; o++) {
         const tra_type *t = &f->operand[o]->node.type;
-        int found = 0; /* labels of the result: an operand that has all has an entry for each of the result */
-        for (int d = 0; d < f->s->nout; d++)
-            for (int i = 0; i < f->p->operand[o].block.n; i++) found += f->p->operand[o].label[i] == f->s->out[d];
-        if (t->sparse && found == f->s->nout) x->most = tra_min64(x->most, tra_type_entries(t).bound);
+        if (t->sparse && has_result(f, o)) x->most = tra_min64(x->most, tra_type_entries(t).bound);
     }
     for (int o = 0; o < f->p->noperands; o++)
         x->shared = fmax(x->shared, fmin(f->o->threads, (double)f->operand[o]->node.type.cat->n));

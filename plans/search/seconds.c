@@ -241,12 +241,12 @@ static double vector_bytes(const tra_plan *p, const tra_op *op, int side) {
 }
 
 /* Seconds for rows of operands that are held as rows, besides those for their entries: each is begun and ended, also
- * where it has few; looked up, where two meet element by element. And for entries that look for a number, one after
- * the other, where no near cache has it. Products count what both have above. */
+ * where it has few; looked up, where two meet element by element. And for entries that look for a number where no near
+ * cache has it; none waits for another. Products count what both have above. */
 static double rows_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
     enum { PRODUCT = 4, ALONE = 12, BESIDE = 28, MEET = 16 }; /* steps of a row; MEET: with another one */
     enum { FOLDED = 8 };                                      /* of an entry whose product is folded, but no sum */
-    static const double LOOK = 1.2, ADDED = 0.5; /* misses of an entry that looks, and of a sum that does not wait */
+    static const double LOOK = 0.12, ADDED = 0.5; /* misses of an entry that looks, as many do at once; of a sum */
     const tra_kernel *k = op->what.join;
     bool join = op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_JOINAGG;
     if (op->in[0] < 0 || op->type.columns) return 0;

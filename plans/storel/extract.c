@@ -27,11 +27,12 @@ static bool in_order(st_graph *g, int key) {
     return x->op == ST_VAR && g->var[x->data[0]].in_order;
 }
 
-/* Factor by which a random access to an array of so many numbers costs more than one that hits the first cache. */
-static double far(const st_graph *g, double numbers) {
+double tra_storel_far(const tra_storel_costs *c, double numbers) {
     static const double near = 1 << 17; /* numbers in the second cache */
-    return fmin(1 + g->costs->far * fmax(0, log2(numbers / near)), 1 + 8 * g->costs->far);
+    return fmin(1 + c->far * fmax(0, log2(numbers / near)), 1 + 8 * c->far);
 }
+
+static double far(const st_graph *g, double numbers) { return tra_storel_far(g->costs, numbers); }
 
 static double all_places(const st_shape *s) {
     double n = 1;

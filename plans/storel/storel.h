@@ -80,6 +80,8 @@ typedef struct tra_storel_costs {
     double far;     /* ratio: what lookup and insert cost more for each doubling of an array beyond the cache */
 } tra_storel_costs;
 extern const tra_storel_costs tra_storel_default_costs;
+/* Factor by which a random access to an array of so many numbers costs more than one that hits the first cache. */
+double tra_storel_far(const tra_storel_costs *c, double numbers);
 
 /* What one thread does in a second, as `tra calibrate` measures it (lib/run/measure.h): 0: not measured. */
 typedef struct tra_storel_rates {
