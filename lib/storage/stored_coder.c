@@ -1,6 +1,7 @@
 /* stored_coder.c - positions of levels from entries, and slices that are written piece by piece. */
 #include "stored_coder.h"
 
+#include "../base/share.h"
 #include "../base/simd.h"
 
 #include <fcntl.h>
@@ -219,6 +220,30 @@ static void put_ranges(tra_coder *x, const tra_lines *v, bool consecutive, int64
     x->count[1] = before;
 }
 
+/* Places and values of the entries of lines, each of which one thread writes. */
+typedef struct putting_lines {
+    const tra_lines *v;
+    int64_t n;
+    tra_coder by[2];
+    tra_err err[2];
+} putting_lines;
+enum { PLACES, VALUES, SHARED = 1 << 18 }; /* SHARED: so many entries take longer to write than to hand over */
+
+static void put_entries(void *ctx, int which, void *scratch) {
+    putting_lines *p = ctx;
+    tra_coder *x = &p->by[which];
+    const tra_form *f = x->form;
+    (void)scratch;
+    x->e = &p->err[which];
+    if (which == PLACES) tra_code_columns(x, f->indices[1], p->v->at, p->n);
+    int64_t piece = TRA_SLICE_PIECE / (int64_t)x->size;
+    for (int64_t k = 0; which == VALUES && k < p->n; k += piece) { /* while it is in the cache */
+        const char *value = p->v->value + (size_t)k * x->size;
+        tra_code_all(x, f->values, value, tra_min64(piece, p->n - k));
+        x->finite = x->finite && tra_code_finite(x->dtype, value, tra_min64(piece, p->n - k));
+    }
+}
+
 void tra_code_lines(tra_coder *x, const tra_lines *v) {
     const tra_form *f = x->form;
     bool pairs = f->group[0] == 2, sparse = f->group[0] == 1;
@@ -243,12 +268,16 @@ void tra_code_lines(tra_coder *x, const tra_lines *v) {
     x->values += n;
     x->any = true;
     if (!x->out[f->values]) return;
-    tra_code_columns(x, f->indices[1], v->at, n);
-    int64_t piece = TRA_SLICE_PIECE / (int64_t)x->size;
-    for (int64_t k = 0; k < n; k += piece) { /* while it is in the cache */
-        const char *value = v->value + (size_t)k * x->size;
-        tra_code_all(x, f->values, value, tra_min64(piece, n - k));
-        x->finite = x->finite && tra_code_finite(x->dtype, value, tra_min64(piece, n - k));
+    putting_lines p = {.v = v, .n = n, .by = {*x, *x}};
+    if (n >= SHARED)
+        tra_share(2, put_entries, &p, NULL);
+    else
+        for (int i = 0; i < 2; i++) put_entries(&p, i, NULL);
+    x->finite = p.by[VALUES].finite;
+    for (int i = 1; i >= 0; i--) {
+        if (p.by[i].status == TRA_OK || x->status != TRA_OK) continue;
+        x->status = p.by[i].status;
+        if (x->e) *x->e = p.err[i];
     }
 }
 
