@@ -2,7 +2,7 @@
 #include "run_files.h"
 
 #include "../lib/durable/durable.h"
-#include "../lib/h5/stand_in.h"
+#include "../formats/stand_in.h"
 #include "../plans/explain/explain.h"
 #include "cmd.h"
 #include "common.h"
@@ -79,16 +79,11 @@ tra_status tra_run_files_check(tra_err *e) {
 
 tra_record *tra_run_files_begin(const tra_job *job, const tra_comm *comm, double begun) {
     if (!tra_run_files_record()) return NULL;
-    const tra_graph *g = job->program.graph;
     int64_t ns = (int64_t)((begun - tra_process_begin()) * 1e9);
     tra_comm_max(comm, &ns, 1); /* all records begin at the same time, as MPI starts all ranks */
-    double first = begun - (double)ns * 1e-9, now = tra_now(), converted = 0;
-    for (int i = 0; i < g->n; i++) {
-        const tra_stand_in *s = g->v[i]->rel ? tra_rel_stand_in(g->v[i]->rel) : NULL;
-        converted += s ? s->seconds : 0;
-    }
+    double first = begun - (double)ns * 1e-9, now = tra_now();
     /* who launches ranks has converted what they read */
-    double converts = getenv("TRA_LAUNCHED") ? first : begun, until = fmin(converts + converted, now);
+    double converts = getenv("TRA_LAUNCHED") ? first : begun, until = fmin(converts + tra_stand_ins_seconds(), now);
     tra_record *r = tra_record_new(job->options.threads, job->plan->nops, first);
     (void)tra_record_op(r, tra_phase_op(TRA_PHASE_CONVERT), converts, until);
     (void)tra_record_op(r, tra_phase_op(TRA_PHASE_START), fmin(fmax(first, until), begun), begun);

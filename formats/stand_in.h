@@ -24,6 +24,8 @@ void tra_stand_ins_end(void);
 typedef tra_status tra_make_file(void *ctx, const char *identity, const char *to, tra_err *e);
 TRA_MUSTUSE tra_status tra_stand_in_made(const char *identity, tra_make_file *make, void *ctx, const char **path,
                                          tra_err *e);
+/* Seconds that this process, and that which launched it, took for conversions so far. */
+double tra_stand_ins_seconds(void);
 /* Pipes are read by one process; others find what it made of them by this word, which it hands on. */
 const char *tra_pipe_word(void);
 void tra_pipe_word_take(const char *word);

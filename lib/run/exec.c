@@ -300,7 +300,7 @@ static tra_status run_step(tra_execution *x, int i, bool *reads_on, double *now,
     if (runs) x->spent += *now - begun.seconds, x->foreseen += op->predicted.stage_seconds;
     if (x->report->record && *now >= x->recorded) {
         x->recorded = tra_record_op(x->report->record, i, begun.seconds, *now);
-        if (tra_record_wants_sample(x->report->record, *now)) tra_exec_sample_all(x);
+        if (tra_record_wants_sample(x->report->record, *now)) tra_exec_sample(x);
     }
     if (!again) x->report->ops[i].peak_memory = tra_exec_see_peak(x->report);
     if (s == TRA_OK && !again && !tra_op_overlaps(op) && !x->ran[i])
@@ -444,14 +444,15 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (s == TRA_OK) s = tra_exec_list_needed(&x, e);
     (void)tra_record_op(o->record, tra_phase_op(TRA_PHASE_OPEN), opens, tra_now());
     if (s == TRA_OK) s = tra_exec_range(&x, -1, 0, n - 1, e);
-    if (report->record) tra_exec_sample_all(&x);
+    if (report->record) tra_exec_sample(&x);
+    if (report->record && s == TRA_OK) tra_exec_share_seconds(&x); /* what follows is the outputs' */
     report->resumed = tra_journal_has_reported(x.journal);
     double places = tra_now();
     tra_track *mine = tra_record_track(o->record, -1);
-    (void)tra_track_do(mine, TRA_DO_WRITE);
+    (void)tra_track_do_for(mine, TRA_DO_WRITE, -1, places);
     s = tra_exec_commit(&x, s, e);
     (void)tra_track_do(mine, TRA_DO_COMPUTE);
-    if (report->record) tra_exec_sample_all(&x);
+    if (report->record) tra_exec_sample(&x);
     if (s == TRA_OK) tra_op_notes_gather(&x.notes, plan, comm, report);
     tra_progress_end(&x.progress);
     for (int i = n - 1; i >= 0; i--) tra_part_release(x.parts[i], x.site.pool);
@@ -463,7 +464,6 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     tra_exchange_dir_remove(&x.site);
     report->starved = s == TRA_RESOURCE && x.site.engine && tra_engine_starved(x.site.engine);
     tra_engine_free(x.site.engine);
-    if (report->record) tra_exec_share_seconds(&x);
     tra_codegen_close(x.codegen);
     tra_pool_free(x.site.pool);
     tra_op_notes_free(&x.notes);

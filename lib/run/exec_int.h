@@ -56,7 +56,6 @@ typedef struct tra_execution {
     int noverlapping;           /* exchanges that overlap stages and have not ended: */
     tra_exchange **overlapping; /* these, */
     int *overlapping_op;        /* of these operators */
-    int64_t written;            /* to outputs, when an operator had ended last */
     double recorded;            /* until when operators that end are not recorded */
     int64_t read_before;        /* bytes that had been read from inputs when the first of them began */
     tra_op_notes notes;
@@ -109,7 +108,6 @@ tra_part *tra_exec_on_demand(tra_execution *x, const tra_op *op, tra_part *in);
 int64_t tra_exec_see_peak(tra_report *r);
 /* Records what the process holds now, and what was read, written and sent so far. There must be a record. */
 void tra_exec_sample(tra_execution *x);
-void tra_exec_sample_all(tra_execution *x); /* the same between operators: at other times workers change the counts */
 /* What was measured of a stage is divided among the operators that run inside of it, by what threads did for each, as
  * it was recorded. There must be a record, and the workers have ended. */
 void tra_exec_share_seconds(tra_execution *x);

@@ -22,17 +22,12 @@ void tra_exec_sample(tra_execution *x) {
     tra_pool_stats pool = tra_pool_stat(x->site.pool);
     counters[TRA_COUNTER_READ] = pool.read;
     counters[TRA_COUNTER_SPILLED] = pool.spilled + pool.unspilled;
-    counters[TRA_COUNTER_WRITTEN] = x->written;
+    counters[TRA_COUNTER_WRITTEN] = 0;
+    for (int k = 0; k < x->plan->nops; k++)
+        counters[TRA_COUNTER_WRITTEN] += x->files[k] ? tra_outfile_landed(x->files[k]) : x->report->ops[k].disk_write;
     counters[TRA_COUNTER_SENT] = x->site.sent;
     counters[TRA_COUNTER_RECEIVED] = x->site.received;
     tra_record_sample(x->report->record, tra_resident_bytes(), counters);
-}
-
-void tra_exec_sample_all(tra_execution *x) {
-    x->written = 0;
-    for (int k = 0; k < x->plan->nops; k++)
-        x->written += x->files[k] ? tra_outfile_written(x->files[k]) : x->report->ops[k].disk_write;
-    tra_exec_sample(x);
 }
 
 /* ---- operators that run inside of a stage ------------------------------------------------------------------------ */

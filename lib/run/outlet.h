@@ -29,6 +29,8 @@ int64_t tra_outfile_reused(const tra_outfile *o);
 TRA_MUSTUSE tra_status tra_outfile_finish(tra_outfile *o, tra_status s, tra_err *e);
 /* Bytes that this rank wrote: of whole chunks, or where arrays are counted first, of the blocks that held them. */
 int64_t tra_outfile_written(const tra_outfile *o);
+/* Those that this rank has written already, at any time. Outputs that are held come when they are put in place. */
+int64_t tra_outfile_landed(const tra_outfile *o);
 /* Makes the files appear together (tra_writers_commit). s: the ranks' status so far; unless it is TRA_OK nothing
  * appears. keep: what was written then stays for a run that resumes. Collective; frees the files. */
 TRA_MUSTUSE tra_status tra_outfiles_commit(tra_outfile *const *files, int n, tra_status s, bool keep,

@@ -276,6 +276,8 @@ tra_status tra_outfiles_commit(tra_outfile *const *files, int n, tra_status s, b
     return s;
 }
 
+int64_t tra_outfile_landed(const tra_outfile *o) { return atomic_load(&o->landed); }
+
 int64_t tra_outfile_written(const tra_outfile *o) {
     int64_t arrays = 0, bytes = 0;
     for (int i = 0; i < o->ntallies; i++) arrays += o->tallies[i].arrays, bytes += o->tallies[i].bytes;

@@ -17,6 +17,7 @@ static tra_status write_chunk(tra_outfile *o, tra_saved *rec, const void *chunk,
     rec->len = o->chunk_bytes;
     rec->sum = tra_writer_sums(o->writer)[rec->ordinal];
     tra_log_add(o->log, rec);
+    atomic_fetch_add(&o->landed, o->chunk_bytes);
     return TRA_OK;
 }
 

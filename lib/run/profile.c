@@ -63,6 +63,7 @@ void tra_profile_gather(const tra_comm *comm, tra_report *r, const tra_plan *pla
         for (int i = 0; i <= nops; i++) out->of[i * comm->size + s] = unpack(all + s * each + i * FIGURES);
         memcpy(out->host[s], all + s * each + n, TRA_HOSTNAME);
     }
+    out->processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
     snprintf(out->kernel, sizeof out->kernel, "%s", tra_blas_kernel());
     free(mine);
     free(all);

@@ -11,6 +11,7 @@ typedef struct tra_profile {
     tra_op_report *of;          /* [(nops + 1) * sites]: operator, then site; after the operators the whole run */
     char (*host)[TRA_HOSTNAME]; /* of each site */
     char kernel[32];            /* of BLAS, on site 0 */
+    int processors;             /* of the machine of site 0; 0: an older tra did not say */
     tra_loop_report *loops;     /* of each loop, on the first site */
     tra_heavy_key (*heavy)[2];  /* of each operator and operand; all 0 on other ranks than the first */
     bool resumed;               /* it went on from what a run before had saved */

@@ -1,8 +1,10 @@
 /* record.c - what a site did, in buckets of time. */
 #include "record.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { FEWEST = 16, MOST_NUMBERS = 1 << 16 }; /* buckets; numbers of a site that are brought together */
 static const double FINEST = 0.5e-3;          /* seconds of a bucket at first */
@@ -56,6 +58,9 @@ struct tra_track {
     tra_doing now;
     int op; /* for which; -1: for none */
     int nops;
+    pthread_t who; /* whose clock was read last, */
+    double had;    /* what it told, */
+    double share;  /* and which part of its time to compute the thread had a processor since then */
     /* Seconds of each operator, and at nops for none; as far as buckets have them. */
     double (*spent)[TRA_DOINGS_COUNT], (*told)[TRA_DOINGS_COUNT];
     int64_t did[TRA_TIME_BUCKETS][TRA_DOINGS_COUNT]; /* nanoseconds */
@@ -113,6 +118,19 @@ static void widen_track(tra_track *t) {
 
 static inline void spend(tra_track *t, double seconds) { t->spent[t->op >= 0 ? t->op : t->nops][t->now] += seconds; }
 
+/* How long the calling thread, whose track it is, had a processor since it was asked last, beside how long it computed.
+ */
+static void ask_share(tra_track *t, double now) {
+    struct timespec clock;
+    double computed = t->now == TRA_DO_COMPUTE ? now - t->since : 0;
+    bool same = pthread_equal(t->who, pthread_self());
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &clock) != 0) return;
+    for (int op = 0; op <= t->nops; op++) computed += t->spent[op][TRA_DO_COMPUTE] - t->told[op][TRA_DO_COMPUTE];
+    double had = (double)clock.tv_sec + 1e-9 * (double)clock.tv_nsec, since = had - t->had;
+    t->share = same && since < computed ? since / computed : 1;
+    t->had = had, t->who = pthread_self();
+}
+
 /* Gives the bucket what was spent since the last one was given. */
 static void settle(tra_track *t) {
     for (int op = 0; op <= t->nops; op++) {
@@ -121,7 +139,9 @@ static void settle(tra_track *t) {
         for (int k = 0; k < TRA_DOINGS_COUNT; k++) {
             int64_t ns = (int64_t)((t->spent[op][k] - t->told[op][k]) * 1e9);
             t->told[op][k] = t->spent[op][k];
-            t->did[t->at][k] += ns;
+            int64_t had = k == TRA_DO_COMPUTE ? (int64_t)(t->share * (double)ns) : ns;
+            t->did[t->at][k] += had;
+            t->did[t->at][TRA_DO_AWAIT_PROCESSOR] += ns - had;
             busy += k == TRA_DO_AWAIT_WORK ? 0 : ns;
         }
         if (busy > 0) add_op(&t->most[t->at], op < t->nops ? op : -1, busy);
@@ -130,6 +150,7 @@ static void settle(tra_track *t) {
 
 /* Goes on to the bucket of this time. */
 static void advance(tra_track *t, double now) {
+    ask_share(t, now);
     while (now >= t->last) {
         if (t->last > t->since) spend(t, t->last - t->since), t->since = t->last;
         settle(t);
@@ -187,6 +208,8 @@ tra_record *tra_record_new(int workers, int nops, double begun) {
                                    .last = begun + FINEST,
                                    .now = i ? TRA_DO_AWAIT_WORK : TRA_DO_COMPUTE,
                                    .op = -1,
+                                   .who = pthread_self(),
+                                   .share = 1,
                                    .nops = nops,
                                    .spent = tra_calloc((size_t)nops + 1, sizeof *r->tracks->spent),
                                    .told = tra_calloc((size_t)nops + 1, sizeof *r->tracks->told)};

@@ -18,6 +18,7 @@ enum { TRA_TIME_BUCKETS = 256 };
     X(EXCHANGE, "exchange")                                                                                            \
     X(AWAIT_TURN, "wait_for_turn") /* for another worker's term of the same sum */                                     \
     X(AWAIT_MEMORY, "wait_for_memory")                                                                                 \
+    X(AWAIT_PROCESSOR, "wait_for_processor") /* it would compute: of each bucket what the thread's clock lacks */      \
     X(AWAIT_WORK, "wait_for_work") /* of a worker: inputs are not there; of the main thread: workers are busy */
 typedef enum tra_doing {
 #define X(name, text) TRA_DO_##name,

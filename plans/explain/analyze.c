@@ -51,11 +51,15 @@ double tra_seconds_factor(double predicted, double measured, bool *off) {
     return factor;
 }
 
-const char *tra_seconds_wrong(const tra_plan *p, const tra_profile *m, tra_arena *a) {
-    static const double SHORT = 0.2;         /* seconds that say nothing of a machine */
+double tra_operators_took(const tra_profile *m) {
     const double *phase = m->timeline.phase; /* all 0 where it was not recorded */
-    double seconds =
-        tra_profile_sum(m, m->nops).seconds - phase[TRA_PHASE_COMPILE] - phase[TRA_PHASE_OPEN] - phase[TRA_PHASE_PLACE];
+    return tra_profile_sum(m, m->nops).seconds - phase[TRA_PHASE_COMPILE] - phase[TRA_PHASE_OPEN] -
+           phase[TRA_PHASE_PLACE];
+}
+
+const char *tra_seconds_wrong(const tra_plan *p, const tra_profile *m, tra_arena *a) {
+    static const double SHORT = 0.2; /* seconds that say nothing of a machine */
+    double seconds = tra_operators_took(m);
     bool off;
     double factor = tra_seconds_factor(p->cost.seconds, seconds, &off);
     char text[40];

@@ -386,8 +386,8 @@ static void try_inputs(changes *c) {
     const char *text = largest ? with_input(c, largest, TRA_F32, &largest->type.cat->bound) : NULL;
     if (text && plan_text(c, text, largest->name, &x) && c->now.seconds >= LONG &&
         x.seconds <= (1 - MUCH) * c->now.seconds && x.fits >= c->now.fits)
-        add(c, tra_arena_printf(c->a, "%s in numbers of 7 digits (tra import --dtype f32) would %s", largest->name,
-                                reads_and_gain(c, &x)));
+        add(c, tra_arena_printf(c->a, "%s as f32, which keeps 7 digits of 16 (tra import --dtype f32), would %s",
+                                largest->name, reads_and_gain(c, &x)));
 }
 
 /* ---- columns ---------------------------------------------------------------------------------------------------- */

@@ -256,7 +256,9 @@ static void add_box(drawing *d, int i) {
     if (d->s->plan->sites > 1) tra_str_printf(&text, "%s", s->place);
     if (bytes > 0) tra_str_printf(&text, ", %s moved", tra_size_short_text(o->predicted.cost.network_bytes, moved));
     if (d->s->plan->sites == 1 && o->predicted.cost.seconds > 0)
-        tra_str_printf(&text, "%s", tra_text_seconds(o->predicted.cost.seconds, seconds, sizeof seconds));
+        tra_str_printf(
+            &text, "%s",
+            tra_text_seconds(o->predicted.cost.seconds * tra_op_times(d->s->plan, o), seconds, sizeof seconds));
     if (d->s->plan->sites == 1 && measured_seconds(d, i) > 0 && !tra_op_is(o->op, TRA_READS)) /* others read it */
         tra_str_printf(&text, "%stook %s", text.n ? ", " : "",
                        tra_text_seconds(measured_seconds(d, i), seconds, sizeof seconds));

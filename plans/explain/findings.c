@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../lib/durable/durable.h"
 #include "../../lib/physical/memory.h"
 #include "../../lib/h5/stand_in.h"
 #include "findings_int.h"
@@ -53,10 +54,20 @@ static const char *spares(const char *phase) {
     return ".";
 }
 
-/* Statements and phases that took a quarter of the run, the longest first. */
-static void find_longest(findings *f) {
-    const double all = fmax(f->m->seconds, f->m->process_seconds), least = 0.25 * all,
-                 places = f->m->timeline.phase[TRA_PHASE_PLACE];
+/* ", 1.2 s of it once, before the first turn": of a statement of a loop most of whose work is the same in all turns. */
+static const char *once_text(const findings *f, const tra_shown_statement *x) {
+    double once = 0;
+    for (int i = 0; i < f->s->plan->nops && x->depth > 0; i++)
+        if (f->lines.of[i] == (int)(x - f->lines.v) && f->s->plan->ops[i].loop < 0)
+            once += tra_profile_sum(f->m, i).seconds / f->m->sites;
+    if (once < x->measured.seconds / 2) return "";
+    return tra_arena_printf(f->a, ", %s of it once, before the first turn", tra_finding_seconds(f, once));
+}
+
+/* Statements and phases that took a quarter of the run, the longest first. conversions: there is a sentence for each
+ * file that was converted. */
+static void find_longest(findings *f, bool conversions) {
+    const double all = f->run, least = 0.25 * all, places = f->m->timeline.phase[TRA_PHASE_PLACE];
     for (double below = INFINITY; below > 0;) {
         const tra_shown_statement *most = NULL;
         for (int i = 0; i < f->lines.n; i++) {
@@ -68,11 +79,11 @@ static void find_longest(findings *f) {
         below = most->measured.seconds;
         double share = 100 * below / all;
         if (most->line > 0)
-            tra_finding(f, "Line %d took %.0f %% of the time: %s%s", most->line, share, most->text,
-                        most->kind == TRA_STMT_OUTPUT && places > below / 2
-                            ? ": until the disk had it, and it was put in place"
-                            : "");
-        else if (strcmp(most->text, tra_phase_text(TRA_PHASE_CONVERT))) /* of that there is a sentence for each file */
+            tra_finding(
+                f, "Line %d took %.0f %% of the time%s: %s%s", most->line, share, once_text(f, most), most->text,
+                most->kind == TRA_STMT_OUTPUT && places > below / 2 ? ": until the disk had it, and it was put in place"
+                                                                    : "");
+        else if (!conversions || strcmp(most->text, tra_phase_text(TRA_PHASE_CONVERT)))
             tra_finding(f, "To %s took %.0f %% of the time%s", most->text, share, spares(most->text));
     }
 }
@@ -83,8 +94,9 @@ static const tra_stand_in *conversion_of(const tra_node *n) {
 }
 
 /* Inputs of other formats, whose conversion took a quarter of the time; it comes before the plan, and its seconds. Who
- * reads a profile converts them again: of that only the shares are looked at. */
-static void find_conversions(findings *f) {
+ * reads a profile converts them again: of that only the shares are looked at. Were there any? */
+static bool find_conversions(findings *f) {
+    int before = f->n;
     const tra_graph *g = f->job->program.graph;
     double all = 0, took = f->m->timeline.phase[TRA_PHASE_CONVERT];
     for (int i = 0; i < g->n; i++) all += conversion_of(g->v[i]) ? conversion_of(g->v[i])->seconds : 0;
@@ -99,6 +111,7 @@ static void find_conversions(findings *f) {
                     size_text(f, (int64_t)((double)s->bytes_in / seconds)),
                     s->left ? ", though nothing uses of it " : "", s->left ? s->left : "");
     }
+    return f->n > before;
 }
 
 /* Statements whose seconds are wrong since an operator had more, or fewer, rows than expected; of each that operator
@@ -194,7 +207,7 @@ static bool find_uneven(findings *f) {
     for (int i = 0; i < f->s->plan->nops && f->m->sites > 1; i++) {
         double most, mean;
         int site = busiest(f, i, &most, &mean), s = f->lines.of[i];
-        if (most < UNEVEN * mean || most - mean < MATTERS * f->m->seconds || (s >= 0 && s == last)) continue;
+        if (most < UNEVEN * mean || most - mean < MATTERS * f->run || (s >= 0 && s == last)) continue;
         last = s;
         tra_finding(f, "In %s (#%d %s) site %d computed %s, the sites %s on average%s. %s", line_of(f, i), i,
                     tra_plan_op_text(f->s->plan->ops[i].op), site, tra_finding_seconds(f, most),
@@ -237,7 +250,7 @@ static void find_keys(findings *f) {
         const tra_op *o = &f->s->plan->ops[i];
         bool join = o->what.join && r->all > 0;
         tra_str told = {0};
-        if ((!l->rows && !r->rows) || tra_profile_sum(f->m, i).seconds < MATTERS * f->m->seconds) continue;
+        if ((!l->rows && !r->rows) || tra_profile_sum(f->m, i).seconds < MATTERS * f->run) continue;
         for (int side = 0; side < 2; side++) {
             const tra_heavy_key *x = &k[side];
             if (x->rows == 0) continue;
@@ -303,6 +316,13 @@ static const char *pace(const findings *f, int64_t bytes, double seconds, double
 static bool is_file(const tra_op *o, bool reads) {
     return tra_op_is(o->op, TRA_FILE) && tra_op_is(o->op, TRA_READS) == reads && o->what.path &&
            !tra_rel_is_made(o->what.path);
+}
+
+/* Its path; of an output of another format, which is written to scratch first, that of scratch. */
+static const char *file_text(const findings *f, const tra_op *o) {
+    const char *slash = strrchr(o->what.path, '/'), *name = slash ? slash + 1 : o->what.path;
+    if (strncmp(name, TRA_OUTPUT_NAME, strlen(TRA_OUTPUT_NAME)) != 0) return o->what.path;
+    return tra_arena_printf(f->a, "the scratch directory %.*s", (int)(name - o->what.path), o->what.path);
 }
 
 /* The input, or output, that has the most bytes; NULL: there is none. */
@@ -371,13 +391,13 @@ static bool find_blocks(findings *f) {
 /* How long threads waited for inputs or outputs, where that matters. */
 static void find_disk(findings *f, const char *what, int64_t bytes, double seconds, double rate, const char *told) {
     enum { LEAST = 1 << 20 };
-    static const double MUCH = 0.3, SOME = 0.1; /* share of the time of all threads, of the run */
-    double threads = fmax(1, f->m->timeline.threads - 1) * f->m->sites;
+    static const double MUCH = 0.3, SOME = 0.05; /* share of the time of a thread */
+    int threads = f->m->timeline.threads * f->m->sites;
     bool slow;
     if (bytes < LEAST || seconds < TRA_SHORT_RUN) return; /* of few bytes the pace says nothing of a disk */
     told = pace(f, bytes, seconds, (double)bytes / rate, told, &slow);
-    if (seconds > MUCH * threads * f->m->seconds || (slow && seconds > SOME * f->m->seconds))
-        tra_finding(f, "Threads waited %s in all for %s, %s, each %s.", tra_finding_seconds(f, seconds), what,
+    if (seconds > (slow ? SOME : MUCH) * threads * f->run)
+        tra_finding(f, "%d threads waited %s in all for %s, %s, each %s.", threads, tra_finding_seconds(f, seconds), what,
                     size_text(f, bytes), told);
 }
 
@@ -400,7 +420,7 @@ static void find_disks(findings *f) {
     if (out && !small_blocks(f, out))
         find_disk(f, "outputs", all.disk_write, tra_finding_did(f, TRA_DO_WRITE), rates->disk_write,
                   tra_arena_printf(f->a, "the disk of %s is slow, or others use it: a faster one would help",
-                                   out->what.path));
+                                   file_text(f, out)));
     if (all.spilled < (all.disk_read + all.disk_write) / 10 || all.spilled < (1 << 20)) return;
     const char *told = pace(f, all.spilled + all.unspilled, all.scratch_seconds,
                             (double)all.spilled / rates->disk_write + (double)all.unspilled / rates->disk_read,
@@ -418,13 +438,13 @@ static void find_disks(findings *f) {
 int tra_explain_findings(const tra_job *job, const tra_shown_plan *s, const tra_profile *m, tra_arena *a,
                          const char *const **out) {
     findings f = {.job = job, .s = s, .m = m, .a = a, .v = tra_news(a, const char *, MOST_FINDINGS)};
+    f.run = fmax(m->seconds, m->process_seconds);
     f.lines = tra_explain_statements(job, s->plan, m, a);
     *out = f.v;
     find_resumed(&f);
     if (m->seconds < TRA_SHORT_RUN) return f.n;
     bool busy = tra_find_shares(&f);
-    find_conversions(&f);
-    find_longest(&f);
+    find_longest(&f, find_conversions(&f));
     bool uneven = find_uneven(&f);
     find_keys(&f);
     bool many = find_blocks(&f);

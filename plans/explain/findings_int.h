@@ -12,6 +12,9 @@ typedef struct findings {
     const tra_profile *m;
     tra_shown_statements lines;
     tra_arena *a;
+    double run; /* seconds of the whole process */
+    /* Shares of it: what a worker did, on average, and how long a main thread exchanged data, and wrote. */
+    double did[TRA_DOINGS_COUNT], exchanged, wrote;
     int n;
     const char **v;
 } findings;

@@ -99,6 +99,7 @@ static void run(tra_json *j, const tra_profile *m) {
     tra_json_num(j, "process_seconds", m->process_seconds);
     tra_json_bool(j, "resumed", m->resumed);
     tra_json_str(j, "blas_kernel", m->kernel);
+    tra_json_int(j, "processors", m->processors);
     tra_json_begin(j, "hosts", '[');
     for (int s = 0; s < m->sites; s++) tra_json_str(j, NULL, m->host[s]);
     tra_json_end(j, ']');

@@ -47,6 +47,7 @@ static const char HEAD[] =
     ".do0{fill:#3b74b9;background:#3b74b9!important}.do1{fill:#3a9a5b;background:#3a9a5b!important}"
     ".do2{fill:#8bc34a;background:#8bc34a!important}.do3{fill:#f5b942;background:#f5b942!important}"
     ".do4{fill:#a778d1;background:#a778d1!important}.do5{fill:#d1572f;background:#d1572f!important}\n"
+    ".do6{fill:#e3b7b7;background:#e3b7b7!important}\n"
     ".op0{fill:#7fa6d6;background:#7fa6d6!important}.op1{fill:#8ec69f;background:#8ec69f!important}"
     ".op2{fill:#e6bf6a;background:#e6bf6a!important}.op3{fill:#c99bd8;background:#c99bd8!important}"
     ".op4{fill:#e19a83;background:#e19a83!important}.op5{fill:#84c5c9;background:#84c5c9!important}"
@@ -124,13 +125,14 @@ static void add_head(page *g) {
     add(g, "<div class=\"facts\">\n");
     if (g->m)
         fact(g, "seconds", seconds_of(g, g->m->seconds),
-             tra_arena_printf(g->a, "predicted %s; the process took %s", seconds_of(g, p->cost.seconds),
+             tra_arena_printf(g->a, "operators %s, predicted %s; whole process %s",
+                              seconds_of(g, tra_operators_took(g->m)), seconds_of(g, p->cost.seconds),
                               seconds_of(g, g->m->process_seconds)));
     else
         fact(g, "seconds", seconds_of(g, p->cost.seconds), "predicted");
     size_fact(g, "peak memory of a site", tra_size_upto(p->cost.peak_memory), all.peak_memory);
     fact(g, "memory ceiling", o->memory > 0 ? size_of(g, o->memory) : "none",
-         tra_arena_printf(g->a, "%s is the least", size_of(g, p->least_memory)));
+         tra_arena_printf(g->a, "the plan fits in %s", size_of(g, p->least_memory)));
     size_fact(g, "read", p->cost.disk_read, all.disk_read);
     size_fact(g, "written", p->cost.disk_write, all.disk_write);
     if (p->scratch > 0) size_fact(g, "scratch, at most at once", tra_size_upto(p->scratch), all.scratch);
@@ -329,7 +331,7 @@ static void add_alternatives(page *g) {
     int shown = 0;
     add(g, "<section><h2>Alternatives</h2>\n");
     if (all->n == 1) {
-        add(g, "<p>There is no other way to place the joins.</p></section>\n");
+        add(g, "<p>There is no other plan.</p></section>\n");
         return;
     }
     add(g, "<table class=\"wide\"><thead><tr><th>plan</th><th>strategy</th><th>seconds</th><th>network</th>"

@@ -56,13 +56,23 @@ static void add_share(shares *x, double seconds, const char *told) {
 /* Did other processes have the processors while workers would have computed for so many seconds of all? */
 static bool find_busy_machine(findings *f, double would, double had) {
     static const double BUSY = 0.6;
-    bool shared = false; /* two sites stood on one machine */
+    int together = 0; /* sites on the machine of the first */
     if (would < TRA_SHORT_RUN || had > BUSY * would) return false;
-    for (int i = 1; i < f->m->sites; i++) shared |= strcmp(f->m->host[i], f->m->host[i - 1]) == 0;
-    tra_finding(f, "Workers would have computed %s, but had the processors for %s: %s had them for the rest.",
-                tra_finding_seconds(f, would), tra_finding_seconds(f, had),
-                shared ? "other sites of this run on the same machine, or other processes,"
-                       : "other processes of the machine");
+    for (int i = 0; i < f->m->sites; i++) together += strcmp(f->m->host[i], f->m->host[0]) == 0;
+    int threads = together * f->job->options.threads;
+    const char *ready =
+        tra_arena_printf(f->a, "Workers were ready to compute for %s in all, but had a processor for %s of it",
+                         tra_finding_seconds(f, would), tra_finding_seconds(f, had));
+    if (f->m->processors > 0 && threads > f->m->processors)
+        tra_finding(f,
+                    "%s: the machine has %d processor%s for %d threads of %d site%s. Fewer sites or --threads lose "
+                    "nothing.",
+                    ready, f->m->processors, f->m->processors == 1 ? "" : "s", threads, together,
+                    together == 1 ? "" : "s");
+    else
+        tra_finding(f, "%s: %s of the machine had them for the rest. Else the run would have taken about %s.", ready,
+                    together > 1 ? "other sites of this run, or other processes," : "other processes",
+                    tra_finding_seconds(f, f->run * (1 - f->did[TRA_DO_AWAIT_PROCESSOR])));
     return true;
 }
 
@@ -71,7 +81,7 @@ bool tra_find_shares(findings *f) {
     const tra_timeline *t = &f->m->timeline;
     tra_op_report all = tra_profile_sum(f->m, f->m->nops);
     doings d = during_operators(t);
-    double run = fmax(f->m->seconds, f->m->process_seconds), left = run;
+    double run = f->run, left = run, told_of = 0;
     shares x = {0};
     for (int k = 0; k < TRA_PHASES_COUNT; k++) {
         add_share(&x, t->phase[k], tra_phase_text((tra_phase)k));
@@ -81,10 +91,16 @@ bool tra_find_shares(findings *f) {
     double per = left / d.all, scratch = 1e9 * all.scratch_seconds, *did = d.workers;
     /* seconds that a worker waits for scratch were counted as reading, or else as computing */
     double reads = fmin(scratch, did[TRA_DO_READ]), computes = fmin(scratch - reads, did[TRA_DO_COMPUTE]);
-    double compute = did[TRA_DO_COMPUTE] - computes;
-    double had = all.cpu_seconds > 0 ? fmin(1e9 * all.cpu_seconds, compute) : compute;
+    double compute = did[TRA_DO_COMPUTE] - computes, had = compute;
+    if (all.cpu_seconds > 0) had = fmin(1e9 * all.cpu_seconds, had);
+    compute += did[TRA_DO_AWAIT_PROCESSOR];
     double exchange = t->sites > 1 && d.all_main > 0 ? d.main[TRA_DO_EXCHANGE] / d.all_main * d.all : 0;
     exchange = fmin(exchange, did[TRA_DO_AWAIT_WORK]);
+    for (int k = 0; k < TRA_DOINGS_COUNT; k++) f->did[k] = per * did[k] / run;
+    f->did[TRA_DO_COMPUTE] = per * had / run;
+    f->did[TRA_DO_AWAIT_PROCESSOR] = per * (compute - had) / run;
+    f->exchanged = left * d.main[TRA_DO_EXCHANGE] / fmax(d.all_main, 1) / run;
+    f->wrote = 1e-9 * d.main[TRA_DO_WRITE] / t->sites / run;
     add_share(&x, per * had, "compute");
     add_share(&x, per * (compute - had), "wait for a processor that others had");
     add_share(&x, per * (did[TRA_DO_READ] - reads), "read");
@@ -95,8 +111,11 @@ bool tra_find_shares(findings *f) {
     add_share(&x, per * (exchange + did[TRA_DO_EXCHANGE]), "wait for other sites");
     add_share(&x, per * (did[TRA_DO_AWAIT_WORK] - exchange), "wait for work");
     tra_str told = {0};
-    for (int i = 0; i < x.n && x.v[i].seconds > SHOWN * run; i++)
+    for (int i = 0; i < x.n && x.v[i].seconds > SHOWN * run; i++) {
         tra_str_printf(&told, "%s%s %s", i ? ", " : "", x.v[i].told, tra_finding_seconds(f, x.v[i].seconds));
+        told_of += x.v[i].seconds;
+    }
+    if (run - told_of > SHOWN / 10 * run) tra_str_printf(&told, ", others %s", tra_finding_seconds(f, run - told_of));
     tra_finding(f, "What workers did in %s, on average: %s.", tra_finding_seconds(f, run), tra_str_get(&told));
     tra_str_free(&told);
     return find_busy_machine(f, 1e-9 * compute, 1e-9 * had);
@@ -117,10 +136,10 @@ void tra_find_waits(findings *f, bool busy, bool enough) {
          "waited for work: there were too few blocks for all threads, which smaller ones (tra import --block) would "
          "mend, or one thread had to go first, as where results are brought together and outputs are put in place"},
     };
-    doings d = during_operators(&f->m->timeline);
-    double exchanged = 100 * d.main[TRA_DO_EXCHANGE] / fmax(d.all_main, 1), computed = 100 * d.workers[TRA_DO_COMPUTE],
+    double exchanged = 100 * f->exchanged, computed = 100 * f->did[TRA_DO_COMPUTE], waited = f->did[TRA_DO_AWAIT_WORK],
            sent = (double)tra_profile_sum(f->m, f->m->nops).sent / f->job->options.rates.network;
-    if (f->m->sites > 1 && exchanged > 20 && 100 * sent > exchanged / 2 * f->m->seconds)
+    bool writes = waited > 0.1 && f->wrote > 0.1;
+    if (f->m->sites > 1 && exchanged > 20 && 100 * sent > exchanged / 2 * f->run)
         tra_finding(f,
                     "%.0f %% of the time sites exchanged data: the network is the limit. Fewer sites with more threads "
                     "each would move less.",
@@ -130,14 +149,15 @@ void tra_find_waits(findings *f, bool busy, bool enough) {
                     "%.0f %% of the time sites waited for those that came later to an exchange: they have uneven work, "
                     "which more and smaller blocks would even out.",
                     exchanged);
-    if (d.all <= 0) return;
-    computed /= d.all;
+    if (writes)
+        tra_finding(f, "Workers had nothing left to do for about %s, in which outputs were still being written.",
+                    tra_finding_seconds(f, fmin(waited, f->wrote) * f->run));
     if (computed > MOSTLY && !busy)
         tra_finding(f,
                     "Workers computed %.0f %% of the time: the processors are the limit, so more of them would help.",
                     computed);
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
-        if (d.workers[waits[i].what] > waits[i].least * d.all && !(enough && waits[i].what == TRA_DO_AWAIT_WORK))
-            tra_finding(f, "Workers computed %.0f %% of the time; %.0f %% of it they %s.", computed,
-                        100 * d.workers[waits[i].what] / d.all, waits[i].told);
+        if (f->did[waits[i].what] > waits[i].least && !((enough || writes) && waits[i].what == TRA_DO_AWAIT_WORK))
+            tra_finding(f, "Workers computed %.0f %% of the time, and for %.0f %% of it they %s.", computed,
+                        100 * f->did[waits[i].what], waits[i].told);
 }

@@ -134,7 +134,7 @@ assert m["disk_read_bytes"] == 0 and m["measured"]["disk_read_bytes"] == 0, m["d
     py 'n = lambda i: "[20000, 20000] by [20000, 4]" if i == 30 else "[100, 100] by [100, 100]"
 open("many.tra", "w").write("".join(f"input x{i} : f64 {n(i)}\n" for i in range(40)) + "".join(f"s{i}[i] = max x{i}[i,j]\noutput s{i}\n" for i in range(40)))'
     status 0 tra explain --threads 1 many.tra
-    has "x30 in numbers of 7 digits"
+    has "x30 as f32, which keeps 7 digits"
 }
 
 @test "a sparse matrix in one block, with all of which each site computes, is told what smaller blocks would give" {

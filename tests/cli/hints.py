@@ -82,7 +82,7 @@ def follow(hint, text, o):
     if m := re.match(r"(\w+) in blocks of ([\dx]+) ", hint):
         block = m[2].replace("x", ", ")
         return re.sub(rf"(input {m[1]} : .*? by )\[.*?\]", rf"\g<1>[{block}]", text), o
-    if m := re.match(r"(\w+) in numbers of 7 digits ", hint): return text.replace(f"input {m[1]} : f64", f"input {m[1]} : f32"), o
+    if m := re.match(r"(\w+) as f32, which keeps 7 digits of 16 ", hint): return text.replace(f"input {m[1]} : f64", f"input {m[1]} : f32"), o
     if m := re.match(r"line (\d+): the \w+ (.+?) does not depend on \w+: (.*?)(, which is the same .*?,)? would take", hint):
         lines = text.split("\n")
         at = int(m[1]) - 1
