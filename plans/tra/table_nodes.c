@@ -147,12 +147,13 @@ tra_node *tra_table_concat(tra_table_builder *w, tra_node *pieces, int keydim, i
 }
 
 int64_t tra_rows_together(const tra_graph *g, const tra_type *t) {
-    enum { LEAST = 1 << 18, TIMES = 4 };
+    enum { LEAST = 1 << 18, TIMES = 4, LARGE = 8 }; /* LARGE: of what is one, a table has room for half as much again */
     if (!t->columns) return 0;
     tra_size rows = tra_type_entries(t);
-    int64_t most = tra_max64(1, rows.bound), likely = tra_max64(LEAST, tra_mul_most(rows.expected, TIMES));
-    if (g->together)
-        most = tra_min64(most, tra_max64(likely, g->together / tra_max64(1, tra_schema_row_bytes(t->columns))));
+    int64_t most = tra_max64(1, rows.bound), row = tra_max64(1, tra_schema_row_bytes(t->columns));
+    int64_t likely = tra_min64(tra_mul_most(rows.expected, TIMES),
+                               tra_max64(tra_add_most(rows.expected, rows.expected / 2), LARGE * g->together / row));
+    if (g->together) most = tra_min64(most, tra_max64(tra_max64(LEAST, likely), g->together / row));
     return most < tra_catalog_elements(t->cat) ? most : 0;
 }
 
