@@ -9,6 +9,8 @@
 #ifndef TRA_CMD_H
 #define TRA_CMD_H
 
+#include <stdatomic.h>
+
 #include "../lib/base/base.h"
 
 typedef enum tra_opt_kind {
@@ -109,5 +111,7 @@ void tra_say_error(const tra_err *e);
 
 /* Ends the process at once (out of memory): _exit, until a command that has begun MPI puts MPI_Abort here. */
 extern void (*tra_exit_now)(int status);
+/* Have all outputs of the run appeared (tra_exec_options.settled)? Any thread. */
+extern atomic_bool tra_outputs_settled;
 
 #endif

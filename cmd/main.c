@@ -49,12 +49,13 @@ const tra_cmd *const tra_cmds[] = {
 };
 
 void (*tra_exit_now)(int status) = _exit;
+atomic_bool tra_outputs_settled;
 
 /* ---- ways to end -------------------------------------------------------------------------------------------- */
 
 static void out_of_memory(size_t wanted) {
     char text[100];
-    bool is_done = tra_exec_is_settled();
+    bool is_done = atomic_load(&tra_outputs_settled);
     int n = snprintf(text, sizeof text, "tra: out of memory (%zu bytes wanted)%s\n", wanted,
                      is_done ? ", when all outputs were in place" : "");
     if (write(STDERR_FILENO, text, (size_t)n) < 0) { /* nothing is left to be done about it */

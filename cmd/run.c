@@ -273,7 +273,7 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, uint64_t ste
     tra_run_files_planned(job);
     char *text = opt.no_history ? NULL : tra_run_history(job->program.graph);
     tra_journal_request saved = tra_resume_request(job, o.scratch, opt.resume);
-    o.history = text, o.journal = &saved;
+    o.history = text, o.journal = &saved, o.settled = &tra_outputs_settled;
     o.checkpoint_seconds = checkpoint_seconds();
     o.checkpoint_turns = opt.checkpoint && opt.checkpoint_seconds == 0;
     if (opt.scratch_limit > 0)

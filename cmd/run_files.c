@@ -77,6 +77,10 @@ tra_status tra_run_files_check(tra_err *e) {
 
 /* ---- what is recorded ---------------------------------------------------------------------------------------- */
 
+static double attempted; /* when it was found that the run is to be planned again; 0: it was not */
+
+void tra_run_files_attempted(void) { attempted = tra_now(); }
+
 tra_record *tra_run_files_begin(const tra_job *job, const tra_comm *comm, double begun) {
     if (!tra_run_files_record()) return NULL;
     int64_t ns = (int64_t)((begun - tra_process_begin()) * 1e9);
@@ -87,7 +91,9 @@ tra_record *tra_run_files_begin(const tra_job *job, const tra_comm *comm, double
     tra_record *r = tra_record_new(job->options.threads, job->plan->nops, first);
     (void)tra_record_op(r, tra_phase_op(TRA_PHASE_CONVERT), converts, until);
     (void)tra_record_op(r, tra_phase_op(TRA_PHASE_START), fmin(fmax(first, until), begun), begun);
-    (void)tra_record_op(r, tra_phase_op(TRA_PHASE_PLAN), fmax(begun, until), now);
+    double plans = fmax(fmax(begun, until), attempted);
+    if (attempted > 0) (void)tra_record_op(r, tra_phase_op(TRA_PHASE_ATTEMPT), fmax(begun, until), plans);
+    (void)tra_record_op(r, tra_phase_op(TRA_PHASE_PLAN), plans, now);
     return r;
 }
 

@@ -16,6 +16,8 @@ bool tra_run_files_record(void);
 /* A record of this site, to which what came before the plan is run is added; NULL where none is to be. begun: when the
  * run began, after all ranks had started. Collective. */
 tra_record *tra_run_files_begin(const tra_job *job, const tra_comm *comm, double begun);
+/* The run is planned again: what it has done until now was an attempt. */
+void tra_run_files_attempted(void);
 /* Before anything is computed, so that no run is lost to a wrong name: the files can be written, and none of them is
  * some other file. TRA_USAGE, TRA_RESOURCE. */
 TRA_MUSTUSE tra_status tra_run_files_check(tra_err *e);

@@ -1,4 +1,5 @@
 /* run_report.c - what `tra run` says of a plan and of a run. */
+#include "run_files.h"
 #include "run_report.h"
 #include "common.h"
 
@@ -107,8 +108,9 @@ bool tra_run_plans_again(const tra_job *job, tra_request *r, tra_status s, tra_e
                                : "; without --plan and --plan-digest it is planned again with room for all rows");
         return false;
     }
-    if (!job->program.graph || !job->program.graph->together) return false;
+    if (!job->program.graph || !job->program.graph->expected_room) return false;
     tra_info(0, "%s; the run is planned again with room for all rows", e->msg);
     *e = (tra_err){0};
+    tra_run_files_attempted();
     return r->options.bounds = true;
 }

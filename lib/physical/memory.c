@@ -386,7 +386,7 @@ static void choose_gathers(tra_plan *p, int64_t budget) {
 
 /* tra_plan_memory with p->unfused and p->panels as they are. Returns the least ceiling. */
 static int64_t predict(tra_plan *p, int threads) {
-    walk w = {.threads = threads, .base = tra_memory_base(p, threads)};
+    walk w = {.threads = threads, .base = p->base_memory};
     w.budget = p->memory > 0 ? p->memory - w.base : INT64_MAX / 4;
     choose_gathers(p, w.budget);
     w.e = tra_edges_find(p);
@@ -441,6 +441,7 @@ static int64_t plan_memory(tra_plan *p, int threads, bool judged) {
         own[i] = tra_op_holds_of(&op->type, &op->place);
         op->holds = &own[i];
     }
+    p->base_memory = tra_memory_base(p, threads);
     p->unfused = p->panels = false;
     find_ways(p, &fused, &panels);
     for (int w = 0; w < WAYS && !(judged && w > 0 && (p->memory == 0 || least <= p->memory)); w++) {

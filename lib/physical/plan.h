@@ -244,6 +244,7 @@ typedef struct tra_plan {
     int64_t scratch_expected; /* the same for results of the expected size */
     int64_t checkpointed;     /* bound of the bytes of intermediate results that checkpoints hold at once */
     int64_t least_memory;     /* least ceiling under which the plan runs */
+    int64_t base_memory;      /* tra_memory_base, for the threads for which its memory was predicted */
     bool rereads;             /* not everything fits: blocks are evicted, and inputs read again */
     int64_t program;          /* bytes of the program and of this plan beyond what a small program takes */
     int64_t planning;         /* peak bytes of the search that found it, with the program; freed before the run */

@@ -2,6 +2,8 @@
 #ifndef TRA_EXEC_H
 #define TRA_EXEC_H
 
+#include <stdatomic.h>
+
 #include "journal.h"
 #include "../codegen/codegen.h"
 #include "../physical/plan.h"
@@ -28,6 +30,8 @@ typedef struct tra_exec_options {
     bool checkpoint_turns;              /* each turn of a loop is saved */
     tra_record *record;                 /* of what is done when; NULL: nothing is recorded */
     int64_t checkpoint_limit;           /* bytes that checkpoints may take in scratch; 0: no limit */
+    /* becomes true when all outputs have appeared, from when on nothing that fails can undo them; NULL: nobody asks */
+    atomic_bool *settled;
 } tra_exec_options;
 
 /* What this site measured while an operator ran, or a whole plan. */
@@ -72,7 +76,4 @@ typedef struct tra_report {
  * to go on from. TRA_STOPPED soon after tra_stop_asked. */
 TRA_MUSTUSE tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_options *o,
                                 tra_report *report, tra_err *e);
-/* Have all outputs of a run of this process appeared? From then on nothing that fails can undo them. Any thread. */
-bool tra_exec_is_settled(void);
-
 #endif

@@ -126,10 +126,6 @@ tra_status tra_exec_list_needed(tra_execution *x, tra_err *e) {
 /* ---- the end --------------------------------------------------------------------------------------------------- */
 
 /* Makes all outputs appear together, or none. */
-static atomic_bool settled;
-
-bool tra_exec_is_settled(void) { return atomic_load(&settled); }
-
 static tra_status put_in_place(tra_execution *x, tra_status s, bool keep, tra_err *e) {
     tra_commit_note note = {
         .step = x->o->step, .progress = tra_journal_path(x->journal), .lock = tra_journal_lock(x->journal)};
@@ -144,7 +140,7 @@ static tra_status put_in_place(tra_execution *x, tra_status s, bool keep, tra_er
         x->files[i] = NULL;
     }
     s = tra_outfiles_commit(files, n, s, keep, x->o->step ? &note : NULL, e);
-    atomic_store(&settled, s == TRA_OK && n > 0);
+    if (x->o->settled) atomic_store(x->o->settled, s == TRA_OK && n > 0);
     if (first < 0) return s;
     x->report->ops[first].seconds += tra_now() - t0;
     const char *path, *name;

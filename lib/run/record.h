@@ -32,6 +32,7 @@ const char *tra_doing_text(tra_doing what);
 #define TRA_PHASES(X)                                                                                                  \
     X(START, "start", "start up")                                                                                      \
     X(CONVERT, "convert", "convert inputs") /* of other formats */                                                     \
+    X(ATTEMPT, "attempt", "a run that found more rows") /* and was planned again */                                    \
     X(PLAN, "plan", "read the program, plan it")                                                                       \
     X(COMPILE, "compile", "compile kernels")                                                                           \
     X(OPEN, "open", "open files")                                                                                      \

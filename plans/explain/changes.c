@@ -237,8 +237,8 @@ static bool plan_text(const changes *c, const char *text, const char *without, p
     tra_log_mute = true;
     tra_str mine = {0}; /* which the program takes over */
     tra_str_add(&mine, text);
-    const char *dir = tra_program_dir(c->a, path);
-    tra_status s = tra_program_from_text(path, mine.s, mine.n, dir, n, defines, 0, false, &again, &ignored);
+    tra_status s = tra_program_from_text(path, mine.s, mine.n, tra_program_dir(c->a, path), n, defines,
+                                         (tra_tables_room){0}, false, &again, &ignored);
     tra_log_mute = mute;
     if (s != TRA_OK) return false;
     bool ok = plan_again(c, again.graph, c->job->options.memory, out);

@@ -45,6 +45,7 @@ static const char *spares(const char *phase) {
         const char *told;
     } told[] = {
         {TRA_PHASE_START, ": MPI and the sites are started; runs as short as this are shorter on fewer sites."},
+        {TRA_PHASE_ATTEMPT, ": a higher --memory has room for all rows from the beginning."},
         {TRA_PHASE_PLAN, ": tra compile finds the plan once for many runs."},
         {TRA_PHASE_COMPILE, ": later runs find the kernels in TRA_CACHE."},
         {TRA_PHASE_EXPORT, ": outputs to .h5 are not written twice."},

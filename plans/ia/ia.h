@@ -60,16 +60,16 @@ tra_placement tra_join_place(const tra_labels *x, const tra_placement *l, const 
 /* The same of a JOINAGG operator: where the pairs are that it aggregates. */
 tra_placement tra_op_pairs_place(const tra_plan *p, const tra_op *o);
 
-/* The name of a way, which explain calls its strategy. `aggregated`: the set of key dimensions of the result that an
- * aggregation drops later. Into buf, returned.
+/* What sort of way it is, as a number, which explain calls its strategy. `aggregated`: the set of key dimensions of the
+ * result that an aggregation drops later. Its text goes into buf, and is returned.
  *   local        one site, or inputs that are partitioned alike by joined labels that are kept
  *   bmm-right    R is broadcast: sites have parts of L, by labels of L alone (bmm-left the other way round)
  *   cmm          inputs are partitioned alike by joined labels, of which some are aggregated, so that sites make
  *                summands (the cross-product-based join of the paper)
  *   rmm(i,k,j)   replicated along a grid of i sites for labels of L, k for joined ones, j for labels of R
  *   all          both inputs are on all sites */
-char *tra_join_strategy(const tra_labels *x, const tra_placement *l, const tra_placement *r, uint32_t aggregated,
-                        char *buf, size_t n);
+uint64_t tra_join_strategy(const tra_labels *x, const tra_placement *l, const tra_placement *r, uint32_t aggregated);
+char *tra_join_strategy_text(uint64_t strategy, char *buf, size_t n);
 
 /* ---- other operators ---------------------------------------------------------------------------------------- */
 

@@ -109,7 +109,7 @@ static void set_join(finish *f, tra_op *o, const implementation *m) {
     o->what.join = join->kernel;
     o->what.joinl = join->joinl;
     o->what.joinr = join->joinr;
-    tra_join_strategy(s->labels[join->id], l, r, m->f->later, name, sizeof name);
+    tra_join_strategy_text(tra_join_strategy(s->labels[join->id], l, r, m->f->later), name, sizeof name);
     o->strategy = tra_arena_printf(f->plan->arena, "%s%s", tra_kernel_pace(join->kernel) > 0 ? "fused " : "", name);
     tra_placement pairs = tra_join_place(s->labels[join->id], l, r);
     int p = tra_place_intern(s, &pairs);

@@ -77,11 +77,10 @@ int tra_place_of_input(search *s, const tra_node *n) {
 static void join_at(search *s, implementation *m, bool stored) {
     const tra_node *j = &m->f->join->node;
     const tra_placement *l = &s->places.v[m->in[0]], *r = &s->places.v[m->in[1]];
-    char name[48];
-    tra_join_strategy(s->labels[j->id], l, r, m->f->later, name, sizeof name);
+    uint64_t strategy = tra_join_strategy(s->labels[j->id], l, r, m->f->later);
     /* joins that rules made are candidates for their cost, not as strategies of their own; fused statements are both */
     bool fused = tra_kernel_pace(j->kernel) > 0;
-    m->strategy = m->f->x->rule && !fused ? 0 : XXH64(name, strlen(name), (uint64_t)m->f->join->node.id);
+    m->strategy = m->f->x->rule && !fused ? 0 : XXH64(&strategy, sizeof strategy, (uint64_t)j->id);
     tra_placement pairs = tra_join_place(s->labels[j->id], l, r);
     m->out = tra_place_intern(s, &pairs);
     tra_work w = stored ? tra_step_work(s, TRA_PLAN_JOIN, j, m->out) : tra_join_work(s, m->f, m->out);

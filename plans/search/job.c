@@ -65,22 +65,22 @@ typedef struct building {
  * since parts of both tables are written and read. A plan that the ceiling has no room for is made anew with divided
  * ones; and if it has none for that either, with whole ones, however large. Computed tables have room for what is
  * expected of them, since their bounds are hardly ever reached; where a run finds more it is planned by these. */
-static int64_t whole_of(const tra_plan_options *o) {
-    return o->without_rules & TRA_WHOLE_BIT ? 0 : o->bounds ? -o->memory : o->memory;
+static tra_tables_room room_of(const tra_plan_options *o) {
+    return (tra_tables_room){.whole = o->without_rules & TRA_WHOLE_BIT ? 0 : o->memory, .bounds = o->bounds};
 }
 
 /* Plans anew with right tables up to so many bytes whole. *least: the ceiling that would do. */
 static tra_status plan_whole(tra_job *job, const building *b, int64_t whole, int64_t *least, tra_err *e) {
     *e = (tra_err){0};
-    job->whole = whole;
-    TRA_TRY(tra_program_rebuild(&job->program, b->dir, b->n, b->defines, whole, e));
+    job->room.whole = whole;
+    TRA_TRY(tra_program_rebuild(&job->program, b->dir, b->n, b->defines, job->room, e));
     tra_status s = plan_all(job, e);
     *least = s == TRA_OK ? job->plans.v[0]->least_memory : INT64_MAX;
     return s;
 }
 
 static tra_status plan_in_memory(tra_job *job, const building *b, tra_err *e) {
-    job->whole = whole_of(&job->options);
+    job->room = room_of(&job->options);
     tra_status s = plan_all(job, e);
     int64_t memory = job->options.memory, divided, whole = INT64_MAX;
     bool fits = s == TRA_OK && job->plans.v[0]->least_memory <= memory, over = job->options.over;
@@ -109,7 +109,7 @@ static tra_status plan_program(const tra_request *r, const building *b, tra_job 
     if (job->program.graph->noutputs == 0) return no_output(&job->program, e);
     if (!r->memory_given && only_declared(job->program.graph)) {
         job->options.memory = 0;
-        TRA_TRY(tra_program_rebuild(&job->program, b->dir, b->n, b->defines, 0, e));
+        TRA_TRY(tra_program_rebuild(&job->program, b->dir, b->n, b->defines, (tra_tables_room){0}, e));
     }
     TRA_TRY(plan_in_memory(job, b, e));
     return choose(job, r->plan, e);
@@ -163,7 +163,7 @@ static bool make_chosen(const tra_planfile *f, tra_job *job) {
     tra_choices c;
     tra_err ignored = {0};
     int n = f->nplans > f->rank ? f->nplans : f->rank;
-    job->whole = f->whole;
+    job->room = f->room;
     job->free_cost = f->free_cost;
     bool ok = tra_planfile_choices(f, a, &c) &&
               tra_plan_again(job->program.graph, &job->options, &c, f->rank, n, a, &job->plans, &ignored) == TRA_OK;
@@ -209,7 +209,7 @@ static tra_status load_plan(const char *path, const char *text, size_t n, const 
     if (s == TRA_OK) {
         char *copy = tra_strdup(f.program);
         s = tra_program_from_text(f.source, copy, f.size, f.dir, f.ndefines, f.defines,
-                                  is_chosen(&f, r) ? f.whole : whole_of(&f.options), r->colour, &job->program, e);
+                                  is_chosen(&f, r) ? f.room : room_of(&f.options), r->colour, &job->program, e);
     }
     if (s == TRA_OK) s = plan_again(path, &f, r, job, e);
     tra_arena_free(a);
@@ -246,7 +246,7 @@ tra_status tra_job_load_text(const char *path, const char *text, size_t n, const
         memcpy(copy, text, n);
         copy[n] = 0;
         const building b = {tra_program_dir(a, path), r->ndefines, r->defines};
-        s = tra_program_from_text(path, copy, n, b.dir, b.n, b.defines, whole_of(&r->options), r->colour, &job->program,
+        s = tra_program_from_text(path, copy, n, b.dir, b.n, b.defines, room_of(&r->options), r->colour, &job->program,
                                   e);
         if (s == TRA_OK) s = plan_program(r, &b, job, e);
         tra_arena_free(a);

@@ -22,7 +22,7 @@ typedef struct tra_job {
     tra_plans plans;
     tra_plan *plan;   /* the one to run */
     bool compiled;    /* path was a plan file */
-    int64_t whole;    /* bytes up to which right tables of joins are not divided */
+    tra_tables_room room;
     double free_cost; /* options.reproducible: of the best plan without it, by the cost model */
 } tra_job;
 

@@ -280,6 +280,11 @@ static void find_ways(search *s, int g) {
         const tra_catalog *l = n->in[0]->type.cat, *r = n->in[1]->type.cat;
         s->labels[n->id] = tra_new(s->work, tra_labels);
         tra_join_labels(l, r, &n->joinl, &n->joinr, s->labels[n->id]);
+        const tra_expr *like = s->m->v[s->alike[n->id]];
+        if (s->labels[like->node.id] && like != f->join) {
+            s->ways[n->id] = s->ways[like->node.id];
+            continue;
+        }
         tra_ways all = {0};
         tra_join_ways(s->labels[n->id], l, r, s->o->sites, &all);
         keep_ways(s, &all, &s->ways[n->id]);

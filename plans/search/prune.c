@@ -20,11 +20,11 @@ static int by_score(const void *a, const void *b, void *s) {
     return c ? c : x->seq - y->seq;
 }
 
-static int by_tier(const void *a, const void *b, void *s) {
-    const candidate *x = a, *y = b;
+/* Numbers of candidates, which are sorted by score. */
+static int by_tier(const void *a, const void *b, void *of) {
+    const candidate *v = of, *x = &v[*(const int *)a], *y = &v[*(const int *)b];
     if (x->tier != y->tier) return x->tier - y->tier;
-    if (x->rank != y->rank) return x->rank - y->rank;
-    return by_score(a, b, s);
+    return x->rank != y->rank ? x->rank - y->rank : (int)(x - y);
 }
 
 /* Chains of candidates that are alike: a hash table from what they have in common to the latest of a chain. */
@@ -36,7 +36,7 @@ typedef struct chains {
 
 static chains new_chains(int n) {
     chains c = {.mask = 63};
-    while (c.mask < 2 * (uint64_t)n) c.mask = 2 * c.mask + 1;
+    while (c.mask < 4 * (uint64_t)n) c.mask = 2 * c.mask + 1;
     c.key = tra_calloc((size_t)c.mask + 1, sizeof *c.key);
     c.last = tra_calloc((size_t)c.mask + 1, sizeof *c.last);
     c.prev = tra_calloc((size_t)n + 1, sizeof *c.prev);
@@ -74,12 +74,14 @@ static bool replaces(search *s, const candidate *x, const candidate *y) {
 }
 
 static bool is_replaced(search *s, const chains *c, const candidate *v, int i, uint64_t key) {
-    int *last = chain(c, key);
+    int *here = chain(c, (key + (uint64_t)v[i].place + 2) * UINT64_C(0x9e3779b97f4a7c15)), *last;
+    if (*here) return true; /* one at the same place is in the chain */
+    last = chain(c, key);
     for (int j = *last - 1; j >= 0; j = c->prev[j]) {
         if (replaces(s, &v[j], &v[i])) return true;
     }
     c->prev[i] = *last - 1;
-    *last = i + 1;
+    *last = *here = i + 1;
     return false;
 }
 
@@ -95,22 +97,24 @@ static void keep_most(search *s, candidates *x, int most) {
         *last = 1;
     }
     free_chains(&c);
-    qsort_r(x->v, (size_t)x->n, sizeof *x->v, by_tier, s);
-    for (int i = 0; i < x->n; i++) x->v[i].kept = x->v[i].tier == 0 && kept < most / 2 && ++kept;
-    qsort_r(x->v, (size_t)x->n, sizeof *x->v, by_score, s);
-    for (int i = 0; i < x->n; i++) x->v[i].kept = x->v[i].kept || (x->v[i].first && kept < most && ++kept);
-    qsort_r(x->v, (size_t)x->n, sizeof *x->v, by_tier, s);
+    int *order = tra_malloc((size_t)x->n * sizeof *order), n = 0;
+    for (int i = 0; i < x->n; i++) order[i] = i;
+    qsort_r(order, (size_t)x->n, sizeof *order, by_tier, x->v);
     for (int i = 0; i < x->n; i++) {
-        candidate *y = &x->v[i];
+        candidate *y = &x->v[order[i]];
+        y->kept = y->tier == 0 && kept < most / 2 && ++kept;
+    }
+    for (int i = 0; i < x->n; i++) x->v[i].kept = x->v[i].kept || (x->v[i].first && kept < most && ++kept);
+    for (int i = 0; i < x->n; i++) {
+        candidate *y = &x->v[order[i]];
         y->kept = y->kept || (kept < most && ++kept);
         s->limits.bounded |= !y->kept && y->tier == 0;
     }
-    int n = 0;
     for (int i = 0; i < x->n; i++) {
         if (x->v[i].kept) x->v[n++] = x->v[i];
     }
     x->n = n;
-    qsort_r(x->v, (size_t)n, sizeof *x->v, by_score, s);
+    free(order);
 }
 
 void tra_search_prune(search *s, candidates *x, int most) {

@@ -100,7 +100,7 @@ static void add_found(finding *f, search *s, const entry *x) {
                            .x = decided,
                            .cost = p->cost,
                            .least = p->least_memory,
-                           .base = tra_memory_base(p, s->o->threads),
+                           .base = p->base_memory,
                            .start = tra_memory_start(p),
                            .strategy = tra_arena_printf(f->texts, "%s", p->strategy),
                            .estimated = estimated ? tra_arena_printf(f->texts, "%s", estimated) : NULL};

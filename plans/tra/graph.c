@@ -419,15 +419,15 @@ static tra_status take_defines(tra_build *b, tra_ast_program *ast, int n, const 
 
 tra_status tra_graph_build(const tra_script *src, const char *dir, int ndefines, const tra_define *defines,
                            tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e) {
-    return tra_graph_build_for(src, dir, ndefines, defines, 0, a, d, out, e);
+    return tra_graph_build_for(src, dir, ndefines, defines, (tra_tables_room){0}, a, d, out, e);
 }
 
 tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefines, const tra_define *defines,
-                               int64_t whole, tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e) {
+                               tra_tables_room room, tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e) {
     enum { SHARE = 64 };
     tra_ast_program ast;
     tra_build b = {.arena = a,
-                   .whole = whole < 0 ? -whole : whole,
+                   .whole = room.whole,
                    .ast = &ast,
                    .d = d,
                    .dir = dir,
@@ -441,7 +441,7 @@ tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefi
     *out = NULL;
     b.g->arena = a;
     b.g->src = src;
-    b.g->together = whole > 1 && whole < TRA_WHOLE_ANY ? whole / SHARE : 0;
+    if (!room.bounds && room.whole > 1 && room.whole < TRA_WHOLE_ANY) b.g->expected_room = room.whole / SHARE;
     tra_parse(src, a, d, &ast);
     add_symbols(&b, &ast);
     TRA_TRY(take_defines(&b, &ast, ndefines, defines, e));

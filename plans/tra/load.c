@@ -42,17 +42,17 @@ static void advise_types(const tra_graph *g, tra_diags *d) {
 }
 
 /* Builds the graph and prints the diagnostics. */
-static tra_status build(tra_program *p, const char *dir, int n, const char *const *defines, int64_t whole, bool colour,
-                        tra_err *e) {
+static tra_status build(tra_program *p, const char *dir, int n, const char *const *defines, tra_tables_room room,
+                        bool colour, tra_err *e) {
     tra_define *d = tra_news(p->arena, tra_define, n);
     for (int i = 0; i < n; i++) TRA_TRY(split_define(p->arena, defines[i], &d[i], e));
     tra_diags diags = {.arena = p->arena, .src = &p->src, .quiet = tra_log_level < 0};
-    tra_status s = tra_graph_build_for(&p->src, dir, n, d, whole, p->arena, &diags, &p->graph, e);
+    tra_status s = tra_graph_build_for(&p->src, dir, n, d, room, p->arena, &diags, &p->graph, e);
     if (s == TRA_PROGRAM && tra_file_hooks_set && tra_file_hooks_set->widen()) {
         tra_graph_close(p->graph); /* what is said of columns is of all that a file has */
         diags = (tra_diags){.arena = p->arena, .src = &p->src, .quiet = diags.quiet};
         p->graph = NULL;
-        s = tra_graph_build_for(&p->src, dir, n, d, whole, p->arena, &diags, &p->graph, e);
+        s = tra_graph_build_for(&p->src, dir, n, d, room, p->arena, &diags, &p->graph, e);
     }
     if (tra_log_mute || diags.n == 0) return s;
     if (p->graph && diags.errors > 0) advise_types(p->graph, &diags);
@@ -72,19 +72,21 @@ tra_status tra_program_load(const char *path, int n, const char *const *defines,
     *p = (tra_program){0};
     TRA_TRY(tra_program_read(path, &text, &size, e));
     tra_arena *a = tra_arena_new();
-    tra_status s = tra_program_from_text(path, text, size, tra_program_dir(a, path), n, defines, 0, colour, p, e);
+    const tra_tables_room none = {0};
+    tra_status s = tra_program_from_text(path, text, size, tra_program_dir(a, path), n, defines, none, colour, p, e);
     tra_arena_free(a);
     return s;
 }
 
 tra_status tra_program_from_text(const char *name, char *text, size_t size, const char *dir, int n,
-                                 const char *const *defines, int64_t whole, bool colour, tra_program *p, tra_err *e) {
+                                 const char *const *defines, tra_tables_room room, bool colour, tra_program *p,
+                                 tra_err *e) {
     *p = (tra_program){.arena = tra_arena_new()};
     if (strcmp(name, "-") == 0) name = "<stdin>"; /* as all messages call it */
     const char *first = strncmp(text, "input ", 6) == 0 ? strstr(text, "\n" TRA_FIRST_LINE) : NULL;
     p->src = (tra_script){.name = tra_arena_strndup(p->arena, name, strlen(name)), .text = text, .n = (int)size};
     if (first) p->src.first = (int)(first - text) + (int)strlen("\n" TRA_FIRST_LINE);
-    tra_status s = build(p, tra_arena_strndup(p->arena, dir, strlen(dir)), n, defines, whole, colour, e);
+    tra_status s = build(p, tra_arena_strndup(p->arena, dir, strlen(dir)), n, defines, room, colour, e);
     if (s != TRA_OK) tra_program_free(p);
     return s;
 }
@@ -127,13 +129,13 @@ void tra_program_free(tra_program *p) {
     *p = (tra_program){0};
 }
 
-tra_status tra_program_rebuild(tra_program *p, const char *dir, int n, const char *const *defines, int64_t whole,
-                               tra_err *e) {
+tra_status tra_program_rebuild(tra_program *p, const char *dir, int n, const char *const *defines,
+                               tra_tables_room room, tra_err *e) {
     bool mute = tra_log_mute;
     tra_graph_close(p->graph);
     p->graph = NULL;
     tra_log_mute = true;
-    tra_status s = build(p, tra_arena_strndup(p->arena, dir, strlen(dir)), n, defines, whole, false, e);
+    tra_status s = build(p, tra_arena_strndup(p->arena, dir, strlen(dir)), n, defines, room, false, e);
     tra_log_mute = mute;
     return s;
 }

@@ -327,14 +327,27 @@ static tra_node *operand(const tra_table_builder *w, relation_builder *relation,
                           "this is a table already; a tensor is expected here");
 }
 
-/* A union of several tables is one of two, to whose result the next one is added. */
+/* The union of n tables, as a tree of unions of two: so each row passes few of them. Tables that another union begins
+ * with too are united alike there. */
+static tra_node *unite(tra_table_builder *w, int n, tra_node *const *v) {
+    int half = 1;
+    if (n == 1) return v[0];
+    while (2 * half < n) half *= 2;
+    tra_node *l = unite(w, half, v), *r = l ? unite(w, n - half, v + half) : NULL;
+    w->in = l, w->right = r;
+    return r ? tra_table_union(w) : NULL;
+}
+
 static tra_node *build_union(tra_table_builder *w, relation_builder *relation) {
-    if (w->call->nkids < 2) return tra_table_refuse(w, w->call, "a union has two tables or more");
-    for (int i = 1; i < w->call->nkids && w->in; i++) {
-        w->right = operand(w, relation, i, false);
-        w->in = w->right ? tra_table_union(w, w->call->kids[i]) : NULL;
+    int n = w->call->nkids;
+    if (n < 2) return tra_table_refuse(w, w->call, "a union has two tables or more");
+    tra_node **v = tra_news(w->b->arena, tra_node *, n);
+    v[0] = w->in;
+    for (int i = 1; i < n; i++) {
+        v[i] = operand(w, relation, i, false);
+        if (!v[i] || !tra_table_like_first(w, v[i], w->call->kids[i])) return NULL;
     }
-    return w->in;
+    return unite(w, n, v);
 }
 
 /* label(X, d, T, column), align(X, d, Y, e): an operator on a tensor and what is its third argument. */

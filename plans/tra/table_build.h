@@ -212,8 +212,10 @@ bool tra_table_build_counters(tra_table_builder *w);
 void tra_table_note_added(tra_table_builder *w, const char *name);
 /* n, which may be NULL, without those of these columns that it has. */
 tra_node *tra_table_without(const tra_table_builder *w, tra_node *n, int count, const char *const *name);
-/* table_union.c: all rows of w->in, then all of w->right, whose syntax is `at`. Columns are matched by their names. */
-tra_node *tra_table_union(tra_table_builder *w, const tra_ast *at);
+/* table_union.c: all rows of w->in, then all of w->right. Columns are matched by their names. */
+tra_node *tra_table_union(tra_table_builder *w);
+/* Has the other table the columns of w->in, of types that go together? False after a diagnostic at its syntax. */
+bool tra_table_like_first(const tra_table_builder *w, const tra_node *other, const tra_ast *at);
 /* All rows of in[0], then all of in[1]. The result has n columns: of the rows of in[0] expressions x, of those of in[1]
  * expressions y. These are brought to common types in place. */
 tra_node *tra_table_append(tra_table_builder *w, tra_node *const *in, int n, const char *const *names,

@@ -151,9 +151,10 @@ int64_t tra_rows_together(const tra_graph *g, const tra_type *t) {
     if (!t->columns) return 0;
     tra_size rows = tra_type_entries(t);
     int64_t most = tra_max64(1, rows.bound), row = tra_max64(1, tra_schema_row_bytes(t->columns));
+    int64_t room = g->expected_room;
     int64_t likely = tra_min64(tra_mul_most(rows.expected, TIMES),
-                               tra_max64(tra_add_most(rows.expected, rows.expected / 2), LARGE * g->together / row));
-    if (g->together) most = tra_min64(most, tra_max64(tra_max64(LEAST, likely), g->together / row));
+                               tra_max64(tra_add_most(rows.expected, rows.expected / 2), LARGE * room / row));
+    if (room) most = tra_min64(most, tra_max64(tra_max64(LEAST, likely), room / row));
     return most < tra_catalog_elements(t->cat) ? most : 0;
 }
 

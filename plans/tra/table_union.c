@@ -84,9 +84,8 @@ tra_node *tra_table_append(tra_table_builder *w, tra_node *const *in, int n, con
 
 /* ---- union -------------------------------------------------------------------------------------------------- */
 
-/* Do both tables have the same columns, of the same types? */
-static bool have_same_columns(tra_table_builder *w, const tra_ast *at) {
-    const tra_schema *s[2] = {w->in->type.columns, w->right->type.columns};
+bool tra_table_like_first(const tra_table_builder *w, const tra_node *other, const tra_ast *at) {
+    const tra_schema *s[2] = {w->in->type.columns, other->type.columns};
     for (int i = 0; i < 2; i++)
         for (int c = 0; c < s[i]->n; c++) {
             if (tra_schema_find(s[!i], s[i]->v[c].name) >= 0) continue;
@@ -118,10 +117,9 @@ static tra_node *fewer_blocks(tra_table_builder *w, tra_node *n) {
     return out;
 }
 
-tra_node *tra_table_union(tra_table_builder *w, const tra_ast *at) {
+tra_node *tra_table_union(tra_table_builder *w) {
     const tra_schema *s = w->in->type.columns, *t = w->right->type.columns;
     tra_arena *a = w->b->arena;
-    if (!have_same_columns(w, at)) return NULL;
     const char **names = tra_news(a, const char *, s->n);
     const tra_colexpr **x = tra_news(a, const tra_colexpr *, s->n), **y = tra_news(a, const tra_colexpr *, s->n);
     for (int c = 0; c < s->n; c++) {

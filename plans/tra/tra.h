@@ -241,8 +241,8 @@ typedef struct tra_graph {
     int nnames;
     tra_named *names; /* in program order, inputs included */
     int noutputs;
-    int64_t together; /* tables that are brought together have room for what is expected of them, and for so many bytes
-                         at least (tra_rows_together); 0: for their bounds */
+    int64_t expected_room; /* tables that are brought together have room for what is expected of them, and for so many
+                              bytes at least (tra_rows_together); 0: for their bounds */
     tra_output *outputs;
     double strings[2]; /* strings of rows that are made before the program is planned, if that makes any (made.h): of
                           how many rows, and how many different ones are expected */
@@ -270,14 +270,19 @@ typedef struct tra_define {
  * then to be closed all the same (it is NULL only on TRA_USAGE). */
 TRA_MUSTUSE tra_status tra_graph_build(const tra_script *src, const char *dir, int ndefines, const tra_define *defines,
                                        tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e);
-/* The same, where right tables of joins that take up to `whole` bytes, with indexes, may stay whole. 0: those that
- * have many rows are divided, so that joins run in little memory; TRA_WHOLE_ANY: none is. Between 1 and that tables
- * have room for what is expected of them (tra_graph.together), and a run that finds more ends with TRA_RESOURCE; below
- * 0: as for -whole, but they have room for their bounds. The results are the same. */
+/* The room that tables have. The results are the same. */
+typedef struct tra_tables_room {
+    int64_t whole; /* right tables of joins that take up to so many bytes, with indexes, may stay whole. 0: those that
+                    * have many rows are divided, so that joins run in little memory; TRA_WHOLE_ANY: none is */
+    bool bounds;   /* tables that are brought together have room for their bounds. Else, with `whole` between 1 and
+                    * TRA_WHOLE_ANY, for what is expected of them (tra_graph.expected_room); a run that finds more ends
+                    * with TRA_RESOURCE */
+} tra_tables_room;
 #define TRA_WHOLE_ANY (INT64_MAX - 1)
+/* The same as tra_graph_build, where tables have this room; there they have none. */
 TRA_MUSTUSE tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefines,
-                                           const tra_define *defines, int64_t whole, tra_arena *a, tra_diags *d,
-                                           tra_graph **out, tra_err *e);
+                                           const tra_define *defines, tra_tables_room room, tra_arena *a,
+                                           tra_diags *d, tra_graph **out, tra_err *e);
 /* The rows for which the one block has room in which all rows of a table of this type are brought together, as
  * tra_node.most: no more than their bound. 0: all that its blocks could hold. */
 int64_t tra_rows_together(const tra_graph *g, const tra_type *t);

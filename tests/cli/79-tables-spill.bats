@@ -345,8 +345,9 @@ END2
     want=$(tra digest O.h5)
     for sites in 1 2; do
         rm O.h5
-        status 0 tra run --memory 112M --threads 1 --sites $sites p.tra
+        status 0 tra run --memory 112M --threads 1 --sites $sites --profile p.json p.tra
         grep -q "planned again" <<<"$output"
+        "$PYTHON" -c 'import json; p = json.load(open("p.json"))["timeline"]["phases"]; assert p["attempt"] > p["plan"] > 0, p'
         [ "$(tra digest O.h5)" = "$want" ]
     done
     rm O.h5 # a plan that is asked for is not replaced

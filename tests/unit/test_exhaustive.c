@@ -288,7 +288,8 @@ static void check_program(const char *text, int sites) {
     tra_plan_options o = {.sites = sites, .cost = TRA_COST_TRA, .threads = 1, .rates = tra_rates_builtin()};
     tra_plans plans = {0}, free_plans = {0};
     tra_plan *direct = NULL;
-    if (tra_program_from_text("test", tra_strdup(text), strlen(text), ".", 0, NULL, 0, false, &program, &e) != TRA_OK) {
+    if (tra_program_from_text("test", tra_strdup(text), strlen(text),
+                              ".", 0, NULL, (tra_tables_room){0}, false, &program, &e) != TRA_OK) {
         check_report("%s: %s", text, e.msg);
         return;
     }

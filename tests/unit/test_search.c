@@ -347,7 +347,8 @@ TEST(sizes_beyond_counting_are_refused) {
     tra_err e = {0};
     tra_plan_options o = options(3, TRA_COST_TRA);
     const char *text = "input A : f64 [3000000000,3000000000] by [1000,1000]\nr = agg(A, [0], matadd)\noutput r\n";
-    CHECK_OK(tra_program_from_text("test", tra_strdup(text), strlen(text), ".", 0, NULL, 0, false, &p, &e), e);
+    CHECK_OK(tra_program_from_text("test", tra_strdup(text), strlen(text),
+                                   ".", 0, NULL, (tra_tables_room){0}, false, &p, &e), e);
     CHECK_FAILS(tra_search(p.graph, &o, p.arena, &plans, &e), TRA_PROGRAM, e, "relation A is too large");
     tra_program_free(&p);
 }
@@ -384,9 +385,9 @@ TEST(strategies_say_all_of_two_inputs_that_are_everywhere) {
     tra_placement all = tra_place_all(6), part = {.sites = 6, .naxes = 2};
     part.axis[0] = (tra_axis){.kind = all.axis[0].kind, .sites = 2};
     part.axis[1] = (tra_axis){.kind = TRA_AXIS_PART, .sites = 3, .n = 1, .dim = {0}, .ext = {9}};
-    CHECK_STR(tra_join_strategy(&none, &all, &part, 0, name, sizeof name), "bmm-left");
-    CHECK_STR(tra_join_strategy(&none, &part, &all, 0, name, sizeof name), "bmm-right");
-    CHECK_STR(tra_join_strategy(&none, &all, &all, 0, name, sizeof name), "all");
+    CHECK_STR(tra_join_strategy_text(tra_join_strategy(&none, &all, &part, 0), name, sizeof name), "bmm-left");
+    CHECK_STR(tra_join_strategy_text(tra_join_strategy(&none, &part, &all, 0), name, sizeof name), "bmm-right");
+    CHECK_STR(tra_join_strategy_text(tra_join_strategy(&none, &all, &all, 0), name, sizeof name), "all");
 }
 
 /* ---- fused statements ---------------------------------------------------------------------------------------------
