@@ -163,6 +163,32 @@ static int64_t packers(const tra_plan *p, int threads) {
     return tra_min64(n, threads);
 }
 
+int64_t tra_units_queued(int64_t bytes, int threads) {
+    return tra_min64(TRA_LOOKAHEAD, TRA_LOOKAHEAD_BYTES / tra_max64(1, bytes) + 2 * threads + 1);
+}
+
+/* What is kept of the pieces of which results are made, queued and by the workers. */
+static int64_t pieces_bytes(const tra_plan *p, const tra_op *op, int threads) {
+    int64_t results = tra_max64(1, tuples_here(p, op)), each = tuples_here(p, &p->ops[op->in[0]]) / results + 1;
+    int64_t bytes = tra_type_bytes_all(&op->type).expected / results;
+    int64_t queued = each * tra_min64(results, tra_units_queued(bytes, threads)) - TRA_PIECES_INCLUDED;
+    return tra_max64(0, queued) * TRA_PIECE_QUEUED + threads * each * TRA_PIECE_GATHERED;
+}
+
+/* The most that is kept, while an operator runs, of what it combines: of pieces, or of the tuples of both operands. */
+static int64_t combined_bytes(const tra_plan *p, int threads) {
+    int64_t most = 0;
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *op = &p->ops[i];
+        if (op->op == TRA_PLAN_CONCAT || op->op == TRA_PLAN_REPART)
+            most = tra_max64(most, pieces_bytes(p, op, threads));
+        if (op->in[0] < 0 || op->in[1] < 0) continue;
+        int64_t tuples = tuples_here(p, &p->ops[op->in[0]]) + tuples_here(p, &p->ops[op->in[1]]);
+        most = tra_max64(most, (tuples - TRA_PIECES_INCLUDED) * TRA_LISTED);
+    }
+    return most;
+}
+
 int64_t tra_memory_base(const tra_plan *p, int threads) {
     int64_t run = p->sites > 1 ? TRA_PLAN_OF_RUN_MPI : TRA_PLAN_OF_RUN;
     int64_t tuples = tuples_at_once(p), chunk = 0, library = 0, codec = 0, words = 0, again, statistics;
@@ -180,7 +206,7 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
     int64_t process = process_bytes(p, &again, &statistics);
     return process + again + run + (int64_t)threads * TRA_WORKER + packers(p, threads) * TRA_PACKER +
            (int64_t)p->nops * TRA_OPERATOR + TRA_TUPLE * tra_min64(tuples, INT64_MAX / (2 * TRA_TUPLE)) + codec +
-           library + words + p->program;
+           library + words + combined_bytes(p, threads) + p->program;
 }
 
 int64_t tra_least_with_margin(int64_t least, int64_t base) {

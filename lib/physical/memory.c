@@ -69,12 +69,6 @@ static void find_io(tra_plan *p, const tra_edges *e) {
     }
 }
 
-/* How many units are in flight at once if each holds `bytes` bytes of stored inputs (engine.h). Units that have just
- * ended and still hold their blocks are included. */
-static int64_t queued(int64_t bytes, int threads) {
-    return tra_min64(TRA_LOOKAHEAD, TRA_LOOKAHEAD_BYTES / tra_max64(1, bytes) + 2 * threads + 1);
-}
-
 /* Bytes that a queued unit holds of one tuple of an input. A dense array that is computed on reading has its own block
  * besides the stored one. */
 static int64_t queued_room(const tra_plan *p, const tra_op *in) {
@@ -87,7 +81,8 @@ static int64_t queued_room(const tra_plan *p, const tra_op *in) {
 static int64_t steps_queued(const tra_plan *p, const tra_op *op, tra_block_loop l, int threads) {
     int64_t right = op->in[1] >= 0 ? l.cj * queued_room(p, &p->ops[op->in[1]]) : 0;
     const tra_op *in = &p->ops[op->in[0]];
-    return queued(l.ci * (tra_op_adds(p, op) ? tra_op_stored_room(p, in) : queued_room(p, in)) + right, threads);
+    return tra_units_queued(l.ci * (tra_op_adds(p, op) ? tra_op_stored_room(p, in) : queued_room(p, in)) + right,
+                            threads);
 }
 
 tra_op_holds tra_op_holds_of(const tra_type *t, const tra_placement *place) {
@@ -128,7 +123,7 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t
     if (op->op == TRA_PLAN_OUTPUT && op->orders.panel)
         return threads * op->orders.panel; /* it is read back in pieces */
     if (tra_op_is(op->op, TRA_STREAMS) || op->orders.gathers) {
-        int64_t out = tra_op_room(op), units = queued(tra_op_stored_room(p, &p->ops[op->in[0]]), threads);
+        int64_t out = tra_op_room(op), units = tra_units_queued(tra_op_stored_room(p, &p->ops[op->in[0]]), threads);
         return tra_min64(2 * here, (units + TRA_WRITES) * 2 * out); /* computed, then copied */
     }
     if (!tra_op_is(op->op, TRA_LOOPS)) return held ? 0 : here;
@@ -179,7 +174,7 @@ static int64_t held_of_input(const tra_plan *p, int i, int64_t here, int threads
         if (!tra_op_is_view(&p->ops[r.op])) readers++, at = r.op, side = r.side;
     const tra_op *op = &p->ops[at];
     if (readers != 1 || !p->ops[i].type.cat->grid || !tra_op_is_only_block_reader(p, op, side)) return here;
-    int64_t unit = tra_op_stored_room(p, &p->ops[op->in[side]]), units = queued(unit, threads);
+    int64_t unit = tra_op_stored_room(p, &p->ops[op->in[side]]), units = tra_units_queued(unit, threads);
     if (tra_op_is(op->op, TRA_LOOPS)) {
         if (tra_op_passes(p, op, side, threads, budget) > 1) return here;
         if (tra_op_meets(p, op, side) > 1) return here;

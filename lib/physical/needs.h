@@ -14,6 +14,9 @@ int64_t tra_block_footprint(int64_t bytes);
 /* Bytes that a site's process holds besides blocks: code, libraries, MPI, stacks and BLAS workspace of the workers, and
  * the bookkeeping of each tuple: its placement, its key, its entry in HDF5's index. */
 int64_t tra_memory_base(const tra_plan *p, int threads);
+/* How many units are in flight at once if each holds `bytes` bytes of stored inputs (engine.h). Units that have just
+ * ended and still hold their blocks are included. */
+int64_t tra_units_queued(int64_t bytes, int threads);
 /* Bytes that a process holds while it plans, before it has workers. The plans themselves are not included. */
 int64_t tra_memory_start(const tra_plan *p);
 
