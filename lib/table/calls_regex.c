@@ -39,18 +39,19 @@ tra_status tra_regex_prepare(tra_arena *a, const char *name, tra_bytes pattern, 
                     (const char *)text);
 }
 
-/* What a thread keeps for its matches: PCRE2's frames for steps back, and the groups of the last match. */
-typedef struct matcher {
+/* What a thread keeps for its matches: PCRE2's frames for steps back, and the groups of the last match; and of what. */
+typedef struct matching {
     pcre2_general_context *heap; /* else the memory of the code would be taken, an arena that all threads share */
     pcre2_match_context *how;
     pcre2_match_data *data;
-    uint32_t groups; /* that data has room for */
-} matcher;
+    uint32_t groups, options; /* groups that data has room for */
+    const pcre2_code *code;
+} matching;
 static pthread_key_t kept;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void forget(void *of) {
-    matcher *x = of;
+    matching *x = of;
     pcre2_match_data_free(x->data);
     pcre2_match_context_free(x->how);
     pcre2_general_context_free(x->heap);
@@ -58,34 +59,6 @@ static void forget(void *of) {
 }
 
 static void begin_keeping(void) { pthread_key_create(&kept, forget); }
-
-static matcher *own_matcher(uint32_t groups) {
-    pthread_once(&once, begin_keeping);
-    matcher *x = pthread_getspecific(kept);
-    if (!x) {
-        x = tra_calloc(1, sizeof *x);
-        x->heap = pcre2_general_context_create(NULL, NULL, NULL);
-        x->how = pcre2_match_context_create(x->heap);
-        pcre2_set_match_limit(x->how, STEPS_MOST);
-        pcre2_set_depth_limit(x->how, STEPS_MOST);
-        pcre2_set_heap_limit(x->how, HEAP_MOST);
-        pthread_setspecific(kept, x);
-    }
-    if (!x->data || x->groups < groups) {
-        pcre2_match_data_free(x->data);
-        x->data = pcre2_match_data_create(groups, x->heap);
-        x->groups = groups;
-    }
-    return x;
-}
-
-/* A call of an expression for a string. */
-typedef struct matching {
-    const pcre2_code *code;
-    uint32_t options;
-    pcre2_match_data *data;
-    pcre2_match_context *how;
-} matching;
 
 static bool is_utf8(tra_bytes t) {
     const unsigned char *s = (const unsigned char *)t.s;
@@ -109,11 +82,29 @@ static uint32_t groups_of(const regex *x) {
     return n;
 }
 
-static matching begin(const tra_call *c) {
+static matching *begin(const tra_call *c) {
     const regex *x = c->prepared;
+    uint32_t groups = groups_of(x) + 1;
+    pthread_once(&once, begin_keeping);
+    matching *m = pthread_getspecific(kept);
+    if (!m) {
+        m = tra_calloc(1, sizeof *m);
+        m->heap = pcre2_general_context_create(NULL, NULL, NULL);
+        m->how = pcre2_match_context_create(m->heap);
+        pcre2_set_match_limit(m->how, STEPS_MOST);
+        pcre2_set_depth_limit(m->how, STEPS_MOST);
+        pcre2_set_heap_limit(m->how, HEAP_MOST);
+        pthread_setspecific(kept, m);
+    }
+    if (m->groups < groups) {
+        pcre2_match_data_free(m->data);
+        m->data = pcre2_match_data_create(groups, m->heap);
+        m->groups = groups;
+    }
     bool valid = x->valid && is_utf8(tra_call_bytes(c, 0));
-    const matcher *m = own_matcher(groups_of(x) + 1);
-    return (matching){valid ? x->valid : x->code, valid ? PCRE2_NO_UTF_CHECK : 0, m->data, m->how};
+    m->code = valid ? x->valid : x->code;
+    m->options = valid ? PCRE2_NO_UTF_CHECK : 0;
+    return m;
 }
 
 /* Finds the expression from byte `from` on: false if it is not there; so too, with an error of the row, if that takes
@@ -126,8 +117,8 @@ static bool search(matching *m, tra_call *c, tra_bytes t, int64_t from, uint32_t
 }
 
 void tra_call_matches(tra_call *c) {
-    matching m = begin(c);
-    c->out.i = search(&m, c, tra_call_bytes(c, 0), 0, 0);
+    matching *m = begin(c);
+    c->out.i = search(m, c, tra_call_bytes(c, 0), 0, 0);
 }
 
 /* Bytes of a group of what was found; false: it took no part. */
@@ -139,9 +130,9 @@ static bool group_of(const matching *m, tra_bytes t, int64_t group, tra_bytes *o
 }
 
 void tra_call_extract(tra_call *c) {
-    matching m = begin(c);
+    matching *m = begin(c);
     tra_bytes t = tra_call_bytes(c, 0), part = {0};
-    if (search(&m, c, t, 0, 0) && group_of(&m, t, c->n > 2 ? c->v[2].i : 0, &part))
+    if (search(m, c, t, 0, 0) && group_of(m, t, c->n > 2 ? c->v[2].i : 0, &part))
         tra_call_give(c, part);
     else if (c->out.state == TRA_STATE_VALUE)
         c->out.state = TRA_STATE_NULL;
@@ -169,21 +160,21 @@ static void add_replacement(tra_call *c, const matching *m, tra_bytes t, tra_byt
 /* Every place where it is found. After an empty one the search goes on with what is not empty at the same place, else
  * one code point later. */
 void tra_call_regex_replace(tra_call *c) {
-    matching m = begin(c);
+    matching *m = begin(c);
     tra_bytes t = tra_call_bytes(c, 0), to = tra_call_bytes(c, 2), all;
     int64_t from = 0, copied = 0;
     uint32_t options = 0;
     size_t start = c->text->n;
     while (from <= t.n) {
-        if (!search(&m, c, t, from, options)) {
+        if (!search(m, c, t, from, options)) {
             if (c->out.state != TRA_STATE_VALUE || !options || from >= t.n) break;
             from += tra_point((tra_bytes){t.s + from, t.n - from});
             options = 0;
             continue;
         }
-        if (!group_of(&m, t, 0, &all)) break;
+        if (!group_of(m, t, 0, &all)) break;
         tra_call_give(c, (tra_bytes){t.s + copied, all.s - t.s - copied});
-        add_replacement(c, &m, t, to);
+        add_replacement(c, m, t, to);
         copied = from = all.s - t.s + all.n;
         options = all.n == 0 ? PCRE2_NOTEMPTY_ATSTART | PCRE2_ANCHORED : 0;
         if (c->text->n - start > TRA_MADE_MOST) c->out.state = TRA_STATE_ERROR;

@@ -113,13 +113,10 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static int64_t find_selected(const tra_row_filter *f, const tra_batch *b, int32_t *at, int64_t most) {
-    return find_passing((const void *)f, b, at, most);
-}
-
-/* Of the rows that pass those that the order keeps. */
-static int64_t find_sorted(const tra_row_filter *f, const tra_batch *b, int32_t *at, int64_t most) {
+/* The rows that pass; of these those that the order keeps. */
+static int64_t find_rows(const tra_row_filter *f, const tra_batch *b, int32_t *at, int64_t most) {
     const wanted *w = (const void *)f;
+    if (!w->sort) return find_passing(w, b, at, most);
     tra_batch in = {.schema = w->sorted, .rows = b->rows, .v = tra_calloc((size_t)w->sorted->n + 1, sizeof *in.v)};
     int64_t *row = tra_malloc((3 * (size_t)b->rows + 1) * sizeof *row);
     int32_t *pass = (int32_t *)(row + b->rows);
@@ -141,7 +138,7 @@ static const tra_row_filter *filter_of(wanted *w) {
     enum { LEAST = 8 }; /* bytes of a row */
     int64_t others = 0;
     for (int i = 0; i < w->in->n; i++) others += w->reads[i] ? 0 : (int64_t)tra_coltype_size(w->in->v[i].type);
-    w->base = (tra_row_filter){w->reads, w->sort ? find_sorted : find_selected};
+    w->base = (tra_row_filter){w->reads, find_rows};
     return others >= LEAST ? &w->base : NULL;
 }
 

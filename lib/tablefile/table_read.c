@@ -198,7 +198,7 @@ static tra_status read_columns(tra_rel *r, const tra_batch *b, const bool *reads
 /* Reads a block, and of columns by which no row is left out only what the rows have that are wanted, if these are few.
  * Then the block is laid out for these before the other columns are read, so that the rest of it is never touched. */
 static tra_status read_wanted(tra_rel *r, int64_t ordinal, tra_cell *c, tra_batch *b, char *room, tra_err *e) {
-    enum { FEW = 16, LEAST = 4096 }; /* of fewer rows a column might not have room behind those of the wanted ones */
+    enum { FEW = 16, LEAST = 1024 }; /* of fewer rows a column might not have room behind those of the wanted ones */
     const tra_row_filter *f = b->rows >= LEAST ? r->filter : NULL;
     some_rows all = {.first = ordinal * r->table->form.block, .n = b->rows}, some = {.first = ordinal, .n = -1};
     int64_t most = b->rows / FEW;
