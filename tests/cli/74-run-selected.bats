@@ -76,12 +76,12 @@ END
     done <<'END'
 O = limit(order(select(t, l < 9), [x desc]), 20)
 O = limit(order(select(t, s != "w7" && n > 2), [s desc, n, x]), 30, from = 7)
-O = limit(order(project(select(t, k > 5), k, d, q = x * 2, s, x), [d desc, x]), 50)
+O = limit(order(project(select(t, k > 1900), k, d, q = x * 2, s, x), [d desc, x]), 50)
 O = limit(order(select(t, n < 0 || isnull(n)), [n desc, s, x]), 9)
 O = limit(order(project(t, k, s, y = -x, d), [y, k]), 5)
 O = limit(order(select(t, l < 0), [x]), 5)
 O = distinct(select(t, l < 30), [l], order = [x desc], keep = first)
 O = distinct(t, [s], order = [n, d], keep = last)
-O = distinct(t, [l - l / 2 * 2, n], order = [length(s), x desc])
+O = distinct(select(t, k < 90), [l - l / 2 * 2, n], order = [length(s), x desc])
 END
 }
