@@ -272,7 +272,7 @@ json.dump(p, open("many.json", "w"))'
     has "The run went on from what a run before had saved"
     has "had a processor for 0.01 s of it"
     status 0 tra explain --analyze many.json d.tra
-    has "the machine has 1 processor for 3 threads of 1 site"
+    has "1 processor for 3 threads of 1 site"
     rm long.csv
     # a run that was not has nothing of the kind
     tra run -q --sites 1 --profile m.json p.tra
