@@ -3,6 +3,7 @@
 #include "deadline.h"
 
 #include "../lib/base/limits.h"
+#include "../lib/physical/needs.h"
 #include "launch.h"
 
 #include <stdlib.h>
@@ -37,22 +38,23 @@ tra_status tra_deadline_begin(tra_err *e) {
 }
 
 /* The longest that a unit which has begun may take: a stage makes its tuples one after the other. */
-static double longest_unit(const tra_plan *p) {
+static double longest_unit(const tra_plan *p, int threads) {
     double most = 0;
     for (int i = 0; i < p->nops; i++) {
-        int64_t n = p->ops[i].type.cat ? p->ops[i].type.cat->n : 1;
-        double each = p->ops[i].predicted.stage_seconds * p->sites / (double)tra_max64(n, 1);
+        double each = tra_unit_seconds(p, &p->ops[i], threads);
         most = each > most ? each : most;
     }
     return most;
 }
 
-tra_status tra_deadline_check(const tra_plan *p, int64_t saved, tra_err *e) {
+tra_status tra_deadline_check(const tra_job *job, int64_t saved, tra_err *e) {
+    const tra_plan *p = job->plan;
     const double ranks = 1.5; /* seconds in which ranks agree that they stop, and MPI ends */
     char need[TRA_SPANTEXT], have[TRA_SPANTEXT], kept[32];
     if (!tra_deadline_opts.time) return TRA_OK;
     const double saves = 5e8; /* bytes a second */
-    double spare = (double)p->checkpointed / saves + (p->sites > 1 ? ranks : 0), unit = longest_unit(p), left;
+    double spare = (double)p->checkpointed / saves + (p->sites > 1 ? ranks : 0),
+           unit = longest_unit(p, job->options.threads), left;
     leave(margin + spare);
     left = stop - tra_now();
     if (unit > left && !tra_deadline_opts.strict && !getenv("TRA_LAUNCHED"))

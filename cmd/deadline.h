@@ -25,7 +25,7 @@ extern tra_deadline_options tra_deadline_opts;
 TRA_MUSTUSE tra_status tra_deadline_begin(tra_err *e);
 /* Is the plan expected to be done by then? A warning if not, or TRA_RESOURCE if that was asked for and nothing of it is
  * saved (saved: bytes that an earlier run left). Leaves as much time for the end as the plan needs. */
-TRA_MUSTUSE tra_status tra_deadline_check(const tra_plan *p, int64_t saved, tra_err *e);
+TRA_MUSTUSE tra_status tra_deadline_check(const tra_job *job, int64_t saved, tra_err *e);
 /* The moment (of tra_now) at which the run is to stop; 0: there is none. */
 double tra_deadline_stop(void);
 /* May the plan take more memory, on each of so many sites here, than the cgroup or the scheduler gives the job, which

@@ -198,7 +198,7 @@ static tra_status check_runnable(const tra_job *job, tra_err *e) {
                         "--memory %s is too little: writing the outputs in their formats takes at least %s",
                         tra_human(memory, have), tra_ceiling_text(least, "", text));
     tra_journal_request saved = tra_resume_request(job, tra_scratch_dir(opt.scratch), false); /* all of it */
-    return tra_deadline_check(job->plan, opt.resume ? tra_journal_bytes(&saved, job->plan) : 0, e);
+    return tra_deadline_check(job, opt.resume ? tra_journal_bytes(&saved, job->plan) : 0, e);
 }
 
 static void announce(const tra_job *job) {

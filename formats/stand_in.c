@@ -42,8 +42,7 @@ static struct {
     bool wide;        /* no file shall lack columns */
     const char *word; /* of pipes */
     bool reads_pipes;
-    double seconds; /* of conversions; below 0: nobody has asked the environment yet */
-} all = {.seconds = -1};
+} all;
 
 const char *tra_pipe_word(void) {
     const char *given = getenv("TRA_PIPES");
@@ -351,25 +350,19 @@ static void without_prefix(const wanted *w, const char *spec, tra_stand_in *out)
 }
 
 double tra_stand_ins_seconds(void) {
-    const char *before = getenv("TRA_CONVERTED"); /* by who launched this process */
-    if (all.seconds < 0 && !(before && tra_parse_num(before, &all.seconds))) all.seconds = 0;
-    return all.seconds;
-}
-
-/* Counts the seconds of a conversion, also for processes that this one launches. */
-static void add_seconds(double seconds) {
-    char text[40];
-    all.seconds = tra_stand_ins_seconds() + seconds;
-    snprintf(text, sizeof text, "%.6f", all.seconds);
-    setenv("TRA_CONVERTED", text, 1);
+    double seconds;
+    const char *told = getenv("TRA_CONVERTED"); /* as who launched this process has set it, too */
+    return told && tra_parse_num(told, &seconds) ? seconds : 0;
 }
 
 /* Finds or makes what is wanted, and notes that the spec stands for it. */
 static tra_status obtain(const wanted *w, const char *spec, const char *file, tra_stand_in *out, tra_err *e) {
     made *m = tra_new(all.arena, made);
+    char text[40];
     m->lock = -1;
     TRA_TRY(find_or_make(w, m, e));
-    if (m->is.seconds > 0) add_seconds(m->is.seconds);
+    snprintf(text, sizeof text, "%.6f", tra_stand_ins_seconds() + m->is.seconds);
+    if (m->is.seconds > 0 && !w->make) setenv("TRA_CONVERTED", text, 1); /* what is made of rows is planning */
     m->spec = tra_arena_printf(all.arena, "%s", spec);
     m->narrowed = w->reading.wanted.n > 0 && !w->pipe;
     m->is.path = tra_arena_printf(all.arena, "%s", m->is.path);

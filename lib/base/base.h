@@ -324,7 +324,7 @@ uint64_t tra_hash_seed(void);
  * loops call tra_stop_asked now and then. A second SIGINT ends the process at once. */
 void tra_stop_catch(void);
 void tra_stop_when_gone(long pid); /* the end of that process of this host also counts as being asked to stop */
-void tra_stop_at(double when);     /* so does this moment (of tra_now); 0: none */
+void tra_stop_at(double when);     /* so does this moment (of tra_now) */
 bool tra_stop_asked(void);
 tra_status tra_stop_check(tra_err *e); /* TRA_STOPPED once asked */
 

@@ -2,6 +2,7 @@
 #include "base.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <string.h>
 
@@ -31,12 +32,12 @@ static pid_t needed; /* by tra_stop_when_gone; 0: none */
 
 void tra_stop_when_gone(long pid) { needed = (pid_t)pid; }
 
-static _Atomic double last; /* tra_stop_at; 0: there is none */
+static _Atomic double last = INFINITY; /* tra_stop_at */
 
 void tra_stop_at(double when) { last = when; }
 
 bool tra_stop_asked(void) {
-    if (!asked && last > 0 && tra_now() >= last) asked = LATE;
+    if (!asked && tra_now() >= last) asked = LATE;
     if (!asked && needed > 0 && kill(needed, 0) != 0 && errno == ESRCH) asked = SIGTERM;
     return asked != 0;
 }

@@ -77,7 +77,16 @@ static tra_known power(const tra_known *x, const tra_known *y) {
     return base.low >= 0 && y->low > 0 ? by_ends(TRA_S_POW, (tra_known[2]){base, *y}, 2) : anything;
 }
 
-/* What an operator gives, by the bounds of its operands: no more than is sure of elements of all types. */
+/* The bounds where elements are f32, and where they are integers of more digits than f64 has. */
+static tra_known of_all_types(tra_known x) {
+    static const double EXACT = 0x1p53;
+    x.low = fmin(x.low, (double)(float)x.low), x.high = fmax(x.high, (double)(float)x.high);
+    if (fabs(x.low) >= EXACT) x.low = nextafter(x.low, -INFINITY);
+    if (fabs(x.high) >= EXACT) x.high = nextafter(x.high, INFINITY);
+    return x;
+}
+
+/* What an operator gives, by the bounds of its operands. */
 static tra_known bounds_of(tra_scalar_op op, const tra_known *x) {
     const tra_known *y = x + 1;
     tra_known r, t[2];
@@ -99,9 +108,7 @@ static tra_known bounds_of(tra_scalar_op op, const tra_known *x) {
     case TRA_S_EQ: return equal(x, y);
     case TRA_S_NE: return opposite(equal(x, y));
     case TRA_S_AND:
-    case TRA_S_OR:
-        t[0] = is_true(x), t[1] = is_true(y);
-        return by_ends(op == TRA_S_AND ? TRA_S_MIN : TRA_S_MAX, t, 2);
+    case TRA_S_OR: t[0] = is_true(x), t[1] = is_true(y); return by_ends(op == TRA_S_AND ? TRA_S_MIN : TRA_S_MAX, t, 2);
     case TRA_S_NOT: return opposite(is_true(x));
     case TRA_S_TO_BOOL: return is_true(x);
     case TRA_S_IF:
@@ -151,7 +158,9 @@ tra_known tra_known_result(tra_scalar_op op, const tra_known *x) {
         fixed &= tra_known_is_fixed(&x[o]);
     }
     const tra_scalar all = {.op = op, .a = &kid[0], .b = n > 1 ? &kid[1] : NULL, .c = n > 2 ? &kid[2] : NULL};
-    tra_known r = fixed ? tra_known_number(tra_scalar_eval(&all, NULL)) : bounds_of(op, x);
+    tra_known of[3], r;
+    for (int o = 0; o < n; o++) of[o] = of_all_types(x[o]); /* no more is sure than what is of elements of all types */
+    r = fixed ? tra_known_number(tra_scalar_eval(&all, NULL)) : of_all_types(bounds_of(op, of));
     if ((op == TRA_S_MOD || op == TRA_S_IDIV) && is_zero(&x[1])) r = anything; /* NaN of floats, but 0 of integers */
     r.reads = reads, r.entries = entries;
     r.sparse = annihilates(op, x) || (entries && is_zero(&r));
@@ -171,9 +180,7 @@ static tra_known known_of(const tra_code *code, const bool *sparse, uint8_t *kil
         const int at[3] = {c->a, c->b, c->c};
         for (int o = 0; o < tra_scalar_arity(c->op) || (c->op == TRA_S_ARG && o == 0); o++)
             x[o] = at[o] < 0 ? tra_known_argument(sparse[~at[o]]) : regs[at[o]];
-        r = c->op == TRA_S_CONST ? tra_known_number(c->value)
-            : c->op == TRA_S_ARG ? x[0]
-                                 : tra_known_result(c->op, x);
+        r = c->op == TRA_S_CONST ? tra_known_number(c->value) : c->op == TRA_S_ARG ? x[0] : tra_known_result(c->op, x);
         uint8_t kills = 0;
         if ((c->op == TRA_S_MUL || c->op == TRA_S_DIV) && x[0].sparse && (c->op == TRA_S_DIV || may_meet(&x[1])))
             kills |= 1;

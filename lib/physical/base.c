@@ -7,6 +7,7 @@
 #include "../tablefile/table_file.h"
 #include "repart.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,10 +168,17 @@ int64_t tra_units_queued(int64_t bytes, int threads) {
     return tra_min64(TRA_LOOKAHEAD, TRA_LOOKAHEAD_BYTES / tra_max64(1, bytes) + 2 * threads + 1);
 }
 
+double tra_unit_seconds(const tra_plan *p, const tra_op *op, int threads) {
+    double n = op->type.cat ? (double)tra_max64(1, op->type.cat->n) : 1, all = op->predicted.stage_seconds;
+    return fmin(all, all * p->sites * threads / n);
+}
+
 /* What is kept of the pieces of which results are made, queued and by the workers. */
 static int64_t pieces_bytes(const tra_plan *p, const tra_op *op, int threads) {
-    int64_t results = tra_max64(1, tuples_here(p, op)), each = tuples_here(p, &p->ops[op->in[0]]) / results + 1;
-    int64_t bytes = tra_type_bytes_all(&op->type).expected / results;
+    enum { MOST = 1 << 30 };
+    int64_t all = tra_max64(1, op->type.cat->n), results = tra_max64(1, tuples_here(p, op));
+    int64_t each = tra_min64(MOST, p->ops[op->in[0]].type.cat->n / all + 1);
+    int64_t bytes = tra_type_bytes_all(&op->type).expected / all;
     int64_t queued = each * tra_min64(results, tra_units_queued(bytes, threads)) - TRA_PIECES_INCLUDED;
     return tra_max64(0, queued) * TRA_PIECE_QUEUED + threads * each * TRA_PIECE_GATHERED;
 }
@@ -183,7 +191,8 @@ static int64_t combined_bytes(const tra_plan *p, int threads) {
         if (op->op == TRA_PLAN_CONCAT || op->op == TRA_PLAN_REPART)
             most = tra_max64(most, pieces_bytes(p, op, threads));
         if (op->in[0] < 0 || op->in[1] < 0) continue;
-        int64_t tuples = tuples_here(p, &p->ops[op->in[0]]) + tuples_here(p, &p->ops[op->in[1]]);
+        int64_t tuples =
+            tra_min64(INT64_C(1) << 48, tuples_here(p, &p->ops[op->in[0]]) + tuples_here(p, &p->ops[op->in[1]]));
         most = tra_max64(most, (tuples - TRA_PIECES_INCLUDED) * TRA_LISTED);
     }
     return most;

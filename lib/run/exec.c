@@ -222,11 +222,14 @@ tra_status tra_exec_name_statement(const tra_op *op, tra_status s, tra_err *e) {
 static void leave_time_for_unit(const tra_execution *x, const tra_op *op) {
     static const double KNOWN = 0.2, SLOWEST = 20;
     if (x->o->deadline <= 0) return;
-    double n = op->type.cat ? (double)tra_max64(1, op->type.cat->n) : 1, all = op->predicted.stage_seconds;
+    double each = tra_unit_seconds(x->plan, op, x->o->threads), all = op->predicted.stage_seconds, now = tra_now();
     double slow = x->foreseen > KNOWN ? x->spent / x->foreseen : 1;
     slow = slow < 1 ? 1 : slow > SLOWEST ? SLOWEST : slow;
-    double each = all * x->plan->sites * x->o->threads / n;
-    tra_stop_at(x->o->deadline - slow * (each < all ? each : all));
+    bool one = each >= all || now + 2 * slow * each > x->o->deadline; /* no other begins after these */
+    if (one && now + slow * each <= x->o->deadline)
+        tra_stop_at(x->o->deadline);
+    else
+        tra_stop_at(x->o->deadline - slow * each);
 }
 
 /* Runs operator i. After a failure it alarms the other ranks, which may still compute. But where inputs are at fault
@@ -377,7 +380,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     double t0 = tra_now();
     int n = plan->nops;
     const char *why = NULL;
-    tra_execution x = {.plan = plan, .o = o, .report = report};
+    tra_execution x = {.plan = plan, .o = o, .report = report, .place_op = -1};
     assert(comm->size == plan->sites && tra_plan_valid(plan, &why));
     drop_statistics(plan);
     raise_files();
@@ -445,7 +448,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     (void)tra_record_op(o->record, tra_phase_op(TRA_PHASE_OPEN), opens, tra_now());
     if (s == TRA_OK) s = tra_exec_range(&x, -1, 0, n - 1, e);
     if (report->record) tra_exec_sample(&x);
-    if (report->record && s == TRA_OK) tra_exec_share_seconds(&x); /* what follows is the outputs' */
+    if (o->deadline > 0) tra_stop_at(o->deadline); /* no unit is left */
     report->resumed = tra_journal_has_reported(x.journal);
     double places = tra_now();
     tra_track *mine = tra_record_track(o->record, -1);
@@ -464,6 +467,8 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     tra_exchange_dir_remove(&x.site);
     report->starved = s == TRA_RESOURCE && x.site.engine && tra_engine_starved(x.site.engine);
     tra_engine_free(x.site.engine);
+    if (report->record) tra_exec_share_seconds(&x);
+    if (x.place_op >= 0) report->ops[x.place_op].seconds += x.place_seconds; /* not shared: they are the outputs' */
     tra_codegen_close(x.codegen);
     tra_pool_free(x.site.pool);
     tra_op_notes_free(&x.notes);

@@ -142,7 +142,7 @@ static tra_status put_in_place(tra_execution *x, tra_status s, bool keep, tra_er
     s = tra_outfiles_commit(files, n, s, keep, x->o->step ? &note : NULL, e);
     if (x->o->settled) atomic_store(x->o->settled, s == TRA_OK && n > 0);
     if (first < 0) return s;
-    x->report->ops[first].seconds += tra_now() - t0;
+    x->place_op = first, x->place_seconds = tra_now() - t0;
     const char *path, *name;
     tra_relspec(x->arena, x->plan->ops[first].what.path, &path, &name);
     if (s == TRA_OK && !x->o->step && x->site.comm.rank == 0) tra_commit_end(path);

@@ -32,11 +32,11 @@ typedef struct tra_block {
     bool taken;          /* a worker allocated it, from what is reserved for workers */
     bool spilling;       /* it is being written to scratch, without the pool's lock: whoever wants to pin it waits */
     bool outside;        /* its memory is a mapping of its own: the pool's region was too fragmented */
-    bool verified;       /* which it had when it was first read */
+    bool verified;       /* the copy had its sum when it was first read */
     int64_t allocated; /* bytes of memory that it has, or had last; more than `bytes` while a chunk is unpacked in it */
     int64_t copy_at;   /* offset of its copy in the file copy_fd; -1: it has no copy */
     int copy_fd;       /* -1: the pool's scratch file; else a file of a checkpoint, which others keep open */
-    uint64_t sum;      /* XXH64 of the copy, */
+    uint64_t sum;      /* XXH64 of the copy */
     tra_rel *rel;      /* the file it comes from, or NULL */
     double *seconds;   /* of a block of a file: where those of reading it are added */
     int64_t ordinal;

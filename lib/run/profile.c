@@ -1,6 +1,8 @@
 /* profile.c - bringing together what the sites measured. */
 #include "profile.h"
 
+#include "../base/limits.h"
+
 #include "../kernel/kernel.h"
 
 #include <stdlib.h>
@@ -63,7 +65,7 @@ void tra_profile_gather(const tra_comm *comm, tra_report *r, const tra_plan *pla
         for (int i = 0; i <= nops; i++) out->of[i * comm->size + s] = unpack(all + s * each + i * FIGURES);
         memcpy(out->host[s], all + s * each + n, TRA_HOSTNAME);
     }
-    out->processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    out->processors = comm->size == 1 ? tra_machine_cores() : (int)sysconf(_SC_NPROCESSORS_ONLN);
     snprintf(out->kernel, sizeof out->kernel, "%s", tra_blas_kernel());
     free(mine);
     free(all);

@@ -58,9 +58,9 @@ struct tra_track {
     tra_doing now;
     int op; /* for which; -1: for none */
     int nops;
-    pthread_t who; /* whose clock was read last, */
-    double had;    /* what it told, */
-    double share;  /* and which part of its time to compute the thread had a processor since then */
+    pthread_t who;     /* whose clock was read last, */
+    double had, asked; /* what it told, and for how long the thread had computed then; */
+    double share;      /* and which part of its time to compute the thread had a processor since then */
     /* Seconds of each operator, and at nops for none; as far as buckets have them. */
     double (*spent)[TRA_DOINGS_COUNT], (*told)[TRA_DOINGS_COUNT];
     int64_t did[TRA_TIME_BUCKETS][TRA_DOINGS_COUNT]; /* nanoseconds */
@@ -122,13 +122,13 @@ static inline void spend(tra_track *t, double seconds) { t->spent[t->op >= 0 ? t
  */
 static void ask_share(tra_track *t, double now) {
     struct timespec clock;
-    double computed = t->now == TRA_DO_COMPUTE ? now - t->since : 0;
+    double all = t->now == TRA_DO_COMPUTE ? now - t->since : 0;
     bool same = pthread_equal(t->who, pthread_self());
     if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &clock) != 0) return;
-    for (int op = 0; op <= t->nops; op++) computed += t->spent[op][TRA_DO_COMPUTE] - t->told[op][TRA_DO_COMPUTE];
-    double had = (double)clock.tv_sec + 1e-9 * (double)clock.tv_nsec, since = had - t->had;
+    for (int op = 0; op <= t->nops; op++) all += t->spent[op][TRA_DO_COMPUTE];
+    double computed = all - t->asked, had = (double)clock.tv_sec + 1e-9 * (double)clock.tv_nsec, since = had - t->had;
     t->share = same && since < computed ? since / computed : 1;
-    t->had = had, t->who = pthread_self();
+    t->had = had, t->asked = all, t->who = pthread_self();
 }
 
 /* Gives the bucket what was spent since the last one was given. */

@@ -32,12 +32,12 @@ const char *tra_doing_text(tra_doing what);
 #define TRA_PHASES(X)                                                                                                  \
     X(START, "start", "start up")                                                                                      \
     X(CONVERT, "convert", "convert inputs") /* of other formats */                                                     \
-    X(ATTEMPT, "attempt", "a run that found more rows") /* and was planned again */                                    \
     X(PLAN, "plan", "read the program, plan it")                                                                       \
     X(COMPILE, "compile", "compile kernels")                                                                           \
     X(OPEN, "open", "open files")                                                                                      \
     X(PLACE, "place", "put outputs in place")                                                                          \
-    X(EXPORT, "export", "write outputs in other formats")
+    X(EXPORT, "export", "write outputs in other formats")                                                              \
+    X(ATTEMPT, "attempt", "a run that found more rows") /* and was planned again; before all but START and CONVERT */
 typedef enum tra_phase {
 #define X(name, key, text) TRA_PHASE_##name,
     TRA_PHASES(X)

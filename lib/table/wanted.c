@@ -31,10 +31,11 @@ struct tra_wanted {
     const tra_colexpr **predicate;
     const tra_colcode *code;
     partners join[TRA_WANTED_JOINS];
-    int *column;             /* of each column of what reads the file so far its number in `in`; -1: it is computed */
-    const tra_arrange *sort; /* of what passes those that it keeps are wanted; its columns are those now */
+    int *column;              /* of each column of what reads the file so far its number in `in`; -1: it is computed */
+    const tra_arrange *sort;  /* of what passes those that it keeps are wanted; its columns are those now */
     const tra_schema *sorted; /* with the dictionaries of `in` */
     bool joined;
+    bool passes_more; /* a selection stands before what follows, and is not among the predicates */
 };
 typedef struct tra_wanted wanted;
 
@@ -175,7 +176,10 @@ static bool add_pass(wanted *w, const tra_rowwise *r) {
     for (int i = 0; i < n; i++) {
         if (v[i].selects && !w->joined && add_predicate(w, v[i].x[0], ncolumns)) continue;
         if (v[i].selects && v[i].x[0]->fails) return w->ncode = 0, false; /* messages would name other rows */
-        if (v[i].selects) continue;
+        if (v[i].selects) {
+            w->passes_more = true;
+            continue;
+        }
         int *column = tra_news(w->arena, int, v[i].n + 1);
         for (int c = 0; c < v[i].n; c++) column[c] = v[i].x[c]->op == TRA_C_COLUMN ? w->column[v[i].x[c]->column] : -1;
         w->column = column, ncolumns = v[i].n;
@@ -213,7 +217,7 @@ static void add_order(wanted *w, const tra_arrange *s, double share) {
     bool keeps = s->cut || s->top > 0 || s->keep == TRA_ARRANGE_FIRST || s->keep == TRA_ARRANGE_DISTINCT;
     tra_schema *in = tra_new(w->arena, tra_schema);
     tra_column *v = tra_news(w->arena, tra_column, s->in->n + 1);
-    if (!keeps || w->joined || share * FEW > 1 || s->n == 0) return;
+    if (!keeps || w->joined || w->passes_more || share * FEW > 1 || s->n == 0) return;
     for (int c = 0; c < s->out->n; c++)
         if (s->from[c] < 0) return;
     for (int k = 0; k < s->n; k++)

@@ -109,11 +109,10 @@ void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *o
 /* How many times more, or less, a run took than was predicted, from 1 on; off: so many times that the constants of the
  * machine, or of an operator, are wrong. */
 double tra_seconds_factor(double predicted, double measured, bool *off);
-/* A sentence where what is predicted, the seconds of operators, was wrong by far in a run that was not short: else
- * NULL.
- */
-/* Seconds of the operators alone, as they are predicted: not of compiling, of opening files, of putting outputs in place. */
+/* Seconds of the operators alone, as they are predicted: not of compiling, of opening files, of putting outputs in
+ * place. */
 double tra_operators_took(const tra_profile *m);
+/* A sentence where these were predicted wrongly by far in a run that was not short; else NULL. */
 const char *tra_seconds_wrong(const tra_plan *p, const tra_profile *m, tra_arena *a);
 /* By what factor, at least 1, the rows that an operator made (a type of tables whose rows only the run tells) differ
  * from those that were *expected. 0: not all of them were counted. */

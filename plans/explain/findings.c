@@ -398,8 +398,8 @@ static void find_disk(findings *f, const char *what, int64_t bytes, double secon
     if (bytes < LEAST || seconds < TRA_SHORT_RUN) return; /* of few bytes the pace says nothing of a disk */
     told = pace(f, bytes, seconds, (double)bytes / rate, told, &slow);
     if (seconds > (slow ? SOME : MUCH) * threads * f->run)
-        tra_finding(f, "%d threads waited %s in all for %s, %s, each %s.", threads, tra_finding_seconds(f, seconds), what,
-                    size_text(f, bytes), told);
+        tra_finding(f, "%d threads waited %s in all for %s, %s, each %s.", threads, tra_finding_seconds(f, seconds),
+                    what, size_text(f, bytes), told);
 }
 
 static void find_disks(findings *f) {

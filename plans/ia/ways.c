@@ -274,29 +274,29 @@ static void sites_by_class(const tra_labels *x, const tra_placement *l, const tr
     }
 }
 
+enum { LOCAL = 1, ALL, BMM_RIGHT, BMM_LEFT, CMM, RMM }; /* RMM + 8 times the parts of each class, in 20 bits */
+
 uint64_t tra_join_strategy(const tra_labels *x, const tra_placement *l, const tra_placement *r, uint32_t aggregated) {
-    int g[TRA_LABEL_NONE + 1];
+    int g[TRA_LABEL_NONE + 1], classes = 0;
     bool all_kept = true;
     sites_by_class(x, l, r, aggregated, g, &all_kept);
-    bool summands = l->sites > 1 && !all_kept && g[TRA_LABEL_J] > 1 && g[TRA_LABEL_L] == 1 && g[TRA_LABEL_R] == 1;
-    return (uint64_t)g[TRA_LABEL_L] | (uint64_t)g[TRA_LABEL_J] << 20 | (uint64_t)g[TRA_LABEL_R] << 40 |
-           (uint64_t)(l->sites == 1) << 60 | (uint64_t)summands << 61;
+    for (int c = 0; c < TRA_LABEL_NONE; c++) classes += g[c] > 1;
+    if (l->sites == 1) return LOCAL;
+    if (classes == 0) return ALL;
+    if (classes > 1)
+        return RMM | (uint64_t)g[TRA_LABEL_L] << 3 | (uint64_t)g[TRA_LABEL_J] << 23 | (uint64_t)g[TRA_LABEL_R] << 43;
+    if (g[TRA_LABEL_L] > 1) return BMM_RIGHT;
+    if (g[TRA_LABEL_R] > 1) return BMM_LEFT;
+    return all_kept ? LOCAL : CMM;
 }
 
 char *tra_join_strategy_text(uint64_t strategy, char *buf, size_t n) {
-    int g[3], classes = 0;
-    for (int c = 0; c < 3; c++) g[c] = (int)(strategy >> 20 * c & 0xfffff), classes += g[c] > 1;
-    if (strategy >> 60 & 1)
-        snprintf(buf, n, "local");
-    else if (classes == 0)
-        snprintf(buf, n, "all");
-    else if (classes > 1)
+    static const char *const text[] = {"", "local", "all", "bmm-right", "bmm-left", "cmm"};
+    int kind = (int)(strategy & 7), g[3];
+    for (int c = 0; c < 3; c++) g[c] = (int)(strategy >> (3 + 20 * c) & 0xfffff);
+    if (kind == RMM)
         snprintf(buf, n, "rmm(%d,%d,%d)", g[0], g[1], g[2]);
-    else if (g[0] > 1)
-        snprintf(buf, n, "bmm-right");
-    else if (g[2] > 1)
-        snprintf(buf, n, "bmm-left");
     else
-        snprintf(buf, n, strategy >> 61 & 1 ? "cmm" : "local");
+        snprintf(buf, n, "%s", text[kind]);
     return buf;
 }

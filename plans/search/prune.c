@@ -36,7 +36,7 @@ typedef struct chains {
 
 static chains new_chains(int n) {
     chains c = {.mask = 63};
-    while (c.mask < 4 * (uint64_t)n) c.mask = 2 * c.mask + 1;
+    while (c.mask < 3 * (uint64_t)n) c.mask = 2 * c.mask + 1;
     c.key = tra_calloc((size_t)c.mask + 1, sizeof *c.key);
     c.last = tra_calloc((size_t)c.mask + 1, sizeof *c.last);
     c.prev = tra_calloc((size_t)n + 1, sizeof *c.prev);
@@ -130,6 +130,12 @@ void tra_search_prune(search *s, candidates *x, int most) {
         else if (!alike)
             y->tier = 1;
     }
+    /* sorted by pointers */
+    enum { CHAIN = sizeof *c.key + sizeof *c.last, EACH = 2 * sizeof *c.prev + 2 * sizeof(void *) };
+    int64_t mine = x->cap * (int64_t)sizeof(candidate) + m * EACH + 2 * ((int64_t)c.mask + 1) * CHAIN;
+    s->bytes.most = tra_max64(s->bytes.most, tra_search_bytes(s) + s->bytes.pending + mine);
+    free_chains(&c);
+    free_chains(&other);
     chains ranks = new_chains(x->n);
     for (int i = 0; i < x->n; i++) {
         candidate *y = &x->v[i];
@@ -138,12 +144,6 @@ void tra_search_prune(search *s, candidates *x, int most) {
         x->v[n++] = *y;
     }
     x->n = n;
-    /* sorted by pointers */
-    enum { CHAIN = sizeof *c.key + sizeof *c.last, EACH = 2 * sizeof *c.prev + 2 * sizeof(void *) };
-    int64_t mine = x->cap * (int64_t)sizeof(candidate) + m * EACH + 2 * ((int64_t)c.mask + 1) * CHAIN;
-    s->bytes.most = tra_max64(s->bytes.most, tra_search_bytes(s) + s->bytes.pending + mine);
-    free_chains(&c);
-    free_chains(&other);
     free_chains(&ranks);
     if (n > most) keep_most(s, x, most);
 }

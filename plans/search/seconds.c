@@ -186,8 +186,8 @@ static double state_seconds(const tra_plan *p, const tra_op *op, const tra_rates
     if (tra_kernel_fuses(k, op->what.agg) || tra_kernel_shape2(k, a, b, a, b, &ext, NULL, NULL) != TRA_OK) return 0;
     double bytes = (double)tra_dtype_size(tra_op_state_dtype(p, op));
     for (int d = 0; d < ext.n; d++) bytes *= (double)ext.v[d];
-    double terms = pairs_of(p, op), threads = fmax(1, rates->threads);
-    double fresh = bytes > KEPT && rates->touch > 0 ? bytes * terms / rates->touch / threads : 0;
+    double terms = pairs_of(p, op);
+    double fresh = bytes > KEPT && rates->touch > 0 ? bytes * terms / rates->touch : 0; /* of all threads together */
     return (fresh + bytes * (terms + (double)op->type.cat->n) / rates->memory) / p->sites;
 }
 

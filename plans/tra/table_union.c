@@ -99,7 +99,7 @@ bool tra_table_like_first(const tra_table_builder *w, const tra_node *other, con
                         (y->type == TRA_COL_I32 || y->type == TRA_COL_I64); /* the wider one is taken */
         if (x->type == y->type || integers) continue;
         return tra_diag_error(w->b->d, at->span, "project(T, name = ..., *) makes a column of another type",
-                              "column '%s' is %s here and %s in the table before", x->name, tra_coltype_name(y->type),
+                              "column '%s' is %s here and %s in a table before", x->name, tra_coltype_name(y->type),
                               tra_coltype_name(x->type));
     }
     return true;
