@@ -13,7 +13,7 @@ tra_deadline_options tra_deadline_opts;
 
 static double end, stop, margin; /* of tra_now; the run is to stop so much before the end */
 
-/* Seconds are kept for the end, for what is still to be saved. */
+/* Keeps so many seconds free at the end, in which progress is saved. */
 static void leave(double seconds) {
     double most = (end - tra_process_begin()) / 2;
     stop = end - (seconds < most ? seconds : most);
@@ -58,9 +58,10 @@ tra_status tra_deadline_check(const tra_job *job, int64_t saved, tra_err *e) {
     leave(margin + spare);
     left = stop - tra_now();
     if (unit > left && !tra_deadline_opts.strict && !getenv("TRA_LAUNCHED"))
-        tra_warn("one step of it, which is not interrupted, is expected to take %s, and %s are left to --deadline: no "
-                 "run in that time gets past it",
-                 tra_span_text(unit, need), tra_span_text(left > 0 ? left : 0, have));
+        tra_warn(
+            "one step is expected to take %s, and is not interrupted; %s are left to --deadline: no run in that time "
+            "gets past it",
+            tra_span_text(unit, need), tra_span_text(left > 0 ? left : 0, have));
     if (p->cost.seconds <= left || getenv("TRA_LAUNCHED")) return TRA_OK; /* the launcher has said it */
     tra_span_text(p->cost.seconds, need);
     tra_span_text(left > 0 ? left : 0, have);

@@ -351,7 +351,7 @@ static void without_prefix(const wanted *w, const char *spec, tra_stand_in *out)
 
 double tra_stand_ins_seconds(void) {
     double seconds;
-    const char *told = getenv("TRA_CONVERTED"); /* as who launched this process has set it, too */
+    const char *told = getenv("TRA_CONVERTED"); /* also by who launched this process */
     return told && tra_parse_num(told, &seconds) ? seconds : 0;
 }
 
@@ -362,7 +362,7 @@ static tra_status obtain(const wanted *w, const char *spec, const char *file, tr
     m->lock = -1;
     TRA_TRY(find_or_make(w, m, e));
     snprintf(text, sizeof text, "%.6f", tra_stand_ins_seconds() + m->is.seconds);
-    if (m->is.seconds > 0 && !w->make) setenv("TRA_CONVERTED", text, 1); /* what is made of rows is planning */
+    if (m->is.seconds > 0 && !w->make) setenv("TRA_CONVERTED", text, 1); /* tables of the plan count as planning */
     m->spec = tra_arena_printf(all.arena, "%s", spec);
     m->narrowed = w->reading.wanted.n > 0 && !w->pipe;
     m->is.path = tra_arena_printf(all.arena, "%s", m->is.path);

@@ -36,7 +36,7 @@ static bool has_zero(const tra_known *x) { return !(x->low > 0 || x->high < 0); 
 static bool is_zero(const tra_known *x) { return x->low == 0 && x->high == 0 && !x->nan; }
 static bool is_finite(const tra_known *x) { return isfinite(x->low) && isfinite(x->high); }
 
-/* Between the values that an operator has where its operands are at their ends. */
+/* The bounds of a monotone operator: its values where its operands are at their bounds. */
 static tra_known by_ends(tra_scalar_op op, const tra_known *x, int n) {
     tra_known r = {.low = INFINITY, .high = -INFINITY, .nan = x[0].nan || (n > 1 && x[1].nan)};
     for (int i = 0; i < 1 << n; i++) {
@@ -77,7 +77,7 @@ static tra_known power(const tra_known *x, const tra_known *y) {
     return base.low >= 0 && y->low > 0 ? by_ends(TRA_S_POW, (tra_known[2]){base, *y}, 2) : anything;
 }
 
-/* The bounds where elements are f32, and where they are integers of more digits than f64 has. */
+/* Widens bounds, so that they also hold for f32, which rounds, and for integers from 2^53 on, which f64 rounds. */
 static tra_known of_all_types(tra_known x) {
     static const double EXACT = 0x1p53;
     x.low = fmin(x.low, (double)(float)x.low), x.high = fmax(x.high, (double)(float)x.high);
@@ -119,7 +119,7 @@ static tra_known bounds_of(tra_scalar_op op, const tra_known *x) {
     case TRA_S_ISNAN: return x->nan ? truth : tra_known_number(0);
     case TRA_S_ISINF: return is_finite(x) && !x->nan ? tra_known_number(0) : truth;
     case TRA_S_STEP: return truth;
-    case TRA_S_EXP: /* those that never fall, or never rise */
+    case TRA_S_EXP: /* monotone functions */
     case TRA_S_EXPM1:
     case TRA_S_LOG:
     case TRA_S_LOG1P:
@@ -159,7 +159,7 @@ tra_known tra_known_result(tra_scalar_op op, const tra_known *x) {
     }
     const tra_scalar all = {.op = op, .a = &kid[0], .b = n > 1 ? &kid[1] : NULL, .c = n > 2 ? &kid[2] : NULL};
     tra_known of[3], r;
-    for (int o = 0; o < n; o++) of[o] = of_all_types(x[o]); /* no more is sure than what is of elements of all types */
+    for (int o = 0; o < n; o++) of[o] = of_all_types(x[o]); /* what is proven must hold for all types */
     r = fixed ? tra_known_number(tra_scalar_eval(&all, NULL)) : of_all_types(bounds_of(op, of));
     if ((op == TRA_S_MOD || op == TRA_S_IDIV) && is_zero(&x[1])) r = anything; /* NaN of floats, but 0 of integers */
     r.reads = reads, r.entries = entries;

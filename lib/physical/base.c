@@ -173,7 +173,7 @@ double tra_unit_seconds(const tra_plan *p, const tra_op *op, int threads) {
     return fmin(all, all * p->sites * threads / n);
 }
 
-/* What is kept of the pieces of which results are made, queued and by the workers. */
+/* Bytes of the records of pieces of results: of units that are queued, and of those that workers run. */
 static int64_t pieces_bytes(const tra_plan *p, const tra_op *op, int threads) {
     enum { MOST = 1 << 30 };
     int64_t all = tra_max64(1, op->type.cat->n), results = tra_max64(1, tuples_here(p, op));
@@ -183,7 +183,7 @@ static int64_t pieces_bytes(const tra_plan *p, const tra_op *op, int threads) {
     return tra_max64(0, queued) * TRA_PIECE_QUEUED + threads * each * TRA_PIECE_GATHERED;
 }
 
-/* The most that is kept, while an operator runs, of what it combines: of pieces, or of the tuples of both operands. */
+/* The most bytes that any operator has of records of what it combines: pieces, or tuples of both operands. */
 static int64_t combined_bytes(const tra_plan *p, int threads) {
     int64_t most = 0;
     for (int i = 0; i < p->nops; i++) {

@@ -35,10 +35,10 @@ enum {
     TRA_HELD_SHARE = 8,             /* of all blocks' memory: what copies of terms that wait take, as a divisor */
     TRA_WRITES = 8,                 /* results that wait to be written in the background */
     TRA_WINDOW = 8 << 20,           /* of an exchange: enough to keep the network busy */
-    TRA_PIECE_QUEUED = 448,         /* of a result that is made of pieces, each while it is queued, */
-    TRA_PIECE_GATHERED = 808,       /* and while it is made; */
-    TRA_LISTED = 120,               /* of a tuple of an operand of a join, while the pairs are listed; */
-    TRA_PIECES_INCLUDED = 4096,     /* of queued pieces, and listed tuples, TRA_PLAN_OF_RUN includes so many */
+    TRA_PIECE_QUEUED = 448,         /* the record of a piece of a result while its unit is queued, */
+    TRA_PIECE_GATHERED = 808,       /* and while a worker makes the result */
+    TRA_LISTED = 120,               /* the record of an operand's tuple, while a join lists its pairs */
+    TRA_PIECES_INCLUDED = 4096,     /* so many of these records are part of TRA_PLAN_OF_RUN */
     TRA_TRANSFERS = 64,             /* of an exchange that overlaps stages which lack memory, at most */
     TRA_BATCHES = 8,                /* of a repartition that overlaps the stage which reads its results */
 };

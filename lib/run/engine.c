@@ -108,7 +108,8 @@ void tra_engine_set_overlap(tra_engine *g, tra_engine_overlap_fn *fn, void *ctx)
 static void wait_for(tra_engine *g, pthread_cond_t *cond) {
     give_up_held(g);
     double now = g->producer.tick ? tra_now() : 0; /* who records something ticks */
-    bool writes = atomic_load(&g->queue.inflight) == 0 && atomic_load(&g->background.calls) > 0; /* as outputs do */
+    bool writes =
+        atomic_load(&g->queue.inflight) == 0 && atomic_load(&g->background.calls) > 0; /* outputs, in the background */
     tra_doing before = tra_track_do_at(g->producer.track, writes ? TRA_DO_WRITE : TRA_DO_AWAIT_WORK, now);
     if (g->producer.overlap) {
         if (!step_overlapped(g)) tra_wait_for(cond, &g->lock, TRA_SHORTLY);

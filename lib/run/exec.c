@@ -211,21 +211,21 @@ tra_status tra_exec_name_statement(const tra_op *op, tra_status s, tra_err *e) {
     if (!tra_pool_is_exhausted(s, e)) return s;
     tra_err was = *e;
     *e = (tra_err){0};
-    /* the plan has room for the rows that it expects; there may be more */
+    /* the plan has room for the rows that it expects, and a run may find more */
     bool outgrown = op->op == TRA_PLAN_CONCAT && op->what.most_rows > 0;
     return tra_fail_kind(e, s, outgrown ? TRA_KIND_OUTGROWN : TRA_KIND_NONE, "%s%s",
                          tra_op_text(op, place, sizeof place), was.msg);
 }
 
-/* A unit of work that has begun is not interrupted: a stage makes its tuples one after the other, each worker one. From
- * now on the run stops where the next one would not end in time, on a machine as slow as it was so far. */
+/* Sets the time from which on no unit of work of the operator can end by the deadline. The estimate is that of the
+ * plan, times how much slower than predicted the machine was so far. */
 static void leave_time_for_unit(const tra_execution *x, const tra_op *op) {
     static const double KNOWN = 0.2, SLOWEST = 20;
     if (x->o->deadline <= 0) return;
     double each = tra_unit_seconds(x->plan, op, x->o->threads), all = op->predicted.stage_seconds, now = tra_now();
     double slow = x->foreseen > KNOWN ? x->spent / x->foreseen : 1;
     slow = slow < 1 ? 1 : slow > SLOWEST ? SLOWEST : slow;
-    bool one = each >= all || now + 2 * slow * each > x->o->deadline; /* no other begins after these */
+    bool one = each >= all || now + 2 * slow * each > x->o->deadline; /* there is time for no second one */
     if (one && now + slow * each <= x->o->deadline)
         tra_stop_at(x->o->deadline);
     else
@@ -448,7 +448,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     (void)tra_record_op(o->record, tra_phase_op(TRA_PHASE_OPEN), opens, tra_now());
     if (s == TRA_OK) s = tra_exec_range(&x, -1, 0, n - 1, e);
     if (report->record) tra_exec_sample(&x);
-    if (o->deadline > 0) tra_stop_at(o->deadline); /* no unit is left */
+    if (o->deadline > 0) tra_stop_at(o->deadline); /* what is left is to put outputs in place */
     report->resumed = tra_journal_has_reported(x.journal);
     double places = tra_now();
     tra_track *mine = tra_record_track(o->record, -1);

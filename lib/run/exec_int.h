@@ -56,8 +56,8 @@ typedef struct tra_execution {
     int noverlapping;           /* exchanges that overlap stages and have not ended: */
     tra_exchange **overlapping; /* these, */
     int *overlapping_op;        /* of these operators */
-    int place_op;               /* the output that has the seconds of putting all in place; -1: none yet, */
-    double place_seconds;       /* and these */
+    int place_op;               /* the output to which the seconds of putting all in place belong; -1: none yet */
+    double place_seconds;       /* of putting outputs in place */
     double recorded;            /* until when operators that end are not recorded */
     int64_t read_before;        /* bytes that had been read from inputs when the first of them began */
     tra_op_notes notes;

@@ -58,7 +58,7 @@ struct tra_outfile {
     uint8_t *tuple_flags;      /* TRA_TUPLE_ of each tuple */
     int64_t reused;            /* tuples that an earlier run has written, on all ranks */
     tra_digester *digester;    /* NULL where rows are digested when they are placed */
-    _Atomic int64_t landed;    /* bytes that are where they stay, while workers go on: of chunks as they are */
+    _Atomic int64_t landed;    /* bytes of chunks that are in the file already; workers add to it */
     int ntallies;              /* threads, */
     tra_thread_tally *tallies; /* and what each of them has written */
     bool zstd;                 /* chunks are compressed */

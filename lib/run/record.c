@@ -59,8 +59,8 @@ struct tra_track {
     int op; /* for which; -1: for none */
     int nops;
     pthread_t who;     /* whose clock was read last, */
-    double had, asked; /* what it told, and for how long the thread had computed then; */
-    double share;      /* and which part of its time to compute the thread had a processor since then */
+    double had, asked; /* its seconds, and those for which the thread had computed then; */
+    double share;      /* of the time to compute, in which the thread had a processor */
     /* Seconds of each operator, and at nops for none; as far as buckets have them. */
     double (*spent)[TRA_DOINGS_COUNT], (*told)[TRA_DOINGS_COUNT];
     int64_t did[TRA_TIME_BUCKETS][TRA_DOINGS_COUNT]; /* nanoseconds */
@@ -118,8 +118,8 @@ static void widen_track(tra_track *t) {
 
 static inline void spend(tra_track *t, double seconds) { t->spent[t->op >= 0 ? t->op : t->nops][t->now] += seconds; }
 
-/* How long the calling thread, whose track it is, had a processor since it was asked last, beside how long it computed.
- */
+/* Sets the share of its time to compute in which the calling thread had a processor since the last call. It is its own
+ * track. */
 static void ask_share(tra_track *t, double now) {
     struct timespec clock;
     double all = t->now == TRA_DO_COMPUTE ? now - t->since : 0;

@@ -55,7 +55,7 @@ static const char *spares(const char *phase) {
     return ".";
 }
 
-/* ", 1.2 s of it once, before the first turn": of a statement of a loop most of whose work is the same in all turns. */
+/* ", 1.2 s of it once, before the first turn": where most work of a statement in a loop is hoisted out of it. */
 static const char *once_text(const findings *f, const tra_shown_statement *x) {
     double once = 0;
     for (int i = 0; i < f->s->plan->nops && x->depth > 0; i++)

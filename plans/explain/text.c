@@ -164,7 +164,7 @@ static void add_costs(const tra_job *job, const tra_plan *p, tra_str *out) {
     tra_text_wrapped(tra_str_get(&text), 0, 2, out);
     tra_str_free(&text);
     if (job->program.graph->strings[0] > 0)
-        tra_str_printf(out, "%s before that, for files that are converted and strings that only rows tell\n",
+        tra_str_printf(out, "%s before that: files are converted, and strings are made that only the rows tell\n",
                        tra_text_seconds(tra_job_seconds_before(job), a, sizeof a));
     tra_str_printf(&text, "peak memory %s (%s without blocks)%s", tra_human(p->cost.peak_memory, a),
                    tra_human(tra_memory_base(p, job->options.threads), b), one ? "" : " of a site");

@@ -147,7 +147,7 @@ tra_node *tra_table_concat(tra_table_builder *w, tra_node *pieces, int keydim, i
 }
 
 int64_t tra_rows_together(const tra_graph *g, const tra_type *t) {
-    enum { LEAST = 1 << 18, TIMES = 4, LARGE = 8 }; /* LARGE: of what is one, a table has room for half as much again */
+    enum { LEAST = 1 << 18, TIMES = 4, LARGE = 8 }; /* a LARGE one has room for half as much again */
     if (!t->columns) return 0;
     tra_size rows = tra_type_entries(t);
     int64_t most = tra_max64(1, rows.bound), row = tra_max64(1, tra_schema_row_bytes(t->columns));
