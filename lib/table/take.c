@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NONE UINT32_MAX
+
 /* An array as `outer` times n times `inner` elements, of which the middle one is the dimension. */
 typedef struct taking {
     const tra_take *t;
@@ -18,10 +20,10 @@ typedef struct taking {
     int64_t each, width; /* rows of a position, of so many elements, where rows are taken; else each is 0 */
     tra_dtype dtype;
     size_t size;
-    /* Of columns: to which new positions an old one comes, next[first[old]], ..., -1 ends them; they ascend where old
+    /* Of columns: to which new positions an old one comes, next[first[old]], ..., NONE ends them; they ascend where old
      * ones do. */
-    int64_t *first, *next;
-    bool ascends;
+    uint32_t *first, *next;
+    bool ascends, descends, several; /* several: an old one comes to several */
     int pieces;
     int64_t at[TRA_PIECES + 1]; /* where they begin: positions, of all outer ones; or stored rows */
     bool count;
@@ -30,16 +32,15 @@ typedef struct taking {
 
 static int64_t from_of(const taking *w, int64_t i) { return w->t->from[w->position[i]] - w->begin; }
 
-TRA_ROWS_REST(rest, tra_take, (int64_t)sizeof(int64_t) * (a->v[x->dim] + b->v[0]))
+TRA_ROWS_REST(rest, tra_take, (int64_t)sizeof(uint32_t) * (a->v[x->dim] + b->v[0]))
 
 /* Is the result held as rows of entries? */
 static bool by_rows(const taking *w) { return w->out->layout == &tra_rows; }
 
-/* A row of the result has n values, from value number `first` of the operand on, at columns (NULL: 0, 1, ...): appends,
- * puts, or counts them. Returns how many are counted. */
-static int64_t emit(const taking *w, tra_rows_maker *to, int64_t row, const uint32_t *column, int64_t first,
+/* A row of the result has n values at columns (NULL: 0, 1, ...): appends, puts, or counts them. Returns how many are
+ * counted. */
+static int64_t emit(const taking *w, tra_rows_maker *to, int64_t row, const uint32_t *column, const char *value,
                     int64_t n) {
-    const char *value = (const char *)tra_read_values(&w->in) + (size_t)first * w->size;
     if (w->count && column) return n;
     if (w->count) {
         int64_t here = 0;
@@ -67,6 +68,7 @@ static int64_t find_from(const tra_rows_view *v, int64_t r, int64_t row) {
 /* The positions of a piece, each with its rows. */
 static void take_rows(const taking *w, int piece, tra_rows_maker *to, int64_t *counted) {
     const tra_rows_view *v = &w->in.v;
+    const char *value = tra_read_values(&w->in);
     int64_t all = w->old * w->each, r = 0;
     for (int64_t at = w->at[piece]; at < w->at[piece + 1] && !tra_cancelled(); at++) {
         int64_t o = at / w->n, from = from_of(w, at - o * w->n), first = (o * w->old + from) * w->each;
@@ -80,13 +82,14 @@ static void take_rows(const taking *w, int piece, tra_rows_maker *to, int64_t *c
         }
         if (from < 0) continue;
         for (int64_t e = 0; w->in.dense && e < w->each; e++) {
-            int64_t n = emit(w, to, at * w->each + e, NULL, (first + e) * w->width, w->width);
+            const char *from_row = value + (size_t)((first + e) * w->width) * w->size;
+            int64_t n = emit(w, to, at * w->each + e, NULL, from_row, w->width);
             counted[1] += n, counted[0] += n > 0;
         }
         if (w->in.dense) continue;
         for (r = find_from(v, r, first); r < v->nrows && v->row[r] < first + w->each; r++, counted[0]++) {
-            int64_t k = v->begin[r];
-            counted[1] += emit(w, to, at * w->each + v->row[r] - first, v->column + k, k, v->begin[r + 1] - k);
+            int64_t k = v->begin[r], row = at * w->each + v->row[r] - first;
+            counted[1] += emit(w, to, row, v->column + k, value + (size_t)k * w->size, v->begin[r + 1] - k);
         }
     }
 }
@@ -97,15 +100,18 @@ static void find_columns(taking *w, void *room) {
     int64_t before = -1;
     w->first = room;
     w->next = w->first + w->old;
-    w->ascends = true;
-    for (int64_t i = 0; i < w->old; i++) w->first[i] = -1;
+    w->ascends = w->descends = true;
+    w->several = false;
+    for (int64_t i = 0; i < w->old; i++) w->first[i] = NONE;
     for (int64_t i = w->n; i-- > 0;) {
         int64_t from = from_of(w, i);
         if (from < 0) continue;
         w->ascends = w->ascends && (before < 0 || from <= before);
+        w->descends = w->descends && from > before;
+        w->several = w->several || w->first[from] != NONE;
         before = from;
         w->next[i] = w->first[from];
-        w->first[from] = i;
+        w->first[from] = (uint32_t)i;
     }
 }
 
@@ -125,10 +131,19 @@ static void put_columns(const taking *w, int64_t row, const char *value) {
         if (from_of(w, i) >= 0) memcpy(to + (size_t)i * w->size, value + (size_t)from_of(w, i) * w->size, w->size);
 }
 
+static void copy_value(char *to, int64_t i, const char *from, int64_t k, size_t size) {
+    if (size == 8)
+        memcpy(to + i * 8, from + k * 8, 8);
+    else
+        memcpy(to + (size_t)i * size, from + (size_t)k * size, size);
+}
+
 /* The rows of a piece, each with those of its columns that are taken. */
 static void take_columns(const taking *w, int piece, tra_rows_maker *to, int64_t *counted) {
     place *v = NULL;
-    int64_t cap = 0;
+    uint32_t *column = NULL; /* those of v, */
+    char *taken = NULL;      /* and their values */
+    int64_t cap = 0, room = 0;
     const char *value = tra_read_values(&w->in);
     for (int64_t r = w->at[piece]; r < w->at[piece + 1] && !tra_cancelled(); r++) {
         int64_t row = w->in.dense ? r : w->in.v.row[r], m = 0;
@@ -139,18 +154,31 @@ static void take_columns(const taking *w, int piece, tra_rows_maker *to, int64_t
             continue;
         }
         for (int64_t first = k; k < end; k++) {
-            int64_t at = w->first[w->in.dense ? k - first : w->in.v.column[k]];
-            if (at < 0 || !tra_not_zero(value, w->dtype, k)) continue;
-            for (; at >= 0; at = w->next[at], m++) {
+            uint32_t at = w->first[w->in.dense ? k - first : w->in.v.column[k]];
+            if (at == NONE || !tra_not_zero(value, w->dtype, k)) continue;
+            for (; at != NONE; at = w->several ? w->next[at] : NONE, m++) {
                 if (w->count) continue;
                 TRA_ROOM(v, m, cap);
-                v[m] = (place){(uint32_t)at, k};
+                v[m] = (place){at, k};
             }
         }
         counted[1] += m, counted[0] += m > 0;
-        if (by_rows(w) && !w->count && !w->ascends) qsort(v, (size_t)m, sizeof *v, by_column);
-        for (int64_t i = 0; !w->count && i < m; i++) emit(w, to, row, &v[i].column, v[i].entry, 1);
+        if (w->count || m == 0) continue;
+        if (!w->ascends && !w->descends) qsort(v, (size_t)m, sizeof *v, by_column);
+        if (room < cap) {
+            room = cap;
+            column = tra_realloc(column, (size_t)room, sizeof *column);
+            taken = tra_realloc(taken, (size_t)room, w->size);
+        }
+        for (int64_t i = 0; i < m; i++) {
+            const place *x = &v[w->descends ? m - 1 - i : i];
+            column[i] = x->column;
+            copy_value(taken, i, value, x->entry, w->size);
+        }
+        emit(w, to, row, column, taken, m);
     }
+    free(taken);
+    free(column);
     free(v);
 }
 
@@ -212,7 +240,7 @@ static void run(const void *data, tra_rows_io *io) {
         tra_counted_begin(w.out, &to);
     }
     if (!w.count) clear(&w);
-    if (w.each == 0) find_columns(&w, io->rest);
+    if (w.each == 0 && w.out->layout == &tra_rows) find_columns(&w, io->rest);
     cut(&w);
     tra_share(w.pieces, run_piece, &w, NULL);
     if (!w.count) return;

@@ -333,28 +333,47 @@ static int mask_of(masking *k, const tra_scalar *e) {
     return k->m = best;
 }
 
-/* e, a product, a quotient or an `if`, with a part of sparse type that has several operands, as A[i,j] + B[i,j], as one
- * operand, if the other part expands under that. */
-static const tra_scalar *with_mask(masking *k, const tra_scalar *e) {
-    /* of its first operands those that make it 0 where they are 0 */
-    int masking_operands = e->op == TRA_S_MUL ? 2 : e->op == TRA_S_DIV || e->op == TRA_S_IF ? 1 : 0;
-    for (int i = 0; i < masking_operands; i++) {
-        const tra_scalar *x = i ? e->b : e->a, *other = i ? e->a : e->b;
-        int v[3], n = tra_lower_arguments(x, 0, v);
-        if (n < 2 || !tra_lower_is_sparse(k->w, x, -1)) continue;
+/* Is e 0 wherever its part i is 0, by what its operator is? */
+static bool is_factor(const tra_scalar *e, int i) {
+    const tra_scalar *kid[] = {e->a, e->b, e->c};
+    const tra_scalar *other = i ? kid[3 - i] : NULL; /* of an `if`: the other branch */
+    switch ((int)e->op) {
+    case TRA_S_MUL:
+    case TRA_S_AND: return i < 2;
+    case TRA_S_DIV: return i == 0;
+    case TRA_S_IF: return i == 0 || (other->op == TRA_S_CONST && other->value == 0);
+    default: return false;
+    }
+}
+
+/* A part of e of sparse type that has several operands, as A[i,j] + B[i,j], and makes e 0 where it is 0, if another
+ * part expands under it; -1. */
+static int part_of(masking *k, const tra_scalar *e) {
+    const tra_scalar *kid[] = {e->a, e->b, e->c};
+    for (int i = 0; i < 3 && kid[i]; i++) {
+        int v[3], n = is_factor(e, i) ? tra_lower_arguments(kid[i], 0, v) : 0;
+        if (n < 2 || !tra_lower_is_sparse(k->w, kid[i], -1)) continue;
         k->m = -1, k->entries = 0;
         for (int j = 0; j < n; j++) {
             bool masks = type_of(k->w, v[j])->sparse && !type_of(k->w, v[j])->bounded;
-            if (!masks ||
-                tra_lower_labels_of(k->w, tra_scalar_argument(k->w->b->arena, v[j])) != tra_lower_labels_of(k->w, x))
+            if (!masks || tra_lower_labels_of(k->w, tra_scalar_argument(k->w->b->arena, v[j])) !=
+                              tra_lower_labels_of(k->w, kid[i]))
                 continue;
             k->m = v[j];
             k->entries += (double)tra_type_entries(type_of(k->w, v[j])).expected;
         }
-        if (k->m < 0 || !expands(k, other) || !(x = tra_lower_materialise(k->w, x, UINT64_MAX))) continue;
-        return tra_scalar_of3(k->w->b->arena, e->op, i ? other : x, i ? x : other, e->c);
+        for (int o = 0; o < 3 && k->m >= 0; o++)
+            if (o != i && kid[o] && expands(k, kid[o])) return i;
     }
-    return e;
+    return -1;
+}
+
+/* e with that part as one operand. */
+static const tra_scalar *with_mask(masking *k, const tra_scalar *e) {
+    const tra_scalar *kid[] = {e->a, e->b, e->c};
+    int i = part_of(k, e);
+    if (i < 0 || !(kid[i] = tra_lower_materialise(k->w, kid[i], UINT64_MAX))) return e;
+    return tra_scalar_of3(k->w->b->arena, e->op, kid[0], kid[1], kid[2]);
 }
 
 /* e, an `if` whose condition is 0 where an operand of sparse type is: its first branch matters at the entries of that
@@ -377,7 +396,9 @@ static const tra_scalar *with_branches(masking *k, const tra_scalar *e) {
     const tra_scalar *branch[2] = {e->b, e->c};
     if (e->op != TRA_S_IF || !tra_lower_is_sparse(k->w, e, -1)) return e;
     tra_scalar_op together = tra_lower_branches(k->w, e->a, branch);
-    if (mask_of(k, branch[0]) < 0 && mask_of(k, branch[1]) < 0) return e;
+    bool masks = false;
+    for (int i = 0; i < 2; i++) masks = masks || mask_of(k, branch[i]) >= 0 || part_of(k, branch[i]) >= 0;
+    if (!masks) return e;
     const tra_scalar *x = walk(k, branch[0]), *y = walk(k, branch[1]);
     return tra_scalar_of(k->w->b->arena, together, x, y);
 }

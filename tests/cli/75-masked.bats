@@ -185,6 +185,10 @@ C[i,l] = sum (A[i,j] - B[i,j]) * S[i,j] * V[j,l]
 C[i] = max[j](if(A[i,j] != 0, X[i] + Y[j], -1))
 C[j] = min[i](if(A[i,j] > 0.5, S[i,j] - A[i,j], 3))
 C[] = prod (if(A[i,j] != 0, X[i] + Y[j], 1))
+C[i,j] = if(index(i) < index(j), A[i,j] + T[j,i], 0)
+C[i,j] = if(X[i] > Y[j], max(A[i,j], B[i,j]), A[i,j] - T[j,i])
+C[i,j] = (A[i,j] + B[i,j] > 0.5) && (X[i] > Y[j])
+C[i] = min[j](if(X[i] > Y[j], if(A[i,j] > Y[j], A[i,j] + B[i,j], T[j,i]), 0))
 END
     for sites in 1 3; do beside_reference $sites; done
     # 400 GB as a whole
@@ -204,6 +208,13 @@ END
     tra check p.tra | grep -E '^C: .*sparse: .* entries'
     tra run -q --memory 64M p.tra
     tra info C.h5 | grep -q '^  storage *csr\|^  storage *dcsr'
+    # so what several sparse operands make, in each branch of an if and in the other operand of &&
+    tra gen -q --shape 20000x20000 --block 5000x20000 --density 1e-6 --seed 3 --storage coo -o B.h5:B
+    for e in 'if(index(i) < index(j), A[i,j] + B[i,j], 0)' 'if(index(i) < index(j), max(A[i,j], B[i,j]), A[i,j] - B[i,j])' \
+        '(A[i,j] + B[i,j] > 0.5) && (index(i) < index(j))'; do
+        printf 'input A from "A.h5"\ninput B from "B.h5"\nC[i,j] = %s\noutput C\n' "$e" >q.tra
+        tra run -q --memory 64M q.tra
+    done
 }
 
 @test "infinities and NaN where the mask has entries come out, and 0 / 0" {
