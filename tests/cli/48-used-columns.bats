@@ -72,11 +72,11 @@ END
     printf 'k,v,day,deep\n' >d.csv
     for i in $(seq 2000); do echo "$((i % 7)),$i,0$((1 + i % 9))/0$((1 + i % 8))/2024,some long text $i"; done >>d.csv
     status 3 tra eval 'group(d, [day], count())' d.csv # 01/02: the day or the month first?
-    has "$output" --date-format
+    has --date-format
     status 0 tra eval -q 'order(group(d, [k], s = sum(v)), [k])' d.csv
     is 8 eval 'echo "$output" | wc -l'
     status 0 tra eval --explain 'group(d, [k], s = sum(v))' d.csv
-    has "$output" 'input d of d.csv (csv)'
+    has 'input d of d.csv (csv)'
     tra import -q --columns k,v d.csv -o kv.h5
     is 2000 eval 'tra eval -q "group(d, [], n = count())" d.csv | tail -n 1'
     # what is kept for later programs has all columns
@@ -92,10 +92,10 @@ END
             local t=s.csv
             [ $from = file ] || t=-
             status 2 tra eval "$p" "t=$t" <s.csv
-            has "$output" 'its columns are start, end, duration, at'
+            has 'its columns are start, end, duration, at'
         done
         status 2 tra eval 'group(t, [strat], count())' "t=$t" < <(cat s.csv)
-        has "$output" 'did you mean start?'
+        has 'did you mean start?'
     done
 }
 

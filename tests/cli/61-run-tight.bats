@@ -258,9 +258,9 @@ END
             "$r;C = transform(A, softmax)" "$h;C = agg(join(A, A, [1], [0], matmul), [0,2], elemmax)" \
             "$h;C[i,l] = sum A[i,j] * A[j,k] * A[k,l]" "$r;C = reblock(transform(A, exp), [2400, 400])"; do
             tr ';' '\n' <<<"$p;output C to \"c.h5\"" >p.tra
-            # each program: on two ranks by messages, and of the other codec one of the other ways
-            chosen=("${ways[i++ % 4]}")
-            [ -z "${TRA_TEST_LONG:-}" ] || chosen=("${all[@]}")
+            # each program of one codec: on two ranks by messages, or in one of the other ways
+            chosen=("${ways[i / 2 % 4]}")
+            if [ "${TRA_TEST_LONG:-}" ]; then chosen=("${all[@]}"); elif ((i++ % 2)); then chosen=(); fi
             for way in "${chosen[@]}" "4 --threads 2"; do
                 [[ $way != 4* || $p == "$r;C = reblock(A"* ]] || continue
                 bytes=$(least p.tra --sites $way --codec $codec)
@@ -270,7 +270,7 @@ END
                 holds "$bytes" p.tra --sites $way --codec $codec
             done
         done
-        i=$((i + 1))
+        i=$((i + 3)) # the other programs, in other ways
     done
     tra gen -q --shape 4000x2000 --block 2000x2000 --codec zstd --dist range -o a.h5 # blocks of 32 MB
     printf '%s\n' "$h" 'C = join(transform(A, exp), transform(A, neg), [0,1], [0,1], matadd)' 'output C to "c.h5"' >p.tra

@@ -160,6 +160,14 @@ some() {
     ((n == 1)) || printf '%s\n' "${@:(i + n / 2) % n + 1:1}"
 }
 
+# also SITES...: 1 and, in every second call of a test, the others; with TRA_TEST_LONG in each.
+also() {
+    local calls=$BATS_TEST_TMPDIR.calls
+    echo 1
+    echo >>"$calls"
+    [[ ! ${TRA_TEST_LONG-} && $(($(wc -l <"$calls") % 2)) == 1 ]] || printf '%s\n' "$@"
+}
+
 # has TEXT: $output contains it. lacks TEXT: it does not.
 has() { [[ $output == *"$1"* ]] || { echo "no '$1' in: $output"; return 1; }; }
 lacks() { [[ $output != *"$1"* ]] || { echo "'$1' in: $output"; return 1; }; }

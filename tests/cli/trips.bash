@@ -39,7 +39,7 @@ same() {
     for o in "${of[@],,}"; do mv $o.h5 $o.without.h5; done
     status 0 tra explain --operators --rules p.tra
     [ "$(grep -c "$rule: " <<<"$output")" -ge ${#of[@]} ]
-    for sites in 1 3; do
+    for sites in $(also 3); do
         status 0 tra run -q --sites $sites p.tra
         for o in "${of[@],,}"; do status 0 tra diff --rtol 1e-12 $o.h5 $o.without.h5; done
     done
