@@ -3,7 +3,7 @@
 #include "deadline.h"
 
 #include "../lib/base/limits.h"
-#include "../lib/physical/needs.h"
+#include "../lib/physical/plan.h"
 #include "launch.h"
 
 #include <stdlib.h>

@@ -7,7 +7,6 @@
 #include "../tablefile/table_file.h"
 #include "repart.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,11 +165,6 @@ static int64_t packers(const tra_plan *p, int threads) {
 
 int64_t tra_units_queued(int64_t bytes, int threads) {
     return tra_min64(TRA_LOOKAHEAD, TRA_LOOKAHEAD_BYTES / tra_max64(1, bytes) + 2 * threads + 1);
-}
-
-double tra_unit_seconds(const tra_plan *p, const tra_op *op, int threads) {
-    double n = op->type.cat ? (double)tra_max64(1, op->type.cat->n) : 1, all = op->predicted.stage_seconds;
-    return fmin(all, all * p->sites * threads / n);
 }
 
 /* Bytes of the records of pieces of results: of units that are queued, and of those that workers run. */

@@ -17,11 +17,7 @@ int64_t tra_memory_base(const tra_plan *p, int threads);
 /* How many units are in flight at once if each holds `bytes` bytes of stored inputs (engine.h). Units that have just
  * ended and still hold their blocks are included. */
 int64_t tra_units_queued(int64_t bytes, int threads);
-/* Predicted seconds of the longest unit of work of an operator: its stage makes tuples one after the other, each thread
- * of each site one. */
-double tra_unit_seconds(const tra_plan *p, const tra_op *op,
-                        int threads); /* Bytes that a process holds while it plans, before it has workers. The plans
-                                         themselves are not included. */
+/* Bytes that a process holds while it plans, before it has workers. The plans themselves are not included. */
 int64_t tra_memory_start(const tra_plan *p);
 
 /* What a worker needs to compute a pair of arrays that meet, or to aggregate one, at most. */

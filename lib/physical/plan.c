@@ -4,6 +4,7 @@
 #include "../model/columns.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 static const struct {
@@ -184,6 +185,11 @@ double tra_op_times(const tra_plan *p, const tra_op *op) {
     double times = 1;
     for (int l = p->nloops ? op->loop : -1; l >= 0; l = p->loops[l].outer) times *= (double)p->loops[l].most;
     return times;
+}
+
+double tra_unit_seconds(const tra_plan *p, const tra_op *op, int threads) {
+    double n = op->type.cat ? (double)tra_max64(1, op->type.cat->n) : 1, all = op->predicted.stage_seconds;
+    return fmin(all, all * p->sites * threads / n);
 }
 
 bool tra_loop_within(const tra_plan *p, int inner, int outer) {

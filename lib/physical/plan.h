@@ -264,6 +264,9 @@ static inline bool tra_op_is_end_of_turn(tra_plan_op op) {
 }
 /* How often the operator runs at most: the product of the turns of the loops around it. */
 double tra_op_times(const tra_plan *p, const tra_op *op);
+/* Predicted seconds of the operator's longest unit of work: its stage makes tuples one after the other, each of so many
+ * threads of each site one. */
+double tra_unit_seconds(const tra_plan *p, const tra_op *op, int threads);
 /* Does loop `inner` (-1: none) stand in loop `outer`, or is it that? Every loop stands in -1. */
 bool tra_loop_within(const tra_plan *p, int inner, int outer);
 /* Is the result of operator i made outside of a loop in whose turns j runs? Each turn reads it. */
