@@ -308,6 +308,9 @@ void tra_build_storage_statement(tra_build *b, const tra_stmt *st);
 
 /* The node of a tensor statement (tensor.c), in the blocks that the statement asks for; out: how it is stored. */
 tra_node *tra_build_tensor(tra_build *b, const tra_stmt *st, tra_storage_choice *out);
+/* The node of an expression of the calculus that reads x alone, by this name, of the given extents. The text is one of
+ * this program, and no EinSum statement. NULL after a diagnostic. */
+tra_node *tra_build_of_text(tra_build *b, const tra_node *x, const char *text, const tra_dims *shape, tra_span span);
 
 /* ---- the values of states (loop_state.c) ------------------------------------------------------------------------ */
 

@@ -6,6 +6,21 @@
 
 /* ---- names of the program -------------------------------------------------------------------------------------- */
 
+/* A relation as a name of a scope. */
+static tra_calc_operand *describe(tra_build *b, const tra_node *node, tra_calc_name *n) {
+    const tra_type *t = &node->type;
+    tra_dims shape = {0};
+    tra_calc_operand *o = tra_new(b->arena, tra_calc_operand);
+    if (tra_type_is_tensor(t, NULL)) tra_type_shape(t, &shape);
+    o->rank = shape.n;
+    for (int d = 0; d < shape.n; d++) o->extent[d] = shape.v[d];
+    n->relation = true;
+    n->type = (tra_calc_type){tra_dtype_rows[t->dtype].class == TRA_CLASS_FLOAT, t->sparse, shape.n};
+    o->real = n->type.real;
+    o->sparse = n->type.sparse;
+    return o;
+}
+
 /* The params and relations that are defined above, as the scope of a tensor statement. */
 static void make_scope(converter *c) {
     tra_build *b = c->b;
@@ -23,17 +38,9 @@ static void make_scope(converter *c) {
             c->free[c->nfree++].number = s->exact ? tra_calc_int(s->whole) : tra_calc_real(s->value);
             continue;
         }
-        const tra_type *t = &s->node->type;
-        tra_dims shape = {0};
-        tra_calc_operand *o = tra_new(b->arena, tra_calc_operand);
-        if (tra_type_is_tensor(t, NULL)) tra_type_shape(t, &shape);
-        o->rank = m->rank = shape.n;
+        tra_calc_operand *o = describe(b, s->node, n);
+        m->rank = o->rank;
         m->relation = n->name;
-        for (int d = 0; d < shape.n; d++) o->extent[d] = shape.v[d];
-        n->relation = true;
-        n->type = (tra_calc_type){tra_dtype_rows[t->dtype].class == TRA_CLASS_FLOAT, t->sparse, shape.n};
-        o->real = n->type.real;
-        o->sparse = n->type.sparse;
         c->node[c->nfree] = s->node;
         c->free[c->nfree++].operand = o;
     }
@@ -276,4 +283,26 @@ tra_node *tra_build_tensor(tra_build *b, const tra_stmt *st, tra_storage_choice 
     add_tensor(&c, st->tensor, n);
     if (!as.as.name) return n;
     return tra_build_stored(b, &as.as, &n->type, out) ? tra_build_as(b, n, out, st->span) : NULL;
+}
+
+tra_node *tra_build_of_text(tra_build *b, const tra_node *x, const char *text, const tra_dims *shape, tra_span span) {
+    tra_calc_error err;
+    tra_arena *a = b->arena;
+    tra_calc_name *name = tra_new(a, tra_calc_name);
+    const tra_calc *extent[TRA_MAXDIM];
+    converter c = {.b = b, .nfree = 1, .free = tra_new(a, tra_calc_free), .node = tra_new(a, const tra_node *)};
+    name->name = "x", c.scope = name, *c.node = x;
+    c.free->operand = describe(b, x, name);
+    c.whole_scope = (tra_tensor_scope){1, name, c.free, c.node};
+    for (int d = 0; d < shape->n; d++) {
+        const char *digits = tra_arena_printf(a, "%" PRId64, shape->v[d]);
+        extent[d] = tra_calc_parse(digits, (int)strlen(digits), a, &err);
+    }
+    const tra_tensor_decl d = {
+        .value = tra_calc_parse(text, (int)strlen(text), a, &err), .nextents = shape->n, .extents = extent};
+    if (!d.value || !tra_calc_check((tra_calc *)d.value, 1, name, a, &err))
+        return tra_diag_error(b->d, span, NULL, "%s", err.msg);
+    tra_node *n = tra_build_program(b, &c.whole_scope, &(tra_stmt){.tensor = &d, .span = span});
+    if (n) add_tensor(&c, &d, n);
+    return n;
 }

@@ -132,6 +132,25 @@ static tra_node *of_diagonal(tra_build *b, tra_node *x, bool sum, tra_span span)
     return tra_statement(b, span, s);
 }
 
+/* The matrix with the entries of a sparse vector on its diagonal. */
+static tra_node *entries_on_diagonal(tra_build *b, tra_node *v, tra_span span) {
+    tra_dims shape;
+    tra_type_shape(&v->type, &shape);
+    int64_t block = v->type.cat->bound.v[0];
+    tra_dims square = {2, {shape.v[0], shape.v[0]}}, blocks = {2, {block, block}};
+    tra_node *d = tra_build_of_text(b, v, "sum(<i, a> in x) {@unique (i, i + 0) -> a}", &square, span);
+    if (d && d->type.dtype != v->type.dtype) { /* the calculus has no narrow integers */
+        tra_einsum *s = over_dimensions(b, d, 1);
+        set_ref(s, 0, d);
+        s->nout = 2;
+        s->expr = tra_scalar_of(b->arena, (tra_scalar_op)tra_scalar_find(tra_dtype_name(v->type.dtype), 1),
+                                tra_scalar_argument(b->arena, 0), NULL);
+        d = tra_statement(b, span, s);
+    }
+    if (!d || tra_dims_eq(&d->type.cat->bound, &blocks)) return d;
+    return tra_build_made(b, TRA_OP_REPART, span, &(tra_node){.in = {d}, .block = blocks});
+}
+
 /* D[i,j] = if(index(i) == index(j), v[i], 0) */
 static tra_node *on_diagonal(tra_build *b, tra_node *v, tra_span span) {
     tra_arena *a = b->arena;
@@ -145,14 +164,15 @@ static tra_node *on_diagonal(tra_build *b, tra_node *v, tra_span span) {
     for (int l = 0; l < 2; l++) s->ref[1 + l] = (tra_einsum_ref){.n = 1, .label = {l}};
     const tra_scalar *same = tra_scalar_of(a, TRA_S_EQ, tra_scalar_argument(a, 1), tra_scalar_argument(a, 2));
     s->expr = tra_scalar_of3(a, TRA_S_IF, same, tra_scalar_argument(a, 0), tra_scalar_number(a, 0));
-    tra_node *d = tra_statement(b, span, s);
-    if (d) tra_set_dim(b, d, 1, tra_labels_of_dim(v, 0), tra_order_of_dim(v, 0));
-    return d;
+    return tra_statement(b, span, s);
 }
 
 static tra_node *build_diag(tra_build *b, tra_node *x, tra_span span) {
     if (!check_diagonal(b, x, "diag", true, span)) return NULL;
-    return x->type.cat->bound.n == 1 ? on_diagonal(b, x, span) : of_diagonal(b, x, false, span);
+    if (x->type.cat->bound.n == 2) return of_diagonal(b, x, false, span);
+    tra_node *d = x->type.sparse ? entries_on_diagonal(b, x, span) : on_diagonal(b, x, span);
+    for (int i = 0; d && i < 2; i++) tra_set_dim(b, d, i, tra_labels_of_dim(x, 0), tra_order_of_dim(x, 0));
+    return d;
 }
 
 static tra_node *build_trace(tra_build *b, tra_node *x, tra_span span) {

@@ -71,6 +71,27 @@ for how in ([], ["--sites", "2"], ["--sites", "3"], ["--engine", "reference"]):
     told 2 tra eval 't + u' t.csv u.csv
 }
 
+@test "the matrix with a sparse vector on its diagonal has its entries alone, its blocks and its type" {
+    tra gen -q --shape 1000000 --block 300000 --density 1e-4 --seed 1 --storage coo -o v.h5:v
+    printf 'input v from "v.h5:v"\nD = diag(v)\ns = sum(D)\noutput D\noutput s\n' >p.tra # 8 TB as a whole
+    tra run -q --memory 64M p.tra
+    tra info D.h5 | grep -q 'blocks *300000 x 300000'
+    [ "$(tra info D.h5 | grep -o 'entries *[0-9]*' | tr -dc 0-9)" = "$(tra info v.h5 | grep -o 'entries *[0-9]*' | tr -dc 0-9)" ]
+    for t in f64 f32 i64 bool; do
+        tra gen -q --shape 90 --block 40 --density 0.2 --seed 2 --dtype $t --storage coo -o w.h5:w
+        for e in own reference; do
+            printf 'input w from "w.h5:w"\nD = diag(w)\nd = diag(D)\noutput D to "%s.h5:D"\noutput d to "%s.h5:d"\n' $e $e >$e.tra
+        done
+        tra run -q --engine reference reference.tra
+        tra info reference.h5:D | grep -q "tensor *$t 90 x 90"
+        for sites in 1 3; do
+            tra run -q --sites $sites own.tra
+            for x in D d; do tra diff own.h5:$x reference.h5:$x; done
+            tra diff own.h5:d w.h5:w
+        done
+    done
+}
+
 @test "messages of whole tensors name the shapes, the table's column and what to write" {
     printf '1,2\n3,4\n' >A.csv
     printf '1\n2\n3\n' >v.csv

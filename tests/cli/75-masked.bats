@@ -210,7 +210,8 @@ END
     tra info C.h5 | grep -q '^  storage *csr\|^  storage *dcsr'
     # so what several sparse operands make, in each branch of an if and in the other operand of &&
     tra gen -q --shape 20000x20000 --block 5000x20000 --density 1e-6 --seed 3 --storage coo -o B.h5:B
-    for e in 'if(index(i) < index(j), A[i,j] + B[i,j], 0)' 'if(index(i) < index(j), max(A[i,j], B[i,j]), A[i,j] - B[i,j])' \
+    for e in 'if(index(i) < index(j), A[i,j] + B[i,j], 0)' \
+        'if(index(i) < index(j), max(A[i,j], B[i,j]), A[i,j] - B[i,j])' \
         '(A[i,j] + B[i,j] > 0.5) && (index(i) < index(j))'; do
         printf 'input A from "A.h5"\ninput B from "B.h5"\nC[i,j] = %s\noutput C\n' "$e" >q.tra
         tra run -q --memory 64M q.tra
