@@ -219,7 +219,8 @@ static const char *past_titles(const tra_csv_dialect *d, const tra_csv_reading *
 /* The dialect into f->dialect, of which some is given; what it is worth. */
 static double choose_dialect(const char *p, const char *end, bool whole, const tra_csv_hints *h, tra_csv_form *f) {
     static const char delimiters[] = {',', '\t', ';', '|', ':', '^', '~', ' '};
-    bool right[sizeof delimiters];
+    size_t n = f->dialect.delimiter ? 1 : sizeof delimiters;
+    bool right[sizeof delimiters] = {0};
     static const char quotes[][2] = {{'"', 0}, {'"', '\\'}, {'\'', 0}, {'\'', '\\'}, {0, 0}};
     tra_csv_cells cells = {0};
     tra_csv_dialect best = f->dialect;
@@ -232,10 +233,9 @@ static double choose_dialect(const char *p, const char *end, bool whole, const t
         d.strictness = TRA_CSV_STRICTNESS_USUAL; /* what is odd is to count against a choice */
         d.quote = h->quote < 0 ? quotes[q][0] : (char)h->quote;
         d.escape = h->escape < 0 ? quotes[q][1] : (char)h->escape;
-        for (size_t i = 0; i < sizeof delimiters; i++) {
+        for (size_t i = 0; i < n; i++) {
             score s;
             d.delimiter = f->dialect.delimiter ? f->dialect.delimiter : delimiters[i];
-            if (q == 0) right[i] = false;
             if (d.quote != '"' && h->quote < 0 && right[i]) continue;
             if (d.delimiter == d.quote || d.delimiter == d.escape) continue;
             d.blanks = d.runs = false;
@@ -264,7 +264,6 @@ static double choose_dialect(const char *p, const char *end, bool whole, const t
             bool odd = q > 0 && (s.quoted == 0 || d.quote == '\'' || d.escape);
             if (odd && value_of(&s) <= value_of(&most) + (s.quoted > 0 ? 0.001 : 0.3)) continue;
             if (value_of(&s) > 0 && better(&s, &most)) most = s, best = d;
-            if (f->dialect.delimiter) break;
         }
     }
     score s;
