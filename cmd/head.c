@@ -39,32 +39,15 @@ static void add(grid *g, const char *s, size_t n) {
 
 enum { WIDEST = 32 };
 
-/* The text cut off after WIDEST columns, with '?' in place of what cannot be printed. */
-static const char *shown(grid *g, const char *s) {
-    tra_str t = {0};
-    int n = 0;
-    for (; *s && n < WIDEST; s++) {
-        bool more = (*s & 0xc0) == 0x80;
-        bool pair = (unsigned char)*s == 0xc2 && (unsigned char)s[1] >= 0x80 && (unsigned char)s[1] < 0xa0;
-        char c = (unsigned char)*s < ' ' || *s == 0x7f || pair ? '?' : *s;
-        s += pair;
-        tra_str_addn(&t, &c, 1);
-        n += !more;
-        while (n == WIDEST && (s[1] & 0xc0) == 0x80) tra_str_addn(&t, ++s, 1);
-    }
-    if (*s) tra_str_add(&t, "...");
-    return tra_arena_take(g->arena, &t);
-}
-
 static void aligned(grid *g, tra_str *out) {
-    int *width = tra_news(g->arena, int, g->columns + 1);
+    int *width = tra_news(g->arena, int, g->columns + 1), most = tra_terminal_width();
     int64_t lines = g->columns ? g->n / g->columns : 0;
     for (int64_t i = 0; i < g->n; i++) {
-        g->cell[i] = shown(g, g->cell[i]);
+        g->cell[i] = tra_text_shown(g->arena, g->cell[i], most < WIDEST + 3 ? most - 3 : WIDEST);
         int w = tra_text_columns(g->cell[i]), c = (int)(i % g->columns);
         if (w > width[c]) width[c] = w;
     }
-    int fit = 0, used = 0, most = tra_terminal_width();
+    int fit = 0, used = 0;
     for (; fit < g->columns && (fit == 0 || used + 2 + width[fit] <= most); fit++) used += width[fit] + (fit ? 2 : 0);
     for (int64_t r = 0; r < lines; r++) {
         for (int c = 0; c < fit; c++) {

@@ -2,6 +2,7 @@
 #include "plot.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 
 /* ---- the terminal ----------------------------------------------------------------------------------------------- */
 
-enum { DOTS_DOWN = 4, DOTS_ACROSS = 2, NARROWEST = 30, WIDEST = 400 }; /* dots of a character of braille */
+enum { DOTS_DOWN = 4, DOTS_ACROSS = 2, NARROWEST = 20, WIDEST = 400 }; /* dots of a character of braille */
 
 int tra_terminal_width(void) {
     struct winsize w;
@@ -37,10 +38,45 @@ static bool is_utf8(void) {
 
 /* ---- bars ------------------------------------------------------------------------------------------------------- */
 
+/* Ranges of code points that take two columns of a terminal, and none: by East Asian Width and marks of Unicode. */
+static const unsigned two_columns[][2] = {{0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0xa4cf}, {0xa960, 0xa97f},
+                                          {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe6f}, {0xff00, 0xff60},
+                                          {0xffe0, 0xffe6},   {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff},
+                                          {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
+static const unsigned no_column[][2] = {{0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd}, {0x064b, 0x065f},
+                                        {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200b, 0x200f}, {0x202a, 0x202e},
+                                        {0x2060, 0x2064}, {0x20d0, 0x20f0}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}};
+
+static bool is_among(unsigned code, const unsigned (*range)[2], size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (code >= range[i][0] && code <= range[i][1]) return true;
+    return false;
+}
+
+/* Columns of the character at s; *bytes: its length. A byte that begins none counts as one. */
+static int character(const char *s, int *bytes) {
+    unsigned char first = (unsigned char)*s;
+    int more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0;
+    unsigned code = more ? first & (0x3fU >> more) : first;
+    for (*bytes = 1; *bytes <= more && (s[*bytes] & 0xc0) == 0x80; ++*bytes)
+        code = code << 6 | ((unsigned char)s[*bytes] & 0x3f);
+    if (code < 0x300 || *bytes <= more) return 1;
+    if (is_among(code, no_column, sizeof no_column / sizeof *no_column)) return 0;
+    return is_among(code, two_columns, sizeof two_columns / sizeof *two_columns) ? 2 : 1;
+}
+
 int tra_text_columns(const char *s) {
     int n = 0;
-    for (; *s; s++) n += (*s & 0xc0) != 0x80;
+    for (int bytes; *s; s += bytes) n += character(s, &bytes);
     return n;
+}
+
+const char *tra_text_shown(tra_arena *a, const char *s, int most) {
+    int n = 0, bytes, w;
+    const char *end = s;
+    for (; *end && n + (w = character(end, &bytes)) <= most; end += bytes) n += w;
+    char *shown = tra_arena_printf(a, "%.*s%s", (int)(end - s), s, *end ? "..." : "");
+    return tra_printable(shown, false);
 }
 
 static void pad(tra_str *out, int n) { tra_str_printf(out, "%*s", n > 0 ? n : 0, ""); }
@@ -55,25 +91,36 @@ static void bar(double cells, bool utf8, tra_str *out) {
         tra_str_add(out, ".");
 }
 
+/* Labels are cut to what leaves room for bars. */
 static void bars_text(const tra_plot *p, int width, bool utf8, tra_str *out) {
+    enum { BARS = 4, LEAST = 4, DOTS = 3 };
     int label = 0, number = 1;
     int64_t most = 1;
     char text[32];
+    tra_arena *a = tra_arena_new();
+    const char **shown = tra_news(a, const char *, p->n + 1);
     for (int i = 0; i < p->n; i++) {
-        int w = tra_text_columns(p->label[i]), d = snprintf(text, sizeof text, "%" PRId64, p->count[i]);
-        label = w > label ? w : label;
+        int d = snprintf(text, sizeof text, "%" PRId64, p->count[i]);
         number = d > number ? d : number;
         most = tra_max64(most, p->count[i]);
     }
+    int longest = width - number - 6 - BARS - DOTS;
+    for (int i = 0; i < p->n; i++) {
+        shown[i] = tra_text_columns(p->label[i]) <= longest + DOTS ? p->label[i] : NULL;
+        shown[i] = tra_text_shown(a, p->label[i], shown[i] ? INT_MAX : longest > LEAST ? longest : LEAST);
+        int w = tra_text_columns(shown[i]);
+        label = w > label ? w : label;
+    }
     int room = width - label - number - 6;
-    if (room < 8) room = 8;
+    if (room < BARS) room = BARS;
     for (int i = 0; i < p->n; i++) {
         tra_str_add(out, "  ");
-        pad(out, label - tra_text_columns(p->label[i]));
-        tra_str_printf(out, "%s  %*" PRId64 "%s", p->label[i], number, p->count[i], p->count[i] ? " " : "");
+        pad(out, label - tra_text_columns(shown[i]));
+        tra_str_printf(out, "%s  %*" PRId64 "%s", shown[i], number, p->count[i], p->count[i] ? " " : "");
         bar((double)p->count[i] * room / (double)most, utf8, out);
         tra_str_add(out, "\n");
     }
+    tra_arena_free(a);
 }
 
 /* ---- heat maps -------------------------------------------------------------------------------------------------- */
@@ -195,10 +242,15 @@ static void heat_text(const tra_plot *p, bool utf8, tra_str *out) {
     double low, high;
     int64_t set, cells = (int64_t)p->rows * p->columns;
     range_of(p, &low, &high, &set);
+    if (set == 0 && p->logarithmic) {
+        tra_str_add(out, "  no entries\n");
+        return;
+    }
     bool fine = p->rows > 8 && p->columns > 16; /* so fine that dots show more than shades, where most are empty */
     if (utf8 && fine && p->logarithmic && set <= cells / 2) {
         dots_text(p, out);
-        tra_str_printf(out, "  dots: entries, %s %.3g to %.3g\n", p->what, low, high);
+        tra_str_printf(out, high > low ? "  dots: entries, %s %.3g to %.3g\n" : "  dots: entries, %s %.3g\n", p->what,
+                       low, high);
     } else {
         shades_text(p, utf8, out);
     }
@@ -314,8 +366,14 @@ static double heat_svg(const tra_plot *p, double y, tra_str *out) {
                    side * p->columns, side * p->rows);
     add_cells(p, EDGE, y, side, low, high, out);
     y += side * p->rows + LINE;
-    if (set == 0) return y;
-    snprintf(text, sizeof text, "%s: %.3g to %.3g%s", p->what, low, high, p->logarithmic ? ", by its logarithm" : "");
+    if (set == 0 && !p->logarithmic) return y;
+    if (set == 0)
+        snprintf(text, sizeof text, "no entries");
+    else if (high > low)
+        snprintf(text, sizeof text, "%s: %.3g to %.3g%s", p->what, low, high,
+                 p->logarithmic ? ", by its logarithm" : "");
+    else
+        snprintf(text, sizeof text, "%s: %.3g", p->what, low);
     add_text(out, EDGE, y - 4, "start", text);
     return y + 4;
 }

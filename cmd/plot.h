@@ -22,10 +22,12 @@ typedef struct tra_plot {
     bool logarithmic; /* shades are of the logarithm */
 } tra_plot;
 
-/* Columns of the terminal, or what COLUMNS says; 30 to 400. */
+/* Columns of the terminal, or what COLUMNS says; 20 to 400. */
 int tra_terminal_width(void);
-/* How many of them a text takes: one for each code point. */
+/* How many of them a text takes: two for wide letters, none for marks that stand over others. */
 int tra_text_columns(const char *s);
+/* The text with '?' in place of control characters, in the arena; "..." stands for what goes beyond `most` columns. */
+const char *tra_text_shown(tra_arena *a, const char *s, int most);
 /* How finely a heat map is to be cut, for a tensor of this shape. */
 void tra_plot_grid(const int64_t shape[2], bool text, int *rows, int *columns);
 

@@ -116,6 +116,13 @@ typedef struct tra_rows_ops {
     void (*reads)(const void *data, tra_rows_reads *r);
 } tra_rows_ops;
 
+/* Which rows of the left operand a result keeps, while the right one lacks rows that there is room for. */
+typedef enum tra_rows_kept {
+    TRA_KEPT_ALWAYS, /* as many as if the right one had all */
+    TRA_KEPT_MET,    /* in the proportion in which rows of the right one are there */
+    TRA_KEPT_UNMET   /* those that meet none of these */
+} tra_rows_kept;
+
 /* A kernel on the rows of tables, which another room runs: what typing, rules, costs and printing know of it. */
 typedef struct tra_rows_kernel {
     const char *text, *label; /* for readers; and as the program writes it, NULL: it has no such operator */
@@ -130,7 +137,7 @@ typedef struct tra_rows_kernel {
     bool sparse;  /* a tensor: by type, with an entry for each row of the operand, at most */
     bool counts;  /* there may be fewer rows than that: only the run tells how many */
     double share; /* of that bound, that are expected (EITHER: those of both operands are) */
-    bool meets;   /* the left operand's rows are kept in the proportion in which rows of the right one are there */
+    tra_rows_kept kept; /* the left operand's rows */
     bool divides; /* no row of the left operand comes to more than one result: together they have no more than it */
     double flops; /* for each row of the (left) operand */
     const tra_rows_ops *ops;

@@ -5,7 +5,7 @@
 
 #include "explain_int.h"
 
-enum { BOX = 212, ROW = 15, REST = 69, BESIDE = 20, PASS = 4, BELOW = 40, MARGIN = 12, LEGEND = 30 }; /* pixels */
+enum { BOX = 212, ROW = 15, REST = 69, BESIDE = 20, PASS = 4, BELOW = 40, MARGIN = 12, LEGEND = 44 }; /* pixels */
 enum { MOST_LINES = 5, LETTERS = 33, TITLE = 29 }; /* of the text of a box; LETTERS, TITLE: of a line of it */
 
 /* ---- text --------------------------------------------------------------------------------------------------- */
@@ -221,6 +221,12 @@ static int wrap(const drawing *d, const char *text, const char *line[MOST_LINES]
     return n;
 }
 
+/* The frame of the bars of a box, which is as long as the most seconds of any. */
+static void add_scale(drawing *d, int x, int y, int height) {
+    tra_str_printf(d->out, "<rect class=\"scale\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", x, y,
+                   BOX - 16, height);
+}
+
 /* The seconds of an operator as a bar, beside the most of any. */
 static void add_bar(drawing *d, int x, int y, const char *class, double seconds) {
     if (seconds <= 0 || d->most_seconds <= 0) return;
@@ -267,6 +273,7 @@ static void add_box(drawing *d, int i) {
         tra_str_printf(&text, "%sread in %s", text.n ? ", " : "", tra_text_seconds(reads, seconds, sizeof seconds));
     add_line(d, x + 8, y + 61, "size", tra_str_get(&text), LETTERS);
     tra_str_free(&text);
+    add_scale(d, x + 8, y + REST, d->m ? 10 : 4);
     add_bar(d, x + 8, y + REST, "predicted", o->predicted.cost.seconds * tra_op_times(d->s->plan, o));
     add_bar(d, x + 8, y + REST + 6, "measured", measured_seconds(d, i));
     tra_str_add(d->out, "</g>\n");
@@ -294,6 +301,7 @@ static const char STYLE[] =
     ".plan .box{fill:#fff;stroke:#5b6b7b}.plan .file{fill:#e7eef7}.plan .exchange{fill:#f5b942;stroke:#a86f00}"
     ".plan .fused{stroke-dasharray:4 3}.plan .loop{stroke:#7a3fb0;stroke-width:2}.plan .edge{fill:none;stroke:#8896a5}"
     ".plan .moves{stroke:#c98400}.plan .predicted{fill:#3b74b9}.plan .measured{fill:#d1572f}"
+    ".plan .scale{fill:none;stroke:#c3cad1;stroke-width:.7}"
     "@media (prefers-color-scheme:dark){.plan text{fill:#e6ebf0}.plan .box{fill:#1d2732;stroke:#8da0b3}"
     ".plan .file{fill:#23374d}.plan .exchange{fill:#8a5a00;stroke:#f5b942}.plan .loop{stroke:#c79bf2}"
     ".plan .predicted{fill:#6ea8e8}.plan .measured{fill:#f0855f}}"
@@ -305,11 +313,14 @@ static void add_legend(drawing *d) {
                    "<rect class=\"predicted\" x=\"%d\" y=\"%d\" width=\"14\" height=\"5\"/><text x=\"%d\" "
                    "y=\"%d\">predicted</text>\n",
                    MARGIN, y, MARGIN + 18, y + 7);
-    if (!d->m) return;
-    tra_str_printf(d->out,
-                   "<rect class=\"measured\" x=\"%d\" y=\"%d\" width=\"14\" height=\"5\"/><text x=\"%d\" "
-                   "y=\"%d\">measured</text>\n",
-                   MARGIN + 84, y, MARGIN + 102, y + 7);
+    if (d->m)
+        tra_str_printf(d->out,
+                       "<rect class=\"measured\" x=\"%d\" y=\"%d\" width=\"14\" height=\"5\"/><text x=\"%d\" "
+                       "y=\"%d\">measured</text>\n",
+                       MARGIN + 84, y, MARGIN + 102, y + 7);
+    char most[40];
+    tra_str_printf(d->out, "<text x=\"%d\" y=\"%d\">the frame of a box's bars: %s</text>\n", MARGIN, y + 22,
+                   tra_text_seconds(d->most_seconds, most, sizeof most));
 }
 
 /* Rows of a drawing that a printed page (A4 or letter, upright) has room for; 0: it fits on one. */

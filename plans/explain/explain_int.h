@@ -47,6 +47,13 @@ typedef struct tra_shown_statement {
     tra_size read, written, moved;
     /* seconds of the site that computed longest, disk, sent, and the most memory that had been held when it ended */
     tra_op_report measured;
+    /* Of an input that later statements read, which have its costs: the line of the first of them (0: there is none),
+     * bytes that are expected to be read of it, and thread-seconds in which they were. */
+    struct tra_shown_input {
+        int reader;
+        int64_t read;
+        double seconds;
+    } input;
 } tra_shown_statement;
 typedef struct tra_shown_statements {
     int n; /* in program order */
@@ -87,8 +94,6 @@ char *tra_timeline_op_text(const tra_shown_plan *s, int op, char *buf, size_t n)
 
 /* changes.c: the program's input of this name; NULL: there is none, or no name. */
 const tra_node *tra_input_named(const tra_job *job, const char *name);
-/* A line for each of n sentences, below a heading; nothing if there are none. */
-void tra_text_sentences(const char *heading, int n, const char *const *v, tra_str *out);
 
 /* findings.c: where the time of a run went, each in a sentence, in the arena. Returns how many. */
 int tra_explain_findings(const tra_job *job, const tra_shown_plan *s, const tra_profile *m, tra_arena *a,

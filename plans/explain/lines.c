@@ -122,6 +122,13 @@ static void add_measured(tra_shown_statement *x, const tra_profile *m, int op, i
     x->measured.disk_read += r.disk_read;
 }
 
+/* Adds to the line of an input what is read of it in line `reader`, which has its costs. */
+static void add_input(struct tra_shown_input *x, int reader, const tra_op *o, const tra_op_report *measured) {
+    if (x->reader == 0) x->reader = reader;
+    x->read += o->predicted.read;
+    x->seconds += measured->read_seconds;
+}
+
 /* What came before the statements and after them. */
 static void add_phases(lines *l, const tra_timeline *t) {
     for (int k = 0; k < TRA_PHASES_COUNT; k++) {
@@ -183,6 +190,8 @@ tra_shown_statements tra_explain_statements(const tra_job *job, const tra_plan *
             if (m) l.v[moves].measured.sent += tra_profile_sum(m, i).sent;
         }
         if (s < 0) continue;
+        tra_op_report r = m ? tra_profile_sum(m, i) : (tra_op_report){0};
+        if (out.of[i] >= 0 && out.of[i] != s) add_input(&l.v[out.of[i]].input, l.v[s].line, o, &r);
         tra_shown_statement *x = &l.v[s];
         if (x->first < 0) x->first = i;
         add_costs(x, p, o);

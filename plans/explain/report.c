@@ -44,21 +44,21 @@ static const char HEAD[] =
     ".low{height:54px}\n"
     ".key span{white-space:nowrap;margin-right:10px;font-size:13px}.key i,.cap i{display:inline-block;width:11px;"
     "height:11px;margin-right:4px;background:var(--soft);border:1px solid var(--line)}\n"
-    ".do0{fill:#3b74b9;background:#3b74b9!important}.do1{fill:#3a9a5b;background:#3a9a5b!important}"
-    ".do2{fill:#8bc34a;background:#8bc34a!important}.do3{fill:#f5b942;background:#f5b942!important}"
-    ".do4{fill:#a778d1;background:#a778d1!important}.do5{fill:#d1572f;background:#d1572f!important}\n"
+    ".do0{fill:#0097a7;background:#0097a7!important}.do1{fill:#43a047;background:#43a047!important}"
+    ".do2{fill:#a4c639;background:#a4c639!important}.do3{fill:#f5b942;background:#f5b942!important}"
+    ".do4{fill:#d81b9a;background:#d81b9a!important}.do5{fill:#b0303a;background:#b0303a!important}\n"
     ".do6{fill:#e3b7b7;background:#e3b7b7!important}\n"
     ".op0{fill:#7fa6d6;background:#7fa6d6!important}.op1{fill:#8ec69f;background:#8ec69f!important}"
-    ".op2{fill:#e6bf6a;background:#e6bf6a!important}.op3{fill:#c99bd8;background:#c99bd8!important}"
-    ".op4{fill:#e19a83;background:#e19a83!important}.op5{fill:#84c5c9;background:#84c5c9!important}"
+    ".op2{fill:#d8c7a3;background:#d8c7a3!important}.op3{fill:#d7d27a;background:#d7d27a!important}"
+    ".op4{fill:#b08ea2;background:#b08ea2!important}.op5{fill:#84c5c9;background:#84c5c9!important}"
     ".op6{fill:#b7c95a;background:#b7c95a!important}.op7{fill:#d98cb3;background:#d98cb3!important}"
     ".other{fill:#b9a78f;background:#b9a78f!important}"
     ".ph0{fill:#c3cad1;background:#c3cad1!important}.ph1{fill:#77828d;background:#77828d!important}"
     ".ph2{fill:#9aa5b0;background:#9aa5b0!important}.ph3{fill:#56606b;background:#56606b!important}\n"
-    ".co0{fill:#3a9a5b;background:#3a9a5b!important}.co1{fill:#d1572f;background:#d1572f!important}"
-    ".co2{fill:#8bc34a;background:#8bc34a!important}.co3{fill:#f5b942;background:#f5b942!important}"
-    ".co4{fill:#7fa6d6;background:#7fa6d6!important}\n"
-    ".memory{fill:var(--plan);opacity:.75}.ceiling{stroke:var(--run);stroke-width:2;fill:none;"
+    ".co0{fill:#43a047;background:#43a047!important}.co1{fill:#8d6e63;background:#8d6e63!important}"
+    ".co2{fill:#a4c639;background:#a4c639!important}.co3{fill:#f5b942;background:#f5b942!important}"
+    ".co4{fill:#b9770e;background:#b9770e!important}\n"
+    ".memory{fill:#a9a3d9}.ceiling{stroke:var(--fg);stroke-width:2;fill:none;"
     "vector-effect:non-scaling-stroke;stroke-dasharray:6 4}\n"
     "@media (max-width:600px){.wide thead{display:none}.wide tr,.wide td{display:block}.wide td{border:0;padding:2px "
     "4px}"
@@ -145,25 +145,25 @@ static void add_head(page *g) {
 
 /* ---- pairs of bars ------------------------------------------------------------------------------------------- */
 
-/* A cell with what was predicted and what was measured, each as a bar beside the most of its column. predicted -1:
- * nothing was. */
+/* A cell with what was predicted and what was measured, each as a bar beside the most of its column. -1: nothing was.
+ */
 static void pair(page *g, const char *name, double predicted, double measured, double most, bool seconds) {
-    bool only = predicted < 0;
+    bool only = predicted < 0, run = g->m && measured >= 0;
     char a[40], b[40];
     tra_str_printf(g->out, "<td class=\"pair\" data-n=\"%s\">", name);
     if (predicted > 0 || measured > 0) {
-        bool both = g->m && !only;
+        bool both = run && !only;
         if (most <= 0) most = 1;
         if (!only)
             tra_str_printf(g->out, "<div class=\"bar p\" style=\"width:%.1f%%\"></div>",
                            fmin(100, 100 * predicted / most));
-        if (g->m)
+        if (run)
             tra_str_printf(g->out, "<div class=\"bar r\" style=\"width:%.1f%%\"></div>",
                            fmin(100, 100 * measured / most));
         add(g, "<small>");
         if (!only) text(g, seconds ? tra_text_seconds(predicted, a, sizeof a) : tra_human((int64_t)predicted, a));
         if (both) add(g, " / ");
-        if (g->m) text(g, seconds ? tra_text_seconds(measured, b, sizeof b) : tra_human((int64_t)measured, b));
+        if (run) text(g, seconds ? tra_text_seconds(measured, b, sizeof b) : tra_human((int64_t)measured, b));
         add(g, "</small>");
     }
     add(g, "</td>");
@@ -181,6 +181,15 @@ static void add_sentences(page *g, const char *heading, int n, const char *const
     if (n > 0) tra_str_printf(g->out, "<h3>%s</h3>\n<ul>\n", heading);
     for (int i = 0; i < n; i++) add(g, "<li>"), text(g, v[i]), add(g, "</li>\n");
     if (n > 0) add(g, "</ul>\n");
+}
+
+/* The figures of an input that another line reads, which has them too: memory and seconds are that line's alone. */
+static void add_input(page *g, const struct tra_shown_input *x, double bytes, bool sites) {
+    tra_str_printf(g->out, "<td colspan=\"2\"><small>read for line %d, whose seconds and memory count it", x->reader);
+    if (x->seconds > 0) tra_str_printf(g->out, "; threads read it in %s", seconds_of(g, x->seconds));
+    add(g, "</small></td>");
+    pair(g, "disk", (double)x->read, -1, bytes, false);
+    add(g, sites ? "<td></td></tr>\n" : "</tr>\n");
 }
 
 static void add_statements(page *g) {
@@ -202,7 +211,8 @@ static void add_statements(page *g) {
     add(g, sites ? "<th>moved</th></tr></thead>\n" : "</tr></thead>\n");
     for (int i = 0; i < s.n; i++) {
         const tra_shown_statement *x = &s.v[i];
-        if (!tra_statement_is_shown(x)) continue;
+        bool input = x->input.reader > 0 && !tra_statement_is_shown(x);
+        if (!input && !tra_statement_is_shown(x)) continue;
         char line[16] = "";
         if (x->line > 0) snprintf(line, sizeof line, "%d", x->line);
         tra_str_printf(g->out, "<tr%s><td data-n=\"line\">%s</td><td style=\"padding-left:%dem\"><%s>",
@@ -211,6 +221,10 @@ static void add_statements(page *g) {
         add(g, i == s.peak   ? "</code> <small>the peak of memory</small></td>"
                : x->line > 0 ? "</code></td>"
                              : "</i></td>");
+        if (input) {
+            add_input(g, &x->input, bytes, sites);
+            continue;
+        }
         pair(g, "seconds", x->line > 0 ? x->seconds : -1, x->measured.seconds, seconds, true);
         pair(g, "memory", (double)x->memory, (double)x->measured.peak_memory, memory, false);
         pair(g, "disk", (double)(x->read.expected + x->written.expected),

@@ -282,6 +282,12 @@ static void add_imports(const tra_graph *g, tra_str *out) {
     }
 }
 
+/* A line for each of n sentences, below a heading; nothing if there are none. */
+static void add_sentences(const char *heading, int n, const char *const *v, tra_str *out) {
+    if (n > 0) tra_str_printf(out, "\n%s:\n", heading);
+    for (int i = 0; i < n; i++) tra_text_wrapped(v[i], 2, 4, out);
+}
+
 void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str *out) {
     tra_arena *a = tra_arena_new();
     const tra_shown_plan *s = tra_explain_plan(job, job->plan, a);
@@ -296,8 +302,8 @@ void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str 
     tra_text_lines(&lines, job->plan->sites, o->measured != NULL, out);
     const char *const *found = NULL;
     int nfound = o->measured ? tra_explain_findings(job, s, o->measured, a, &found) : 0;
-    tra_text_sentences("Where the time went", nfound, found, out);
-    tra_text_sentences("What would change this", o->nchanges, o->changes, out);
+    add_sentences("Where the time went", nfound, found, out);
+    add_sentences("What would change this", o->nchanges, o->changes, out);
     if (o->operators) {
         add_algebra(job->plan, out);
         add_tree(s, tra_text_width(), out);

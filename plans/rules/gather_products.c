@@ -87,7 +87,7 @@ static tra_expr *matched(const gathering *f, int nkeys, const int *lkey, const i
     double rows = (double)tra_catalog_elements(with->node.type.cat),
            n = (double)tra_catalog_elements(f->index->type.cat);
     tra_rows_kernel k = tra_rows_op(&tra_lookup_ops, l, tra_lookup_out(l));
-    k.counts = k.meets = true, k.share = fmin(1, rows / fmax(1, n)), k.flops = 20;
+    k.counts = true, k.kept = TRA_KEPT_MET, k.share = fmin(1, rows / fmax(1, n)), k.flops = 20;
     return tra_make_below(f->w, f->x, tra_proto_rows(f->w, &k, &all->node, &with->node));
 }
 

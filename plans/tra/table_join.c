@@ -130,9 +130,11 @@ static tra_join_size size_of(const tra_table_builder *w, const tra_lookup_spec *
     m.rows_most = tra_min64(tra_mul_most(x.bound, m.partners_most), tra_mul_most(y.bound, left_most));
     m.rows_most = tra_min64(m.rows_most, pairs_most(w, s, l, left, right));
     m.rows_expected = known ? p.pairs * (double)x.expected * (double)y.expected : (double)x.expected;
+    double there = (double)y.expected / (double)tra_max64(1, tra_catalog_elements(right->type.cat));
+    m.matched = known && s->nkeys > 0 ? p.matched * fmin(1, there) : TRA_SHARE_ASSUMED;
     m.rows_expected *= tra_table_band_selectivity(l, known ? p.pairs * (double)y.expected : 1);
     if (s->how == TRA_LOOKUP_LEFT) m.rows_most = tra_add_most(m.rows_most, x.bound);
-    if (s->how == TRA_LOOKUP_LEFT && known) m.rows_expected += (1 - p.matched) * (double)x.expected;
+    if (s->how == TRA_LOOKUP_LEFT && known) m.rows_expected += (1 - m.matched) * (double)x.expected;
     if (s->asof) m.partners_most = 1, m.rows_most = x.bound;
     return m;
 }
@@ -156,12 +158,13 @@ static tra_rows_kernel lookup_kernel(const tra_table_builder *w, const tra_looku
                                      const tra_join_size *size, double share, bool once) {
     bool filters = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI;
     bool loses = s->how == TRA_LOOKUP_INNER || s->how == TRA_LOOKUP_SEMI; /* left rows without partner */
+    tra_rows_kept kept = loses && !s->matched ? TRA_KEPT_MET : s->how == TRA_LOOKUP_ANTI ? TRA_KEPT_UNMET : 0;
     bool has_all = s->how == TRA_LOOKUP_LEFT || (s->matched && !w->op.where);
     bool exact = s->how == TRA_LOOKUP_KEEP || (once && has_all && !filters);
     tra_rows_kernel op = tra_rows_op(&tra_lookup_ops, l, tra_lookup_out(l));
     op.rows = once ? TRA_ROWS_SAME : s->how == TRA_LOOKUP_INNER ? TRA_ROWS_PRODUCT : TRA_ROWS_OUTER;
     op.each = once || size->partners_most == INT64_MAX ? 0 : size->partners_most, op.all = once ? 0 : size->rows_most;
-    op.counts = !exact, op.share = share, op.meets = s->nkeys > 0 && loses && !s->matched, op.flops = TRA_LOOKUP_FLOPS;
+    op.counts = !exact, op.share = share, op.kept = s->nkeys > 0 ? kept : 0, op.flops = TRA_LOOKUP_FLOPS;
     return op;
 }
 

@@ -111,7 +111,7 @@ static tra_node *join_parts(tra_table_builder *w, tra_node *left, tra_node *righ
 
 /* Puts what was found for the rows of each left block beside them, as the kind of join asks. right: the right table. */
 static tra_node *place_found(tra_table_builder *w, const tra_lookup *l, const tra_lookup_spec *s, tra_node *left,
-                             tra_node *found, const tra_node *right, int64_t rows_most) {
+                             tra_node *found, const tra_node *right, const tra_join_size *size) {
     static const tra_place_how hows[] = {[TRA_LOOKUP_INNER] = TRA_PLACE_INNER,
                                          [TRA_LOOKUP_LEFT] = TRA_PLACE_LEFT,
                                          [TRA_LOOKUP_SEMI] = TRA_PLACE_SEMI,
@@ -130,8 +130,9 @@ static tra_node *place_found(tra_table_builder *w, const tra_lookup *l, const tr
     p->name = s->name[0] ? s->name[0] : "left";
     tra_rows_kernel op = tra_rows_op(&tra_place_ops, p, out);
     op.rows = once ? TRA_ROWS_SAME : TRA_ROWS_RIGHT;
-    op.most = s->how == TRA_LOOKUP_LEFT ? tra_add_most(rows, more) : more, op.all = once ? 0 : rows_most;
-    op.counts = !has_all, op.share = filters ? TRA_SHARE_ASSUMED : 1, op.divides = once, op.flops = 10;
+    double share = s->how == TRA_LOOKUP_ANTI ? 1 - size->matched : once ? size->matched : 1;
+    op.most = s->how == TRA_LOOKUP_LEFT ? tra_add_most(rows, more) : more, op.all = once ? 0 : size->rows_most;
+    op.counts = !has_all, op.share = share, op.divides = once, op.flops = 10;
     tra_node *n = tra_table_kernel(w, left, found, 0, 0, &op);
     if (n && keeps) n->rows = left->rows;
     if (n) n->partners = right;
@@ -234,5 +235,5 @@ tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, c
     int64_t most = partners == INT64_MAX ? 0 : tra_mul_most(left->type.cat->bound.v[0], partners);
     if (size->block_most) most = tra_min64(most ? most : INT64_MAX, size->block_most);
     found = tra_table_concat(w, found, 1, most);
-    return place_found(w, l, s, left, found, right, size->rows_most);
+    return place_found(w, l, s, left, found, right, size);
 }

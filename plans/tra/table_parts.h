@@ -120,6 +120,7 @@ typedef struct tra_join_size {
     int64_t partners_most; /* right rows that one left row meets, at most; INT64_MAX: nothing is known */
     int64_t rows_most;     /* rows of the result, at most */
     double rows_expected;
+    double matched;     /* the expected share of left rows that have a partner */
     int64_t block_most; /* rows of a block of the result, at most; 0: no more is known */
 } tra_join_size;
 /* The expected rows, as the share of `tra_rows_kernel`: of the rows that would come out if each left row had

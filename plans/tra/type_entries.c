@@ -408,13 +408,16 @@ static void set_run_counted(tra_arena *a, tra_node *n) {
     double share = expected_share(&n->in[0]->type);
     bool left = rows && rows->rows == TRA_ROWS_SAME; /* the rows are those of the left operand, or some of them */
     bool pairs = rows && (rows->rows == TRA_ROWS_PRODUCT || rows->rows == TRA_ROWS_OUTER);
-    if (rows && (rows->meets || pairs))
+    if (rows && (rows->kept == TRA_KEPT_MET || pairs))
         share *= expected_share(&n->in[1]->type);
     else if (n->in[1] && !left)
         share = share < expected_share(&n->in[1]->type) ? share : expected_share(&n->in[1]->type);
     /* a result of few rows does not have fewer because its operand has not all rows that it has room for */
     if (rows && rows->rows == TRA_ROWS_MOST && rows->most < n->in[0]->type.cat->bound.v[0]) share = 1;
-    if (rows && rows->counts) share *= rows->share;
+    if (rows && rows->counts && rows->kept == TRA_KEPT_UNMET)
+        share *= 1 - (1 - rows->share) * expected_share(&n->in[1]->type);
+    else if (rows && rows->counts)
+        share *= rows->share;
     double expected = share * (double)tra_catalog_elements(n->type.cat);
     if (rows && rows->rows == TRA_ROWS_EITHER) expected = rows_of_tables(n);
     if (rows && rows->rows == TRA_ROWS_RIGHT) expected = (double)tra_type_entries(&n->in[1]->type).expected;

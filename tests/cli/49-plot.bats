@@ -191,3 +191,37 @@ assert "Bob <&>" in texts and len(list(t.iter(ns + "path"))) > 3'
     [ "$(grep -c '0\.' <<<"$output")" -eq 3 ]
     lacks entries
 }
+
+@test "letters that are wide, marks, control characters and texts of a megabyte disturb no terminal; nor does a narrow one" {
+    script -qec true /dev/null >/dev/null 2>&1 || skip "no pseudo-terminals here"
+    py '
+open("odd.csv", "w").write("k,名前\n1,日本語テキスト\n2,e\u0301\n3,\x1b[31mred\n4,\"a\nb\tc\"\n5," + "x" * 1000000 + "\n")'
+    tra import -q odd.csv -o odd.h5
+    tra gen -q --shape 100000x100000 --density 1e-9 --seed 1 -o s.h5
+    printf '%%%%MatrixMarket matrix coordinate real general\n1000000000 1000000000 0\n' >none.mtx
+    tra import -q none.mtx -o none.h5
+    for width in 20 40 80; do
+        for file in odd.h5 s.h5 none.h5; do
+            for what in head 'info --plot'; do
+                LC_ALL=C.UTF-8 TERM=xterm script -qec "stty cols $width; '$TRA' $what $file" /dev/null >"$file.$width.${what%% *}"
+            done
+        done
+    done
+    py '
+import re, unicodedata
+def width(s):
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in s)
+for n in (20, 40, 80):
+    for f in ("odd.h5", "s.h5", "none.h5"):
+        for what in ("head", "info"):
+            t = open(f"{f}.{n}.{what}", newline="").read().replace("\r\n", "\n").split("\x1b[K")[-1]
+            assert "\x1b" not in t and "\t" not in t and "inf" not in t, t
+            if what == "info": t = t[t.index(f"\n\n{f}: ") + 2:] # the pictures
+            for line in t.split("\n"):
+                if not re.match(r"\.\.\. \(|\S+h5: |  (dots|density) ?:?", line): assert width(line) <= n, (f, n, what, line)'
+    grep -q 'no entries' none.h5.40.info
+    grep -q 'no entries' none.h5.40.head
+    grep -q '?\[31mred' odd.h5.80.info
+    LC_ALL=C.UTF-8 tra info --plot none.h5 -o n.svg
+    grep -q 'no entries' n.svg
+}

@@ -802,3 +802,24 @@ END
             { echo "$1: $plain clocks, $recorded with a record"; false; }
     done
 }
+
+@test "a report: a colour has one meaning, bars have a scale, and an input has its bytes" {
+    ridge
+    tra run -q --report r.html --memory 64M p.tra
+    "$PYTHON" - <<'END'
+import re
+s = open("r.html").read()
+style = s[:s.index("</style>")]
+of = {}
+for name, colour in re.findall(r"\.((?:do|op|ph|co)\d|other|memory)\{fill:(#\w+)", style): of.setdefault(colour, []).append(name)
+alike = [set(x) for x in of.values() if len(x) > 1]
+assert sorted(map(sorted, alike)) == [["co0", "do1"], ["co2", "do2"], ["co3", "do3"]], alike # read, written, exchanged
+assert not set(of) & set(re.findall(r"--(?:plan|run):(#\w+)", style)), of
+plan = s[s.index('class="plan'):]
+assert len(re.findall('class="scale"', plan)) == len(re.findall('<g class="op">', plan))
+assert "the frame of a box" in plan
+row = re.search(r'input A from.*?</tr>', s, re.S).group(0)
+assert re.search("read for line \\d+, whose seconds and memory count it; threads read it in", row), row
+assert re.search('data-n="disk"><div class="bar p".*?</div><small>[\\d.]+ [KM]iB</small>', row), row
+END
+}
