@@ -240,7 +240,7 @@ static void run(const void *data, tra_rows_io *io) {
         tra_counted_begin(w.out, &to);
     }
     if (!w.count) clear(&w);
-    if (w.each == 0 && w.out->layout == &tra_rows) find_columns(&w, io->rest);
+    if (w.each == 0 && (!w.in.dense || w.out->layout == &tra_rows)) find_columns(&w, io->rest);
     cut(&w);
     tra_share(w.pieces, run_piece, &w, NULL);
     if (!w.count) return;

@@ -333,6 +333,8 @@ static int mask_of(masking *k, const tra_scalar *e) {
     return k->m = best;
 }
 
+static bool is_zero(const tra_scalar *e) { return e->op == TRA_S_CONST && e->value == 0; }
+
 /* Is e 0 wherever its part i is 0, by what its operator is? */
 static bool is_factor(const tra_scalar *e, int i) {
     const tra_scalar *kid[] = {e->a, e->b, e->c};
@@ -341,7 +343,7 @@ static bool is_factor(const tra_scalar *e, int i) {
     case TRA_S_MUL:
     case TRA_S_AND: return i < 2;
     case TRA_S_DIV: return i == 0;
-    case TRA_S_IF: return i == 0 || (other->op == TRA_S_CONST && other->value == 0);
+    case TRA_S_IF: return i == 0 || is_zero(other);
     default: return false;
     }
 }
@@ -394,7 +396,7 @@ static const tra_scalar *walk(masking *k, const tra_scalar *e);
 /* e, an `if` of sparse type whose branches have different masks, as two that have one each. */
 static const tra_scalar *with_branches(masking *k, const tra_scalar *e) {
     const tra_scalar *branch[2] = {e->b, e->c};
-    if (e->op != TRA_S_IF || !tra_lower_is_sparse(k->w, e, -1)) return e;
+    if (e->op != TRA_S_IF || is_zero(e->b) || is_zero(e->c) || !tra_lower_is_sparse(k->w, e, -1)) return e;
     tra_scalar_op together = tra_lower_branches(k->w, e->a, branch);
     bool masks = false;
     for (int i = 0; i < 2; i++) masks = masks || mask_of(k, branch[i]) >= 0 || part_of(k, branch[i]) >= 0;

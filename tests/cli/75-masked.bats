@@ -188,6 +188,8 @@ C[] = prod (if(A[i,j] != 0, X[i] + Y[j], 1))
 C[i,j] = if(index(i) < index(j), A[i,j] + T[j,i], 0)
 C[i,j] = if(X[i] > Y[j], max(A[i,j], B[i,j]), A[i,j] - T[j,i])
 C[i,j] = (A[i,j] + B[i,j] > 0.5) && (X[i] > Y[j])
+C[i,j] = if(A[i,j] + B[i,j] > 1 || X[i] > Y[j], A[i,j] + B[i,j], 0)
+C = slice(A, [::-1, 129:2:-3])
 C[i] = min[j](if(X[i] > Y[j], if(A[i,j] > Y[j], A[i,j] + B[i,j], T[j,i]), 0))
 END
     for sites in 1 3; do beside_reference $sites; done
