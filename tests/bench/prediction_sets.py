@@ -1,4 +1,5 @@
-"""Programs of predictions.py, written before any of them was run: of A the errors were read then, of B they were not.
+"""Programs of predictions.py, written before any of them was run: of A and C the errors were read then, of B and D they
+were not.
 name: inputs, statements, options (suffix of the output, memory, threads). TABLES are made by programs."""
 X, JB, JM, JX = "h2o_x_10000000.h5", "h2o_jb_10000000.h5", "h2o_jm_10000000.h5", "h2o_jx_10000000.h5"
 TABLES = {  # name: inputs, statements
@@ -116,4 +117,58 @@ B = {
     "k_svd": ("kd", "u, O, v = svd(kd)"),
     "k_sp2": ("ku kq", "c[i,k] = sum[j](ku[i,j] * ku[j,k])\nO[i] = count[k](c[i,k])", {"threads": 2}),
     "k_dense2": ("kb", "m[j] = mean[i](kb[i,j])\nO[j] = sum[i](exp(kb[i,j] - m[j]))", {"threads": 2}),
+}
+GEN |= {
+    "q1": ("900000x900000","300000x300000","--density 1e-5"),"q1h": ("900000x24","300000x24",""),
+    "q2": ("500000x500000","250000x250000","--density 2e-5"),"q2b": ("500000","250000",""),
+    "q3": ("400000x400000","200000x200000","--density 3e-5 --dtype f32"),"q3u": ("400000","200000","--dtype f32"),"q3h": ("400000x20","200000x20","--dtype f32"),
+    "q4": ("2000000x3000","500000x3000","--density 1e-3 --dtype f32"),
+    "q5": ("2000x2000x2000","1000x2000x2000","--density 1e-3"),"q5u": ("2000x16","2000x16",""),
+    "q6": ("800000x800000","200000x200000","--density 1e-5"),"q6b": ("800000x800000","200000x200000","--density 1e-5 --seed 7"),
+    "q7": ("60x1600x128","10x1600x128","--dtype f32"),"q8": ("7000x24","1750x24",""),"q9": ("4000x4000","2000x4000",""),
+    "q10": ("16000x9000","2000x9000","--dtype f32"),"q11": ("300","300",""),"q12": ("12000x10000","2000x10000","--dtype i32"),
+    "q13": ("2600x2600","2600x2600","--dtype f32"),"q14": ("1200000x64","40000x64","--dtype f32"),"q14y": ("1200000","40000","--dtype f32"),
+    "q15": ("1500x1400","750x1400","--dtype i32"),"q27": ("700000x700000","350000x350000","--density 8e-6"),
+}
+C = {
+    "r_spmm": ("q1 q1h","d[i] = sum[j](q1[i,j])\nO[i,k] = sum[j](q1[i,j] * q1h[j,k]) / (1 + d[i])"),
+    "r_cg": ("q2 q2b","state x = gen(zero, [500000])\nstate r = slice(q2b, [0:500000])\nrepeat 30 {\ny[i] = sum[j](q2[i,j] * r[j])\nz[j] = sum[i](q2[i,j] * y[i])\na[] = sum[i](r[i]^2) / (sum[i](z[i] * r[i]) + 1)\nnext x[i] = x[i] + a * r[i]\nnext r[i] = r[i] - a * z[i]\n}\nO[i] = x[i]"),
+    "r_gat": ("q3 q3u q3h","e[i,j] = q3[i,j] * exp(q3u[i] + q3u[j])\nz[i] = sum[j](e[i,j])\nO[i,k] = sum[j](e[i,j] * q3h[j,k]) / (z[i] + 1)"),
+    "r_ata": ("q4","O[i,j] = sum[n](q4[n,i] * q4[n,j])"),
+    "r_cp": ("q5 q5u","O[i,r] = sum[j,k](q5[i,j,k] * q5u[j,r] * q5u[k,r])"),
+    "r_diff": ("q6 q6b","d[i,j] = q6[i,j] - q6b[i,j]\nO[i,j] = if(abs(d[i,j]) > 0.3, d[i,j], 0)"),
+    "r_batch": ("q7","s[b,i,j] = sum[d](q7[b,i,d] * q7[b,j,d])\nO[b,i] = sum[j](exp(s[b,i,j] / 100))"),
+    "r_rbf": ("q8","O[i] = sum[j](exp(0 - sum[d]((q8[i,d] - q8[j,d])^2)))"),
+    "r_heat": ("q9","state u = slice(q9, [0:4000, 0:4000])\nrepeat 12 {\na = stack(slice(u, [3999:4000, :]), slice(u, [0:3999, :]), 0)\nb = stack(slice(u, [:, 1:4000]), slice(u, [:, 0:1]), 1)\nnext u[i,j] = 0.5 * u[i,j] + 0.25 * a[i,j] + 0.25 * b[i,j]\n}\nO[i] = sum[j](u[i,j])"),
+    "r_norm": ("q10","m[j] = mean[i](q10[i,j])\ns[j] = sqrt(mean[i]((q10[i,j] - m[j])^2))\nO[i,j] = (q10[i,j] - m[j]) / (s[j] + 0.1)"),
+    "r_outer": ("q11","O[i,j,k] = q11[i] * q11[j] + q11[k] * 2"),
+    "r_args": ("q12","a[i] = argmax[j](q12[i,j])\nb[j] = max[i](q12[i,j] % 1000)\nO[] = sum[i](a[i]) + sum[j](b[j])"),
+    "r_svd": ("q13","u, O, v = svd(q13)"),
+    "r_logit": ("q14 q14y","state w = gen(zero, [64])\nrepeat 15 {\np[n] = sigmoid(sum[j](q14[n,j] * w[j]))\ng[j] = sum[n](q14[n,j] * (p[n] - q14y[n])) / 1200000\nnext w[j] = w[j] - 0.5 * g[j]\n}\nO[j] = w[j]"),
+    "r_equal": ("q15","O[i,k] = sum[j](if(q15[i,j] % 16 == q15[k,j] % 16, 1, 0))"),
+    "r_month": ("ev","O = group(ev, [m = date_trunc(\"month\", ts), kind], a = median(amount), n = count(), s = std(price))"),
+    "r_lag": ("ev","w = window(project(ev, shop, ts, price), [shop], [ts], b = lag(price))\nO = group(select(w, price > b), [shop], n = count(), m = max(price - b))"),
+    "r_semi": (JX+" "+JB,"O = join(project(jx, id6, id1, v1), project(select(jb, v2 > 40), k = id6), id6 == k, how = \"semi\")"),
+    "r_top": ("lg","O = limit(order(project(lg, path, host, at), [path, at desc]), 1000000)"),
+    "r_prefix": (X,"O = group(project(x, p = substr(id3, 1, 9), v3, v1), [p, v1], m = median(v3), n = count())"),
+    "r_roll": ("lg","O = window(project(lg, path, at, dur), [path], [at], m = mean(dur, frame = range(-minutes(60), 0)))"),
+    "r_three": ("ev lg","a = group(ev, [user], p = sum(price), n = count())\nb = group(lg, [ref], d = max(dur))\nj = join(select(a, n > 3), b, user == ref)\nO = group(project(j, t = user % 1000, p, d), [t], p = sum(p), d = mean(d))"),
+    "r_csv": ("ev","O = project(select(ev, user % 3 > 0), kind, ts, shop, amount, qty)",{"suffix":"csv"}),
+    "r_union": ("lg "+JX,"a = project(lg, path, code)\nb = project(jx, path = id5, code = i32(id1))\nO = distinct(union(a, b))"),
+    "r_pca": ("ev","m = matrix(ev, [price, x = f64(user), y = f64(shop), z = price * shop])\nc[j] = mean[n](m[n,j])\ng[i,j] = sum[n]((m[n,i] - c[i]) * (m[n,j] - c[j]))\nO, v = eigh(g)"),
+    "r_reach": ("q27","state v = slice(gen(1, [700000]), [0:700000])\nrepeat 20 {\nu[j] = max[i](q27[i,j] * v[i])\nnext v[j] = 0.5 * v[j] + u[j]\n}\nO[j] = v[j]"),
+}
+D = {
+    "t_minsp": ("q1","state v = slice(gen(1, [900000]), [0:900000])\nrepeat 6 {\nu[i] = max[j](q1[i,j] * v[j])\nnext v[i] = 0.5 * v[i] + u[i]\n}\nO[i] = v[i]"),
+    "t_wave": ("q9","state u = slice(q9, [0:4000, 0:4000])\nrepeat 10 {\na = stack(slice(u, [:, 1:4000]), slice(u, [:, 0:1]), 1)\nnext u[i,j] = 0.9 * u[i,j] + 0.1 * a[i,j]\n}\nO[j] = max[i](u[i,j])"),
+    "t_f32mv": ("q10","state w = gen(1, [9000])\nrepeat 12 {\np[n] = sum[j](q10[n,j] * w[j])\ng[j] = sum[n](q10[n,j] * p[n])\nm[] = max[j](abs(g[j]))\nnext w[j] = g[j] / m\n}\nO[j] = w[j]"),
+    "t_prod": ("q9","c[i,k] = sum[j](q9[i,j] * q9[j,k])\nO[i] = max[k](c[i,k])"),
+    "t_solve": ("q13","b = gen(uniform, [2600])\np[i,j] = q13[i,j] + if(index(i) == index(j), 3000, 0)\nO = solve(p, b)"),
+    "t_spsum": ("q6 q6b","c[i,j] = q6[i,j] + 2 * q6b[j,i]\nO[i] = sum[j](c[i,j]^2)"),
+    "t_group": (X,"O = group(x, [id2, id5], s = sum(v1), m = max(v3), n = count())"),
+    "t_rank": (X,"O = window(project(x, id5, v3), [id5], [v3 desc], r = rank())"),
+    "t_join": (JX+" "+JM,"O = group(join(project(jx, id2, id1, v1), project(jm, id2, w = v2), id2 == id2), [id1], s = sum(v1 * w))"),
+    "t_order": ("lg","O = order(project(lg, code, at, dur), [code, dur desc])"),
+    "t_dist": ("ev","O = distinct(project(ev, shop, kind, qty))"),
+    "t_days": ("lg","O = group(lg, [d = date(at), code], n = count(), a = mean(dur), m = max(size))"),
 }

@@ -172,8 +172,8 @@ NEIGHBOURS |= {  # unseen on the day before
     "w_powers": ("n_s3", "b[i,k] = sum[j](n_s3[i,j] * n_s3[j,k]) / 1000\nc[i,k] = sum[j](b[i,j] * b[j,k]) / 1000\nO[i,k] = sum[j](c[i,j] * n_s3[j,k])"),
     "w_spd": ("n_sy", "p[i,j] = (n_sy[i,j] + n_sy[j,i]) / 2 + if(index(i) == index(j), 5000, 0)\nO = inverse(p)"),
     "w_cols": ("n_col", "m[j] = max[n](n_col[n,j])\nl[j] = min[n](n_col[n,j])\nO[n,j] = (n_col[n,j] - l[j]) / (m[j] - l[j])")}
-NEIGHBOURS |= prediction_sets.A
-UNSEEN = prediction_sets.B  # written when the model was done: nothing was fitted to these, and nothing may be
+NEIGHBOURS |= prediction_sets.A | prediction_sets.C
+UNSEEN = prediction_sets.B | prediction_sets.D  # written when the model was done: nothing was fitted to these, and nothing may be
 GEN |= prediction_sets.GEN
 NAMES = {JX: "jx", X: "x", JB: "jb", JM: "jm", "eval_trips_10000000.csv": "trips", "eval_10000000.mtx": "m"}
 
