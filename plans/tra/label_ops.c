@@ -6,18 +6,12 @@
 #include "../../lib/tablefile/table_file.h"
 #include "lower.h"
 #include "build.h"
+#include "cardinality.h"
 #include "table_build.h"
 
 tra_find_values *tra_find_column_values;
 
 /* ---- labels from a column ---------------------------------------------------------------------------------------- */
-
-/* The operator whose result the table is; NULL: it is none of the program's. */
-static const tra_table_op *operator_of(const tra_build *b, const tra_node *t) {
-    for (int i = b->g->ntables - 1; i >= 0; i--)
-        if (b->g->tables[i]->node == t) return b->g->tables[i];
-    return NULL;
-}
 
 /* Finds the values of column c of a table in the order of its rows. TRA_NO: only a run tells them, and the files are
  * not there. */
@@ -25,7 +19,7 @@ static tra_status find_values(tra_build *b, tra_span at, const tra_node *t, int 
                               tra_err *e) {
     if (t->op == TRA_OP_INPUT && !t->rel) return TRA_NO;
     if (t->op == TRA_OP_INPUT) return tra_rel_column_labels(t->rel, c, out, e);
-    const tra_table_op *op = operator_of(b, t);
+    const tra_table_op *op = tra_table_op_of(b->g, t);
     if (op && op->op == TRA_TABLE_TABLE && c == 0 && op->border->label[0]) return *out = op->border->label[0], TRA_OK;
     if (op && op->op == TRA_TABLE_PROJECT && op->term[c].ast->kind == TRA_AST_NAME) {
         int of = tra_schema_find(op->in[0]->type.columns, op->term[c].ast->text);

@@ -379,7 +379,9 @@ tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*rela
     case TRA_TABLE_LABEL:
     case TRA_TABLE_UNLABEL:
     case TRA_TABLE_ALIGN: return build_labels(&w, relation);
-    default: return tra_table_built(&w);
+    default:
+        if (w.in->type.columns) w.call = tra_table_unqualified(&w, call, 1);
+        return tra_table_built(&w);
     }
 }
 

@@ -223,6 +223,9 @@ tra_node *tra_table_append(tra_table_builder *w, tra_node *const *in, int n, con
 
 /* ---- joins: columns (table_join_columns.c), as-of joins (table_asof.c), selected pairs (table_join_selected.c) --- */
 
+/* The syntax x with T.c replaced by the name that column c of table T has in w->in, which is made of T by operators that
+ * pass it on; in arguments from number `from` on. */
+const tra_ast *tra_table_unqualified(const tra_table_builder *w, const tra_ast *x, int from);
 /* The number of the column of one table (0: the left one) that a side of a comparison names, or -1. */
 int tra_join_column_of(const tra_table_builder *w, int side, const tra_ast *x);
 /* How many conditions are joined by &&. */

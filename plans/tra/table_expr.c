@@ -138,6 +138,10 @@ static tra_ast *resolve(const tra_table_scope *sc, const tra_ast *x) {
     case TRA_AST_STAR:
     case TRA_AST_RANGE: break;
     }
+    if (x->kind == TRA_AST_COMPOSE && x->kids[0]->kind == TRA_AST_NAME && x->kids[1]->kind == TRA_AST_NAME)
+        return tra_diag_error(sc->b->d, x->span, columns_advice(sc, x->kids[1]->text),
+                              "'%s.%s' stands for no column of %s, or for several", x->kids[0]->text, x->kids[1]->text,
+                              sc->table ? sc->table : "this table");
     return tra_diag_error(sc->b->d, x->span, tra_build_equals_advice(x),
                           "this has no place in an expression over columns");
 }

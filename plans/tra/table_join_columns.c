@@ -20,26 +20,98 @@ const char *tra_join_of_one_name(const tra_table_builder *w) {
     return l && r && strcmp(l, r) == 0 ? of_one_name : NULL;
 }
 
-/* Which table "L.a" or "R.b" says: LEFT or RIGHT, and *x becomes the name of the column. EITHER: it is not of this
- * form, or after a diagnostic. */
-static int side_of(const tra_table_builder *w, const tra_ast **x) {
-    const tra_ast *q = *x;
-    if (q->kind != TRA_AST_COMPOSE || q->kids[0]->kind != TRA_AST_NAME || q->kids[1]->kind != TRA_AST_NAME)
-        return EITHER;
-    bool is[2];
+/* Is x of the form T.c, a column of a table? */
+static bool is_qualified(const tra_ast *x) {
+    return x->kind == TRA_AST_COMPOSE && x->kids[0]->kind == TRA_AST_NAME && x->kids[1]->kind == TRA_AST_NAME;
+}
+
+/* The column of the result of an operator that has the values of column l of its first operand or, where l is -1, of
+ * column r of its second one. -1: none has. */
+static int passed_on(const tra_table_op *op, int l, int r) {
+    const tra_schema *out = op->columns, *of = op->in[0]->type.columns;
+    int at, past = of->n;
+    switch (op->op) {
+    case TRA_TABLE_SELECT:
+    case TRA_TABLE_ORDER:
+    case TRA_TABLE_DISTINCT:
+    case TRA_TABLE_LIMIT:
+    case TRA_TABLE_WINDOW: return tra_schema_find(out, of->v[l].name);
+    case TRA_TABLE_PROJECT:
+    case TRA_TABLE_GROUP:
+        for (int i = 0; i < op->nterms; i++) {
+            const tra_ast *x = op->term[i].ast;
+            if (x->kind == TRA_AST_NAME && strcmp(x->text, of->v[l].name) == 0)
+                return tra_schema_find(out, op->term[i].name);
+        }
+        return -1;
+    case TRA_TABLE_JOIN:
+    case TRA_TABLE_CROSS:
+        if (l >= 0) return l;
+        for (int i = 0; i < r; i++) past += !tra_join_shares_key(&op->lookup, i, &at);
+        return tra_join_shares_key(&op->lookup, r, &at) ? at : past < out->n ? past : -1;
+    default: return -1;
+    }
+}
+
+/* The column of table n that has the values of T.c, where T is a table of the program that n is made of, by operators
+ * that pass this column on. -1: there is none, or there are several. */
+static int column_from(const tra_build *b, const tra_node *n, const tra_ast *x) {
+    const tra_graph *g = b->g;
+    int at = tra_names_find(&b->symbols, x->kids[0]->text);
+    const tra_node *of = at >= 0 ? ((const tra_symbol *)b->symbols.value[at])->node : NULL;
+    if (!of || !of->type.columns || (at = tra_schema_find(of->type.columns, x->kids[1]->text)) < 0) return -1;
+    enum { NONE, SEVERAL = -1 }; /* else the number of the column, from 1 */
+    int *column = tra_news(b->arena, int, g->n);
+    column[of->id] = at + 1;
+    for (int i = 0; i < g->ntables; i++) {
+        const tra_table_op *op = g->tables[i];
+        if (!op->columns || op->node == of || !op->in[0]->type.columns) continue;
+        int l = column[op->in[0]->id], r = op->in[1] ? column[op->in[1]->id] : NONE;
+        if (l != NONE || r != NONE)
+            column[op->node->id] = l < 0 || r < 0 || (l && r) ? SEVERAL : passed_on(op, l - 1, r - 1) + 1;
+    }
+    return column[n->id] > 0 ? column[n->id] - 1 : -1;
+}
+
+const tra_ast *tra_table_unqualified(const tra_table_builder *w, const tra_ast *x, int from) {
+    int at = is_qualified(x) ? column_from(w->b, w->in, x) : -1;
+    if (at >= 0) return tra_table_name_ast(w->b->arena, w->in->type.columns->v[at].name, x->span);
+    if (x->nkids <= from) return x;
+    tra_ast *y = tra_new(w->b->arena, tra_ast);
+    *y = *x;
+    y->kids = tra_news(w->b->arena, tra_ast *, x->nkids);
+    for (int i = 0; i < x->nkids; i++)
+        y->kids[i] = i < from ? x->kids[i] : (tra_ast *)tra_table_unqualified(w, x->kids[i], 0);
+    return y;
+}
+
+/* Which table "L.a" or "R.b" says: LEFT or RIGHT, and *at becomes the column of it. L and R are the operands, or
+ * tables that they are made of. right: the columns of R as the program has them. EITHER: it is not of this form, or
+ * neither table is meant, or both. */
+static int side_of(const tra_table_builder *w, const tra_schema *right, const tra_ast *x, int *at) {
+    if (!is_qualified(x)) return EITHER;
+    bool named_as[2], is[2];
+    int found[2];
     for (int side = LEFT; side <= RIGHT; side++) {
         const char *name = operand_name(w, side);
-        is[side] = name && strcmp(name, q->kids[0]->text) == 0;
+        named_as[side] = name && strcmp(name, x->kids[0]->text) == 0;
+    }
+    for (int side = LEFT; side <= RIGHT; side++) {
+        const tra_schema *s = side == LEFT ? w->in->type.columns : right;
+        bool named = named_as[LEFT] || named_as[RIGHT];
+        found[side] = named ? tra_schema_find(s, x->kids[1]->text) : column_from(w->b, side ? w->right : w->in, x);
+        is[side] = named ? named_as[side] : found[side] >= 0;
     }
     if (is[LEFT] == is[RIGHT]) return EITHER;
-    *x = q->kids[1];
+    *at = found[is[RIGHT]];
     return is[LEFT] ? LEFT : RIGHT;
 }
 
 int tra_join_column_of(const tra_table_builder *w, int side, const tra_ast *x) {
-    int said = side_of(w, &x);
     const tra_node *n = side == LEFT ? w->in : w->right;
-    return x->kind == TRA_AST_NAME && (said == EITHER || said == side) ? tra_schema_find(n->type.columns, x->text) : -1;
+    int at = -1, said = side_of(w, w->right->type.columns, x, &at);
+    if (said != EITHER) return said == side ? at : -1;
+    return x->kind == TRA_AST_NAME ? tra_schema_find(n->type.columns, x->text) : -1;
 }
 
 /* How many conditions are joined by &&. */
@@ -70,11 +142,12 @@ void tra_join_split_conditions(tra_table_builder *w, const tra_ast *x, int *lkey
     *rest = *rest ? both : x;
 }
 
-/* Is column r of the right table a key with the name of its partner, so that the two are one column of the result? */
-static bool is_one_key(const tra_lookup_spec *s, int r) {
-    for (int k = 0; k < s->nkeys; k++)
-        if (s->rkey[k] == r && strcmp(s->left->v[s->lkey[k]].name, s->right->v[r].name) == 0) return true;
-    return false;
+/* The name of a column with that of its table before it: with the table's number too, from 2, where that is taken. */
+static const char *clear_name(tra_arena *a, const tra_lookup_spec *s, const char *table, const char *column) {
+    const char *text = tra_arena_printf(a, "%s_%s", table, column);
+    for (int i = 2; tra_schema_find(s->left, text) >= 0 || tra_schema_find(s->right, text) >= 0; i++)
+        text = tra_arena_printf(a, "%s%d_%s", table, i, column);
+    return text;
 }
 
 /* Gives columns of the right table whose names the left one has other names: with that of the table, or r_, before
@@ -84,15 +157,16 @@ bool tra_join_rename_clashes(tra_table_builder *w) {
     tra_lookup_spec *s = &w->op.lookup;
     const tra_schema *r = s->right;
     const char *name = operand_name(w, RIGHT);
+    int at;
     tra_ast **kids = tra_news(b->arena, tra_ast *, r->n + 1);
     bool any = false;
     kids[0] = w->call->kids[RIGHT];
     for (int i = 0; i < r->n; i++) {
         tra_ast *column = tra_table_name_ast(b->arena, r->v[i].name, w->call->span);
-        bool clash = tra_schema_find(s->left, r->v[i].name) >= 0 && !is_one_key(s, i);
+        bool clash = tra_schema_find(s->left, r->v[i].name) >= 0 && !tra_join_shares_key(s, i, &at);
         any = any || clash;
         if (clash) {
-            const char *text = tra_arena_printf(b->arena, "%s_%s", name ? name : "r", r->v[i].name);
+            const char *text = clear_name(b->arena, s, name ? name : "r", r->v[i].name);
             column = tra_table_ast(b->arena, TRA_AST_NAMED, text, w->call->span, 1, &column);
             column->quoted = true;
         }
@@ -108,17 +182,13 @@ bool tra_join_rename_clashes(tra_table_builder *w) {
 
 /* The condition with "L.a" and "R.b" replaced by the names that these columns have in pairs. */
 const tra_ast *tra_join_without_tables(const tra_table_builder *w, const tra_schema *right, const tra_ast *x) {
-    const tra_ast *column = x;
-    int side = side_of(w, &column);
-    if (side != EITHER) {
-        const tra_schema *of = side == LEFT ? w->in->type.columns : right;
-        int at = tra_schema_find(of, column->text);
-        if (at >= 0) {
-            const char *name = w->op.pair->v[side == LEFT ? at : w->in->type.columns->n + at].name;
-            return tra_table_name_ast(w->b->arena, name, x->span);
-        }
-        return tra_diag_error(w->b->d, x->span, NULL, "'%s' has no column '%s'", x->kids[0]->text, column->text);
+    int at, side = side_of(w, right, x, &at);
+    if (side != EITHER && at >= 0) {
+        const char *name = w->op.pair->v[side == LEFT ? at : w->in->type.columns->n + at].name;
+        return tra_table_name_ast(w->b->arena, name, x->span);
     }
+    if (side != EITHER)
+        return tra_diag_error(w->b->d, x->span, NULL, "'%s' has no column '%s'", x->kids[0]->text, x->kids[1]->text);
     if (x->kind == TRA_AST_COMPOSE && tra_join_of_one_name(w))
         return tra_diag_error(w->b->d, x->span, of_one_name,
                               "both tables are '%s', which does not say whose column this is", operand_name(w, LEFT));

@@ -205,13 +205,6 @@ tra_node *tra_table_order(tra_table_builder *w) {
     return tra_table_record(w, sort_rows(w, &sort));
 }
 
-/* The operator that made the table; NULL: none. */
-static const tra_table_op *made_by(const tra_graph *g, const tra_node *n) {
-    for (int i = g->ntables - 1; i >= 0; i--)
-        if (g->tables[i]->node == n) return g->tables[i];
-    return NULL;
-}
-
 static tra_node *limit_ordered(tra_table_builder *w, const tra_node *of);
 
 /* The same columns of rows [from, from + count) of an ordered table. */
@@ -229,7 +222,7 @@ static tra_node *limit_projected(tra_table_builder *w, const tra_table_op *op) {
  * a few blocks, these are found in each block, and ordered. NULL: otherwise. */
 static tra_node *limit_ordered(tra_table_builder *w, const tra_node *of) {
     enum { BLOCKS = 4, PART = 8 };
-    const tra_table_op *op = made_by(w->b->g, of);
+    const tra_table_op *op = tra_table_op_of(w->b->g, of);
     if (op && op->op == TRA_TABLE_PROJECT) return limit_projected(w, op);
     if (!op || op->op != TRA_TABLE_ORDER) return NULL;
     tra_node *in = w->b->g->v[op->in[0]->id];

@@ -5,6 +5,7 @@
  * rows. So the other columns are not moved. Aggregates of whole groups need no order: they are a group, with which the
  * rows are joined.
  */
+#include "cardinality.h"
 #include "table_parts.h"
 
 #include <string.h>
@@ -216,10 +217,8 @@ static int64_t most_of(const tra_colexpr *x, int from, int *column) {
 
 tra_node *tra_table_window_top(tra_table_builder *w, const tra_colexpr *predicate) {
     const tra_graph *g = w->b->g;
-    const tra_table_op *op = NULL;
+    const tra_table_op *op = tra_table_op_of(g, w->in);
     int column = -1;
-    for (int i = g->ntables - 1; i >= 0 && !op; i--)
-        if (g->tables[i]->node == w->in) op = g->tables[i];
     if (!op || op->op != TRA_TABLE_WINDOW) return NULL;
     int own = op->in[0]->type.columns->n;
     int64_t top = most_of(predicate, own, &column);

@@ -176,3 +176,21 @@ END
     printf 'input t from "t.csv"\ns[j] = sum t[j]\noutput s\n' >p.tra
     told 2 tra check p.tra
 }
+
+@test "a column may be called by its table wherever that is part of what is read" {
+    gives 'code,y 1,6 2,5' 'Y = project(join(select(L, v > 3), C, L.code == C.g), L.code, y = C.w)'
+    gives 'g,n 2,x 1,y' 'S = L' 'Y = project(join(C, select(S, S.v > 5), C.g == S.code), C.g, n = C.name)'
+    gives 'w,n 5,1 6,1' 'Y = order(group(join(L, C, code == g), [C.w], n = count(L.v)), [C.w])'
+    gives 'code,name,C_name,C2_name 1,a,y,y 2,b,x,x' \
+        'Y = project(join(join(L, C, code == g), C, code == g), code, name, C_name, C2_name)'
+    gives 'v,r 10,1 20,2' \
+        'W = window(project(join(L, C, code == g), L.v, C.w), [], [C.w desc], r = row_number())' 'Y = project(W, L.v, r)'
+    refused "'L.v' stands for no column of G, or for several" 'G = group(L, [name], n = count())' 'Y = select(G, L.v > 3)'
+    has 'its columns are name, n'
+    refused "'L.nam' stands for no column of L, or for several" 'Y = select(L, L.nam == "a")'
+    has 'did you mean name?'
+    refused "'M.g' stands for no column of C, or for several" 'Y = select(C, M.g == 1)'
+    refused 'what is computed has a name: name = expression' \
+        'J = join(join(L, C, code == g), project(C, h = g, name), g == h)' 'Y = project(J, C.g)'
+    refused "no part of this condition is an equality" 'Y = join(select(L, v > 3), select(L, v < 30), L.code == L.code)'
+}
