@@ -267,6 +267,9 @@ void tra_mark_add(uint64_t mark[2], const char *s, int64_t len) {
     mark[1] = mark[1] * UINT64_C(0x9e3779b97f4a7c15) + h.high64;
 }
 
+/* Codes in a union that are listed of each dictionary, or a sixteenth of its strings if that is more: 4 bytes each. */
+enum { LISTED = 1 << 18 };
+
 tra_status tra_dictionary_unite(tra_arena *a, int n, const tra_dictionary *const *d, const tra_dictionary **out,
                                 tra_recoding *recoding, tra_err *e) {
     tra_dictionary *u = tra_new(a, tra_dictionary);
@@ -280,9 +283,11 @@ tra_status tra_dictionary_unite(tra_arena *a, int n, const tra_dictionary *const
     uint64_t **bits = tra_news(a, uint64_t *, n);
     uint32_t **at = tra_news(a, uint32_t *, n);
     for (int i = 0; i < n; i++) {
-        bits[i] = tra_news(a, uint64_t, all / 64 + 2);
-        at[i] = tra_news(a, uint32_t, d[i]->n / TRA_RECODED + 1);
-        recoding[i] = (tra_recoding){bits[i], at[i]};
+        int shift = 0;
+        while (d[i]->n >> shift > tra_max64(LISTED, all / 16)) shift++;
+        bits[i] = shift ? tra_news(a, uint64_t, all / 64 + 2) : NULL;
+        at[i] = tra_news(a, uint32_t, (d[i]->n >> shift) + 1);
+        recoding[i] = (tra_recoding){bits[i], at[i], shift};
     }
     u->sorted = true;
     u->nparts = n;
@@ -297,8 +302,9 @@ tra_status tra_dictionary_unite(tra_arena *a, int n, const tra_dictionary *const
         u->bytes_most += m->len;
         for (int k = 0; k < m->nhits; k++) {
             int i = m->hit[k];
-            bits[i][u->n / 64] |= UINT64_C(1) << u->n % 64;
-            if (put[i]++ % TRA_RECODED == 0) at[i][(put[i] - 1) / TRA_RECODED] = (uint32_t)u->n;
+            if (bits[i]) bits[i][u->n / 64] |= UINT64_C(1) << u->n % 64;
+            int64_t code = put[i]++, listed = code >> recoding[i].shift;
+            if (listed << recoding[i].shift == code) at[i][listed] = (uint32_t)u->n;
         }
     }
     end_merging(m);

@@ -60,17 +60,18 @@ int64_t tra_strings_bytes(const tra_dictionary *d);
 
 /* Which strings of a union are those of one of its dictionaries: the code k of that is tra_recoded(p, k) there. */
 typedef struct tra_recoding {
-    const uint64_t *bits; /* of each string of the union; */
-    const uint32_t *at;   /* and which of them is number 0, TRA_RECODED, .. of those that are set */
+    const uint64_t *bits; /* of each string of the union, whether it is one; NULL: `at` has all codes */
+    const uint32_t *at;   /* the codes of number 0, 1 << shift, 2 << shift, .. there */
+    int shift;
 } tra_recoding;
-enum { TRA_RECODED = 64 };
 static inline int32_t tra_recoded(const tra_recoding *p, int64_t k) {
-    uint32_t at = p->at[k / TRA_RECODED], word = at / 64;
+    uint32_t at = p->at[k >> p->shift], word = at / 64;
+    if (!p->bits) return (int32_t)at;
     uint64_t x = p->bits[word] & ~UINT64_C(0) << at % 64;
-    int64_t left = k % TRA_RECODED, here;
-    while ((here = __builtin_popcountll(x)) <= left) left -= here, x = p->bits[++word];
-    for (; left > 0; left--) x &= x - 1;
-    return (int32_t)(word * 64 + (uint32_t)__builtin_ctzll(x));
+    for (int64_t left = k & ((INT64_C(1) << p->shift) - 1);; x &= x - 1) {
+        while (x == 0) x = p->bits[++word];
+        if (left-- == 0) return (int32_t)(word * 64 + (uint32_t)__builtin_ctzll(x));
+    }
 }
 /* The union of sorted dictionaries, whose strings stay where they are, with the recoding of each of them. TRA_INPUT: it
  * has more strings than codes. */

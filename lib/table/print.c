@@ -12,7 +12,7 @@ static uint64_t table_digest(const tra_colexpr *x) {
     uint64_t h = n ? XXH64(x->table, n * tra_coltype_size(x->type), 0) : 0;
     if (n && x->tstate) h = XXH64(x->tstate, n, h);
     if (x->recoding && from)
-        h = XXH64(x->recoding->at, (size_t)(from->n / TRA_RECODED + 1) * sizeof *x->recoding->at, h);
+        h = XXH64(x->recoding->at, (size_t)((from->n >> x->recoding->shift) + 1) * sizeof *x->recoding->at, h);
     if (to && to->mark[0]) return XXH64(to->mark, sizeof to->mark, h);
     if (to) h = XXH64(to->begin, (size_t)(to->n + 1) * sizeof *to->begin, h);
     if (to) h = XXH64(to->bytes, (size_t)to->begin[to->n], h);
