@@ -14,11 +14,17 @@ typedef struct demand {
     tra_names open;  /* relations */
     tra_names words; /* all that may be names of columns; value: NULL, or that it is nothing else */
     tra_names own;   /* names that the program gives itself */
+    tra_names once;  /* names that are read, */
+    tra_names often; /* and those that are so in several places */
     bool all;        /* statements that are not understood here: every input is open */
 } demand;
 
 static void put(tra_names *t, const char *name, void *value) {
     if (tra_names_find(t, name) < 0) tra_names_add(t, name, value);
+}
+
+static void put_use(demand *d, const char *name) {
+    put(tra_names_find(&d->once, name) >= 0 ? &d->often : &d->once, name, NULL);
 }
 
 static bool is_one_of(const char *word, const char *const *v) {
@@ -52,6 +58,7 @@ static void walk(demand *d, const tra_ast *x, bool named) {
     bool qualified = x->kind == TRA_AST_COMPOSE && x->nkids == 2 && x->kids[0]->kind == TRA_AST_NAME;
     if (x->kind == TRA_AST_NAME && !named) put(&d->open, x->text, d);
     if (x->kind == TRA_AST_NAME && !named && tra_names_find(&d->b->symbols, x->text) < 0) put(&d->words, x->text, d);
+    if (x->kind == TRA_AST_NAME) put_use(d, x->text);
     if (x->kind == TRA_AST_NAMED) put(&d->own, x->text, d);
     if (x->kind == TRA_AST_INDEX) put(&d->open, x->text, d);
     if (x->text && x->kind != TRA_AST_NUMBER) put(&d->words, x->text, NULL);
@@ -83,11 +90,16 @@ static void walk_all(demand *d, const tra_ast_program *ast, bool loop) {
 
 void tra_build_demands(tra_build *b, const tra_ast_program *ast) {
     demand d = {.b = b, .open.arena = b->arena, .words.arena = b->arena, .own.arena = b->arena};
-    for (int i = 0; i < ast->n; i++)
-        if (ast->v[i].kind == TRA_STMT_OUTPUT) put(&d.open, ast->v[i].name, &d);
+    d.once.arena = d.often.arena = b->arena;
+    for (int i = 0; i < ast->n; i++) {
+        if (ast->v[i].kind != TRA_STMT_OUTPUT) continue;
+        put(&d.open, ast->v[i].name, &d);
+        put_use(&d, ast->v[i].name);
+    }
     walk_all(&d, ast, false);
     b->open = d.open;
     b->words = d.words;
+    b->often = d.often;
     b->all_open = d.all;
     bool *only = tra_news(b->arena, bool, d.words.n + 1); /* it can be nothing but a column */
     double v;

@@ -168,6 +168,8 @@ static tra_node *build_select(tra_table_builder *w) {
     if (!tra_table_build_predicate(&sc, w->call->kids[1], &t)) return NULL;
     if (t.x->untyped && tra_colexpr_convert(w->b->arena, t.x, TRA_COL_BOOL, NULL, &t.x, NULL) != TRA_OK) return NULL;
     add_term(w, &t);
+    tra_node *below = tra_table_select_below(w, &t);
+    if (below) return tra_table_record(w, below);
     tra_node *in = w->in, *top = tra_table_window_top(w, t.x);
     const tra_colexpr *rest;
     tra_node *n = tra_table_join_selected(w, t.x, &rest);
@@ -395,6 +397,8 @@ static bool has_named(const tra_ast *call) {
 static tra_node *build_call(tra_table_builder *w) {
     const tra_ast *call = w->call;
     bool list = call->nkids > 1 && call->kids[1]->kind == TRA_AST_LIST;
+    bool functions = w->op.op == TRA_TABLE_GROUP || w->op.op == TRA_TABLE_WINDOW;
+    if (list && functions && tra_table_has_within(w)) return tra_table_within(w);
     switch (w->op.op) {
     case TRA_TABLE_SELECT: return build_select(w);
     case TRA_TABLE_PROJECT: return build_project(w);

@@ -95,6 +95,9 @@ bool *tra_table_dropped(const tra_table_builder *w, const tra_ast *x);
 void tra_table_split_terms(const tra_table_builder *w, const char ***names, const tra_colexpr ***x);
 /* The call with resolved names, "project(a, b = a + 1)", without its operands: the text of kernels. */
 const char *tra_table_call_text(const tra_table_builder *w);
+/* Has the group or window w an argument that is an expression of functions? Then what computes it (table_within.c). */
+bool tra_table_has_within(tra_table_builder *w);
+tra_node *tra_table_within(tra_table_builder *w);
 /* A table whose columns are the terms of w. */
 tra_node *tra_table_project(tra_table_builder *w);
 /* Adds the operator, whose result is n, to those of the graph. Returns n. */
@@ -223,8 +226,8 @@ tra_node *tra_table_append(tra_table_builder *w, tra_node *const *in, int n, con
 
 /* ---- joins: columns (table_join_columns.c), as-of joins (table_asof.c), selected pairs (table_join_selected.c) --- */
 
-/* The syntax x with T.c replaced by the name that column c of table T has in w->in, which is made of T by operators that
- * pass it on; in arguments from number `from` on. */
+/* The syntax x with T.c replaced by the name that column c of table T has in w->in, which is made of T by operators
+ * that pass it on; in arguments from number `from` on. */
 const tra_ast *tra_table_unqualified(const tra_table_builder *w, const tra_ast *x, int from);
 /* The number of the column of one table (0: the left one) that a side of a comparison names, or -1. */
 int tra_join_column_of(const tra_table_builder *w, int side, const tra_ast *x);
@@ -253,6 +256,8 @@ tra_lookup *tra_join_lookup(tra_table_builder *w, const tra_lookup_spec *s, cons
  * where all pairs are made of too many rows, both are. */
 tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
                         tra_node *right);
+/* The join op, which is inner or left, of other tables that have the columns of its own. */
+tra_node *tra_join_again(tra_build *b, const tra_ast *call, const tra_table_op *op, tra_node *left, tra_node *right);
 /* The column that a key is: equal keys mean that it has equal values; -1: the key is computed otherwise. */
 int tra_join_key_column(const tra_colexpr *x);
 /* Does the result have column `right` of the right table only as a key, which is column *left of the left table? */
@@ -262,5 +267,9 @@ bool tra_join_is_of_both(const tra_table_builder *w, const tra_colexpr *x);
 /* If w selects by x of all pairs of two tables, and x says which rows can meet: their join, with the columns of all
  * pairs, and in *rest what of x remains to be selected by (NULL: nothing). NULL: it is something else. */
 tra_node *tra_table_join_selected(tra_table_builder *w, const tra_colexpr *x, const tra_colexpr **rest);
+/* If w selects by t of a join that consists of several nodes, or of joins of such a one: the join of the rows that can
+ * be selected, of which the rest of t has selected. Rules (Q-3) do the same with joins that are one node. NULL: it is
+ * something else. */
+tra_node *tra_table_select_below(tra_table_builder *w, const tra_table_term *t);
 
 #endif

@@ -215,7 +215,9 @@ tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tr
     tra_join_slices slices;
     bool joins = s->nkeys > 0 || tra_lookup_condition(l);
     bool cut = parts && !once && tra_table_slice_parts(l, left, right, &size, &slices);
+    w->op.divided = w->op.divided || parts;
     if (!once && !cut && joins && tra_table_slice_join(w, l, left, right, &size, parts, &slices)) {
+        w->op.divided = true;
         if (s->matched && !(left = all_matched(w, l, left, right))) return NULL;
         return tra_table_join_slices(w, l, left, right, &size, &slices);
     }
@@ -340,6 +342,20 @@ static tra_node *join_nodes(tra_table_builder *w, const tra_lookup_spec *s, tra_
     if (!pairs || (how != TRA_LOOKUP_RIGHT && how != TRA_LOOKUP_OUTER)) return pairs;
     tra_node *rest = right_rows(w, where, TRA_LOOKUP_ANTI, left, right);
     return rest ? append_unmatched(w, pairs, rest) : NULL;
+}
+
+tra_node *tra_join_again(tra_build *b, const tra_ast *call, const tra_table_op *op, tra_node *left, tra_node *right) {
+    tra_table_builder w = {.b = b, .call = call, .in = left, .right = right, .op = *op};
+    tra_lookup_spec *s = &w.op.lookup;
+    s->left = left->type.columns, s->right = right->type.columns;
+    tra_lookup *l = tra_join_lookup(&w, s, call);
+    if (!l) return NULL;
+    w.op.pair = tra_lookup_pair(l);
+    tra_table_scope sc = {b, w.op.pair, "the pair of rows", .row_allowed = false};
+    tra_table_term where = {0};
+    if (op->where && !tra_table_build_predicate(&sc, op->where, &where)) return NULL;
+    if (op->where) tra_lookup_where(l, where.x);
+    return tra_table_record(&w, tra_join_node(&w, s, l, left, right));
 }
 
 /* Does a condition say of a column whose it is? */

@@ -1,8 +1,11 @@
-/* table_join_selected.c - selections of all pairs of rows, as a program in the manner of SQL has them: where a
- * predicate compares columns of both tables it is a join, which makes no pairs that cannot be selected. */
+/* table_join_selected.c - selections of pairs of rows. Of all pairs, as a program in the manner of SQL has them, they
+ * are a join where a predicate compares columns of both tables. Of joins that consist of several nodes, which rules do
+ * not look through, what reads one table selects of that before. */
 #include "cardinality.h"
 #include "table_build.h"
 #include "table_parts.h"
+
+#include <string.h>
 
 /* May computing it, or a part of it, fail, or count rows? */
 static bool may_fail(const tra_colexpr *x) {
@@ -84,4 +87,105 @@ tra_node *tra_table_join_selected(tra_table_builder *w, const tra_colexpr *x, co
     if (s->nkeys == 0 && !tra_lookup_is_banded(l)) return NULL;
     j.op.pair = tra_lookup_pair(l);
     return all_columns(&j, l, tra_join_node(&j, s, l, j.in, j.right));
+}
+
+/* ---- selections before joins ------------------------------------------------------------------------------------- */
+
+static tra_ast *both_asts(tra_arena *a, const tra_ast *x, const tra_ast *y) {
+    if (!x || !y) return (tra_ast *)(x ? x : y);
+    return tra_table_ast(a, TRA_AST_BINARY, "&&", x->span, 2, (tra_ast *[]){(tra_ast *)x, (tra_ast *)y});
+}
+
+/* The operator that made n, below selections that cannot fail; *x becomes their predicates too (NULL: they are not
+ * wanted). */
+static const tra_table_op *below_selections(const tra_build *b, const tra_node *n, const tra_ast **x) {
+    const tra_table_op *op = tra_table_op_of(b->g, n);
+    for (; op && op->op == TRA_TABLE_SELECT && !may_fail(op->term[0].x); op = tra_table_op_of(b->g, op->in[0]))
+        if (x) *x = both_asts(b->arena, op->term[0].ast, *x);
+    return op;
+}
+
+/* May rows of its tables be selected before this join? */
+static bool passes(const tra_table_op *op) {
+    const tra_lookup_spec *s = &op->lookup;
+    bool pairs = s->how == TRA_LOOKUP_INNER || s->how == TRA_LOOKUP_LEFT;
+    return op->op == TRA_TABLE_JOIN && pairs && !s->asof && !s->unique && !s->unique_left && !s->matched &&
+           !s->matched_right;
+}
+
+/* May several statements read the table, so that it is better made once? */
+static bool is_shared(const tra_build *b, const tra_node *n) {
+    return n->name && (b->all_open || tra_names_find(&b->often, n->name) >= 0);
+}
+
+/* Is a join of which n alone is made, by selections and joins, divided? */
+static bool is_divided(const tra_build *b, const tra_node *n, int *steps) {
+    const tra_table_op *op = below_selections(b, n, NULL);
+    if (!op || !passes(op) || is_shared(b, n) || is_shared(b, op->node) || --*steps < 0) return false;
+    return op->divided || is_divided(b, op->in[0], steps) || is_divided(b, op->in[1], steps);
+}
+
+/* The column of a table of the join that column c of its result is; *side: which table. */
+static int operand_column(const tra_table_op *op, int c, int *side) {
+    int left = op->in[0]->type.columns->n, at = left, shared;
+    *side = c >= left;
+    if (c < left) return c;
+    for (int r = 0; r < op->in[1]->type.columns->n; r++)
+        if (!tra_join_shares_key(&op->lookup, r, &shared) && at++ == c) return r;
+    return -1;
+}
+
+/* Which tables a predicate reads: 1: the left one, 2: the right one, 3: both. */
+static int sides_of(const tra_table_op *op, const tra_ast *x) {
+    int side, sides = 0;
+    if (x->kind == TRA_AST_NAME && x->quoted)
+        return operand_column(op, tra_schema_find(op->columns, x->text), &side) < 0 ? 3 : 1 + side;
+    for (int i = 0; i < x->nkids; i++) sides |= sides_of(op, x->kids[i]);
+    return sides;
+}
+
+/* A predicate on one table of the join, by the names that its columns have there. */
+static tra_ast *of_operand(tra_arena *a, const tra_table_op *op, const tra_ast *x) {
+    tra_ast *y = tra_table_ast_copy(a, x);
+    int side;
+    if (x->kind == TRA_AST_NAME && x->quoted) {
+        int c = operand_column(op, tra_schema_find(op->columns, x->text), &side);
+        y->text = op->in[side]->type.columns->v[c].name;
+    }
+    if (x->nkids > 0) y->kids = tra_news(a, tra_ast *, x->nkids);
+    for (int i = 0; i < x->nkids; i++) y->kids[i] = of_operand(a, op, x->kids[i]);
+    return y;
+}
+
+/* Adds the parts of a predicate to those of the left table, of the right one, and of neither alone. */
+static void part_predicate(tra_arena *a, const tra_table_op *op, const tra_ast *x, const tra_ast *v[3]) {
+    if (x->kind == TRA_AST_BINARY && strcmp(x->text, "&&") == 0) {
+        for (int i = 0; i < 2; i++) part_predicate(a, op, x->kids[i], v);
+        return;
+    }
+    int sides = sides_of(op, x);
+    bool left = sides == 1, right = sides == 2 && op->lookup.how == TRA_LOOKUP_INNER;
+    int to = left ? 0 : right ? 1 : 2;
+    v[to] = both_asts(a, v[to], to < 2 ? of_operand(a, op, x) : x);
+}
+
+static tra_node *selected(const tra_table_builder *w, const tra_node *n, const tra_ast *x) {
+    tra_ast *args[] = {w->call->kids[0], (tra_ast *)x};
+    tra_table_builder one = {.b = w->b, .in = (tra_node *)n, .op.op = TRA_TABLE_SELECT};
+    if (!x) return (tra_node *)n;
+    one.call = tra_table_ast(w->b->arena, TRA_AST_CALL, "select", w->call->span, 2, args);
+    return tra_table_built(&one);
+}
+
+tra_node *tra_table_select_below(tra_table_builder *w, const tra_table_term *t) {
+    enum { MOST_STEPS = 64 };
+    int steps = MOST_STEPS;
+    const tra_ast *x = t->ast, *v[3] = {NULL};
+    if (may_fail(t->x) || w->nadded > 0 || !is_divided(w->b, w->in, &steps)) return NULL;
+    const tra_table_op *op = below_selections(w->b, w->in, &x);
+    part_predicate(w->b->arena, op, x, v);
+    if (!v[0] && !v[1]) return NULL;
+    tra_node *l = selected(w, op->in[0], v[0]), *r = l ? selected(w, op->in[1], v[1]) : NULL;
+    tra_node *n = r ? tra_join_again(w->b, w->call, op, l, r) : NULL;
+    return n ? selected(w, n, v[2]) : NULL;
 }

@@ -90,6 +90,7 @@ struct tra_table_op {
     tra_lookup_spec lookup;   /* JOIN, CROSS: the equalities, which are between columns of the operands, and options */
     const tra_ast *where;     /* JOIN: further conditions, over the columns of `pair`; NULL: none */
     const tra_schema *pair;   /* JOIN, CROSS: the columns of a pair of rows */
+    bool divided;             /* JOIN, CROSS: its nodes are several, of parts of a table or slices of blocks */
     int64_t from, count;      /* LIMIT: rows [from, from + count) */
     tra_dtype dtype;          /* MATRIX, PIVOT: of the elements; ROWS: of the number */
     const double *fill;       /* MATRIX: the element for a NULL; NULL: a NULL is an error */

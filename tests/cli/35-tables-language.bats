@@ -194,3 +194,39 @@ END
         'J = join(join(L, C, code == g), project(C, h = g, name), g == h)' 'Y = project(J, C.g)'
     refused "no part of this condition is an equality" 'Y = join(select(L, v > 3), select(L, v < 30), L.code == L.code)'
 }
+
+@test "group and window have expressions of their functions" {
+    gives 'name,x,n,d,m a,5,1,0,11 b,10,1,0,21 soylent,1.5,1,0,4' \
+        'Y = group(L, [name], x = sum(v) / (count() + 1), n = count(), d = max(v) - min(v), m = max(mode(v), 0) + 1)'
+    gives 'code,v,d,r 1,10,,1 2,20,10,2 9,3,-17,3' \
+        'Y = window(project(L, code, v), [], [code], d = v - lag(v), r = row_number())'
+    gives 'code,v,s 1,10,10 2,20,15 9,3,11.5' \
+        'Y = window(project(L, code, v), [], [code], s = sum(v) / count(), frame = rows(-1, 0))'
+    refused "this table has no column 'v'" 'Y = group(L, [name], x = sum(v) + v)'
+    has 'its columns are name, `sum(v)`'
+    refused 'an aggregate has a name' 'Y = group(L, [name], sum(v) + 1)'
+}
+
+@test "what reads one table of a divided join selects of that before, unless others read the join" {
+    local how
+    awk 'BEGIN { print "k,v"; for (i = 0; i < 6000; i++) print i % 4 "," i }' >a.csv
+    awk 'BEGIN { print "k,w"; for (i = 0; i < 6000; i++) print i % 4 "," (i % 7 ? i : "") }' >b.csv
+    for how in '' ', how = left'; do
+        printf '%s\n' 'input a from "a.csv"' 'input b from "b.csv"' "j = join(join(a, b, k == k$how), a, w == a.v$how, prefix = \"c_\")" \
+            'Y = select(select(j, v < 40 && (isnull(w) || w > 5900)), v + w > 5920 || isnull(c_k))' 'output Y' >after.tra
+        printf '%s\n' 'input a from "a.csv"' 'input b from "b.csv"' 's = select(a, v < 40)' \
+            "j = select(join(s, b, k == k$how), isnull(w) || w > 5900)" \
+            "Y = select(join(j, a, w == a.v$how, prefix = \"c_\"), v + w > 5920 || isnull(c_k))" 'output Y' >before.tra
+        tra run -q before.tra
+        tra digest -q Y.h5 >before
+        for sites in 1 3; do
+            tra run -q --sites $sites after.tra
+            is "$(cat before)" tra digest -q Y.h5
+        done
+        tra explain --operators after.tra >alone
+        grep -q 'select(v < 40)  *40 of' alone
+        printf 'S = rows(j)\noutput S\n' >>after.tra
+        tra explain --operators after.tra >shared
+        ! grep -q 'select(v < 40)  *40 of' shared || return 1
+    done
+}
