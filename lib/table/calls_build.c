@@ -90,37 +90,6 @@ typedef struct axis {
     tra_colaxis v;
 } axis;
 
-static void range_of(int64_t least, int64_t most, tra_colaxis *v) {
-    int64_t span;
-    if (__builtin_sub_overflow(most, least, &span)) span = INT64_MAX - 1;
-    *v = (tra_colaxis){.least = least, .count = span < 0 ? 0 : tra_add_most(span, 1)};
-}
-
-/* Days and timestamps are those of the years 1 to 9999. */
-static void clamp(const tra_colexpr *x, int64_t *least, int64_t *most) {
-    const int64_t first = -719162, last = 2932896, day = TRA_DAY_MICROS;
-    bool date = x->type == TRA_COL_DATE, moment = date || x->type == TRA_COL_TIMESTAMP;
-    *least = moment ? tra_max64(x->least, date ? first : first * day) : x->least;
-    *most = moment ? tra_min64(x->most, date ? last : last * day + day - 1) : x->most;
-}
-
-/* Without reading files. False: a float. */
-static bool axis_of(const tra_colexpr *x, tra_colaxis *v) {
-    int64_t least, most;
-    if (tra_coltype_is_float(x->type)) return false;
-    if (tra_coltype_is_coded(x->type)) return *v = (tra_colaxis){.count = x->dict->n}, true;
-    if (x->type == TRA_COL_BOOL) return range_of(0, 1, v), true;
-    clamp(x, &least, &most);
-    tra_column_facts f;
-    while (x->op == TRA_C_CONVERT) x = x->kids[0];
-    if (x->op == TRA_C_COLUMN && x->file && tra_rel_column_facts(x->file, x->number, &f)) {
-        least = f.rows > f.nulls ? tra_max64(least, f.min) : 0;
-        most = f.rows > f.nulls ? tra_min64(most, f.max) : -1;
-    }
-    range_of(least, most, v);
-    return true;
-}
-
 /* May tables of the program take so much more? Together they have a quarter of the ceiling. What a process holds at
  * this moment does not count: it differs between ranks, which must make the same plan. */
 static bool affords(const tra_arena *a, int64_t bytes) {
@@ -319,7 +288,7 @@ static tabulation begin(tra_arena *a, const tra_call *c, const tra_colexpr *cons
 /* The column with the range that the statistics of its file tell; another expression as it is. */
 static const tra_colexpr *narrowed(tra_arena *a, const tra_colexpr *x) {
     tra_colaxis v;
-    if ((x->op != TRA_C_COLUMN && x->op != TRA_C_CONVERT) || !axis_of(x, &v) || v.count == 0) return x;
+    if ((x->op != TRA_C_COLUMN && x->op != TRA_C_CONVERT) || !tra_colexpr_axis(x, &v) || v.count == 0) return x;
     tra_colexpr *y = tra_new(a, tra_colexpr);
     *y = *x;
     y->least = v.least;
@@ -373,7 +342,7 @@ static int64_t axes_of(tra_arena *a, int n, const tra_colexpr *const *kids, axis
         if (is_constant(kids[i])) continue;
         axis *one = &x[(*naxes)++];
         one->x = narrowed(a, kids[i]);
-        if (!axis_of(one->x, &one->v)) one->v.count = INT64_MAX;
+        if (!tra_colexpr_axis(one->x, &one->v)) one->v.count = INT64_MAX;
         total = tra_mul_most(total, one->v.count);
     }
     if (total <= ENTRIES_FEW) return total;

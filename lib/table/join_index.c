@@ -6,6 +6,7 @@
  */
 #include "join_int.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,43 +15,7 @@
 
 enum { STRIP = TRA_COLSTRIP };
 
-/* Keys that lie so close together, for so many rows, are their own slots: of large tables half as many for a row, since
- * that takes memory which other tables need. */
-static int64_t direct_slots(int64_t rows) {
-    enum { LARGE = 1 << 23 };
-    return tra_max64(2 * rows, tra_min64(4 * rows, LARGE)) + (1 << 16);
-}
-
-static int64_t hash_slots(int64_t rows) {
-    enum { LARGE = 1 << 23 };
-    int64_t n = 16, least = tra_max64(rows + rows / 2, tra_min64(2 * rows, LARGE));
-    while (n < least) n *= 2;
-    return n;
-}
-
-/* Bits for words that lie within so many, or for hashes: a power of 2. For every 64 bits there is a rank. */
-static int64_t most_bits(int64_t rows) {
-    enum { LARGE = 1 << 27 };
-    return tra_max64(32 * rows, tra_min64(64 * rows, LARGE)) + (1 << 16);
-}
-static int64_t hash_bits(int64_t rows) { return 8 * hash_slots(rows); }
-static int64_t bit_words(int64_t bits) { return bits / 64 + 1; }
-
-static int64_t most_slots(int64_t rows) { return tra_max64(direct_slots(rows), hash_slots(rows)); }
-
-/* Words of a row's keys: one, or as tra_keys_of has them. */
-static int words_of(const tra_lookup *l) {
-    return l->s.nkeys == 1 && !l->s.nulls_match ? 1 : tra_keys_words(l->s.nkeys);
-}
-
-static int64_t strip_words(const tra_lookup *l) { return tra_round64(words_of(l) * STRIP * 8); }
-
-int64_t tra_finder_bytes(const tra_lookup *l, int64_t rows) {
-    if (l->s.nkeys == 0) return 64 + tra_round64(4 * rows);
-    return tra_round64(rows * words_of(l) * 8) + tra_round64(4 * (most_slots(rows) + 1)) +
-           tra_round64(4 * hash_slots(rows)) + 2 * tra_round64(4 * rows) +
-           tra_round64(bit_words(most_bits(rows)) * 12) + tra_round64(l->s.nkeys * (int64_t)sizeof(tra_key_range));
-}
+static int64_t strip_words(const tra_lookup *l) { return tra_round64(tra_finder_words(l) * STRIP * 8); }
 
 int64_t tra_finder_scratch(const tra_lookup *l) {
     return strip_words(l) + STRIP + tra_max64(tra_keys_scratch(&l->left), tra_keys_scratch(&l->right));
@@ -285,7 +250,7 @@ tra_status tra_finder_slots(const tra_lookup *l, const tra_finder *x, const tra_
 
 /* Sets the bits of all keys, which lie close together. */
 static tra_status make_bits(tra_finder *x, strip *s, tra_err *e) {
-    memset(x->bit, 0, (size_t)bit_words(x->nbits) * sizeof *x->bit);
+    memset(x->bit, 0, (size_t)tra_finder_bit_words(x->nbits) * sizeof *x->bit);
     for (int64_t rows = s->rows->rows, r = 0; r < rows; r += STRIP) {
         int n = (int)tra_min64(STRIP, rows - r);
         if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
@@ -294,7 +259,7 @@ static tra_status make_bits(tra_finder *x, strip *s, tra_err *e) {
             if (!s->none[i]) set_bit(x, (int64_t)s->word[i]);
     }
     int32_t rank = 0;
-    for (int64_t i = 0; i < bit_words(x->nbits); i++) {
+    for (int64_t i = 0; i < tra_finder_bit_words(x->nbits); i++) {
         x->rank[i] = rank;
         rank += __builtin_popcountll(x->bit[i]);
     }
@@ -378,16 +343,17 @@ static tra_status find_slots(const tra_lookup *l, tra_finder *x, strip *s, tra_e
     for (int64_t r = 0; r < rows; r += STRIP) {
         int n = (int)tra_min64(STRIP, rows - r);
         TRA_TRY(take_strip(s, r, n, e));
-        memcpy(x->word + r * x->words, s->word, (size_t)(n * x->words) * sizeof *s->word);
-        for (int i = 0; i < n; i++) x->slot[r + i] = s->none[i] ? -1 : 0;
+        if (by_hash) memcpy(x->word + r * x->words, s->word, (size_t)(n * x->words) * sizeof *s->word);
+        for (int i = 0; i < n; i++)
+            x->slot[r + i] = s->none[i] ? -1 : by_hash ? 0 : (int32_t)slot_for(x, s->word + i, 0, &probes);
     }
     memset(x->begin, 0, (size_t)(x->nslots + 1) * sizeof *x->begin);
     for (int64_t r = 0; r < rows; r++) {
-        const uint64_t *w = x->word + r * x->words;
         if (r % STRIP == 0 && tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
         if (x->slot[r] < 0) continue;
+        const uint64_t *w = x->word + r * x->words;
         uint64_t hash = by_hash ? hash_of(x, w) : 0;
-        int64_t at = slot_for(x, w, hash, &probes);
+        int64_t at = by_hash ? slot_for(x, w, hash, &probes) : x->slot[r];
         if (by_hash && !x->sorted && x->head[at] < 0) x->head[at] = (int32_t)r;
         if (by_hash) set_bit(x, bit_of(x, hash));
         if (!x->sorted && too_many_probes(probes, rows)) {
@@ -421,7 +387,7 @@ static tra_status make_lists(const tra_lookup *l, tra_finder *x, strip *s, tra_e
 /* Empties the slots, and of a hash table the bits. */
 static void clear(tra_finder *x) {
     memset(x->head, -1, (size_t)x->nslots * sizeof *x->head);
-    if (!x->direct && !x->close) memset(x->bit, 0, (size_t)bit_words(x->nbits) * sizeof *x->bit);
+    if (!x->direct && !x->close) memset(x->bit, 0, (size_t)tra_finder_bit_words(x->nbits) * sizeof *x->bit);
 }
 
 /* Of a join without keys: all rows are in one list. */
@@ -436,39 +402,23 @@ static void list_all(tra_finder *x, int64_t rows, void **room) {
 tra_status tra_finder_make(const tra_lookup *l, const tra_batch *right, bool lists, tra_finder *x, void **room,
                            void *scratch, tra_err *e) {
     int64_t rows = right->rows;
-    char *p = *room;
     bool made = false;
     if (rows >= INT32_MAX / 8) return tra_fail(e, TRA_INPUT, "the right table of a join has too many rows");
     if (l->s.nkeys == 0) return list_all(x, rows, room), TRA_OK;
-    *x = (tra_finder){
-        .nkeys = l->s.nkeys, .nulls_match = l->s.nulls_match, .word = (uint64_t *)p, .seed = tra_hash_seed()};
-    p += tra_round64(rows * words_of(l) * 8);
-    x->begin = (int32_t *)p;
-    p += tra_round64(4 * (most_slots(rows) + 1));
-    int32_t *head = (int32_t *)p;
-    p += tra_round64(4 * hash_slots(rows));
-    x->slot = (int32_t *)p;
-    p += tra_round64(4 * rows);
-    x->list = (int32_t *)p;
-    p += tra_round64(4 * rows);
-    x->bit = (uint64_t *)p;
-    p += tra_round64(bit_words(most_bits(rows)) * 12);
-    x->key = (tra_key_range *)p;
-    *room = p + tra_round64(l->s.nkeys * (int64_t)sizeof *x->key);
+    *x = (tra_finder){.nkeys = l->s.nkeys, .nulls_match = l->s.nulls_match, .seed = tra_hash_seed(), .key = *room};
     TRA_TRY(find_ranges(l, right, x, scratch, e));
-    x->words = x->packed ? 1 : words_of(l);
+    if (x->total > l->total)
+        return tra_fail(e, TRA_INPUT, "a key of the %s table has values that the statistics of its file do not know of",
+                        tra_lookup_name(l, 1));
+    x->words = x->packed ? 1 : tra_finder_words(l);
     strip s = strip_in(l, x, &l->right, right, 0, scratch);
-    bool asks = !lists && (l->s.how == TRA_LOOKUP_SEMI || l->s.how == TRA_LOOKUP_ANTI) && !l->where && !l->s.unique &&
-                !l->s.asof; /* then bits are enough */
-    x->close = x->packed && x->total < most_bits(rows);
-    x->direct = x->packed && x->total < direct_slots(rows) && !(asks && rows > STRIP);
-    x->nslots = x->direct ? x->total : hash_slots(rows);
-    x->nbits = x->close ? x->total : hash_bits(rows);
-    x->rank = (int32_t *)(x->bit + bit_words(x->nbits));
-    x->head = x->direct ? x->begin : head; /* slots that are keys have rows, or lists */
+    tra_finder_choose(l, lists, rows, x);
+    char *end = tra_finder_place(l, x, rows, *room + tra_round64(l->s.nkeys * (int64_t)sizeof *x->key));
+    assert(end - (char *)*room <= tra_finder_bytes(l, rows));
+    *room = end;
     if (x->close && !x->direct) TRA_TRY(make_bits(x, &s, e));
-    x->exists = x->single = asks && x->close && !x->direct;
-    x->first = asks;
+    x->single = x->exists;
+    x->first = tra_lookup_asks(l) && !lists;
     if (x->exists) return TRA_OK;
     clear(x);
     if (!l->s.asof && !l->band) TRA_TRY(make_single(l, x, &s, &made, e));

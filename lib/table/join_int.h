@@ -9,6 +9,7 @@ struct tra_lookup {
     tra_arena *arena;
     tra_lookup_spec s;
     tra_keys left, right;
+    int64_t total; /* the words of right keys are less, as files tell, where they are one word; INT64_MAX: or more */
     tra_keys time[2]; /* of an as-of join: of the left and of the right rows */
     const tra_schema *pair, *out;
     const int *from;              /* of each column of the result its number in `pair`; -1: the partner's row number */
@@ -64,6 +65,14 @@ static inline int64_t tra_lookup_row(const tra_lookup *l, int side, const tra_ba
 bool tra_lookup_is_kept(const tra_lookup *l, const tra_kept *kept); /* is its index there, whose rows were checked? */
 const char *tra_lookup_name(const tra_lookup *l, int side);  /* of the left (0) or right (1) table, for messages */
 int64_t tra_finder_bytes(const tra_lookup *l, int64_t rows); /* of an index of so many rows, */
+/* Of an index: words of a row's keys, one, or as tra_keys_of has them; and words that hold so many bits. */
+int tra_finder_words(const tra_lookup *l);
+static inline int64_t tra_finder_bit_words(int64_t bits) { return bits / 64 + 1; }
+bool tra_lookup_asks(const tra_lookup *l); /* does the join ask only whether a key is there? */
+/* Chooses how keys of so many rows are found, whose words are less than x->total. */
+void tra_finder_choose(const tra_lookup *l, bool lists, int64_t rows, tra_finder *x);
+/* Gives an index of so many rows its arrays, and returns what follows them. */
+char *tra_finder_place(const tra_lookup *l, tra_finder *x, int64_t rows, char *room);
 int64_t tra_finder_scratch(const tra_lookup *l);             /* and of scratch, to make it and to look up */
 /* Makes the index in *room, and sets that to what is left of it. lists: rows of keys are asked for, also of joins that
  * ask only whether there are some. */

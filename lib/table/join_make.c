@@ -39,6 +39,16 @@ static tra_status find_keys(tra_lookup *l, tra_err *e) {
     return TRA_OK;
 }
 
+static void set_total(tra_lookup *l) {
+    l->total = 1;
+    for (int k = 0; k < l->s.nkeys; k++) {
+        tra_colaxis v;
+        bool known = tra_colexpr_axis(l->right.x[k], &v);
+        l->total = known ? tra_mul_most(l->total, tra_add_most(tra_max64(1, v.count), l->s.nulls_match)) : INT64_MAX;
+        if (!known) return;
+    }
+}
+
 static void set_columns(tra_lookup *l) {
     const tra_lookup_spec *s = &l->s;
     int n = s->left->n, all = n + s->right->n, nout = 0;
@@ -81,6 +91,7 @@ tra_status tra_lookup_new(tra_arena *a, const tra_lookup_spec *s, tra_lookup **o
     l->s.rkey = keys + n;
     for (int side = 0; side < 2; side++) l->meets[side].n = s->nkeys, l->meets[side].column = keys + side * n;
     TRA_TRY(find_keys(l, e));
+    set_total(l);
     set_columns(l);
     TRA_TRY(check_names(l, e));
     *out = l;

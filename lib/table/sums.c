@@ -20,27 +20,16 @@ enum { MOST_PARTS = 16 };
 
 static int bits_of(uint64_t most) { return most ? 64 - __builtin_clzll(most) : 0; }
 
-/* The least and the most that a whole number is known to be; false: too little is. */
-static bool range_of(const tra_colexpr *x, int64_t *least, int64_t *span) {
-    tra_column_facts facts;
-    int64_t most = x->most;
-    *least = x->least;
-    if (x->op == TRA_C_COLUMN && x->file && tra_rel_column_facts(x->file, x->number, &facts) &&
-        facts.rows > facts.nulls) {
-        *least = tra_max64(*least, facts.min);
-        most = tra_min64(most, facts.max);
-    }
-    return *least > INT64_MIN && most >= *least && !__builtin_sub_overflow(most, *least, span);
-}
-
 const tra_slot_part *tra_slot_parts(tra_arena *a, int n, const tra_colexpr *const *x, int64_t rows, int *counts) {
     tra_slot_part *v = tra_news(a, tra_slot_part, n + 1);
     int shift = 0;
     if (n >= MOST_PARTS) return NULL;
     for (int k = 0; k < n; k++) {
         int64_t most, sum;
-        if (tra_coltype_is_float(x[k]->type) || x[k]->nullable || !range_of(x[k], &v[k].least, &v[k].span))
+        tra_colaxis range;
+        if (x[k]->nullable || !tra_colexpr_axis(x[k], &range) || range.least == INT64_MIN || range.count == INT64_MAX)
             return NULL;
+        v[k].least = range.least, v[k].span = tra_max64(1, range.count) - 1;
         /* sums that are above all whole numbers of f64 would not be what they are as such */
         if (__builtin_mul_overflow(tra_max64(v[k].span, tra_max64(-v[k].least, v[k].least)), rows, &most) ||
             most > INT64_C(1) << 52)

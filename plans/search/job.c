@@ -61,37 +61,42 @@ typedef struct building {
     const char *const *defines;
 } building;
 
-/* J-1: the bytes up to which right tables of joins are not divided: what a whole one takes is spared many times over,
- * since parts of both tables are written and read. A plan that the ceiling has no room for is made anew with divided
- * ones; and if it has none for that either, with whole ones, however large. Computed tables have room for what is
- * expected of them, since their bounds are hardly ever reached; where a run finds more it is planned by these. */
+/* J-1: right tables of joins that the ceiling has room for are not divided: what a whole one takes is spared many times
+ * over, since parts of both tables are written and read. Computed tables have room for what is expected of them, since
+ * their bounds are hardly ever reached; where a run finds more it is planned by these. */
 static tra_tables_room room_of(const tra_plan_options *o) {
-    return (tra_tables_room){.whole = o->without_rules & TRA_WHOLE_BIT ? 0 : o->memory, .bounds = o->bounds};
+    int64_t whole = o->without_rules & TRA_WHOLE_BIT ? 0 : o->memory;
+    return (tra_tables_room){whole, o->bounds ? 0 : whole};
 }
 
-/* Plans anew with right tables up to so many bytes whole. *least: the ceiling that would do. */
-static tra_status plan_whole(tra_job *job, const building *b, int64_t whole, int64_t *least, tra_err *e) {
+/* Plans anew with that room. *least: the ceiling that would do. */
+static tra_status plan_with(tra_job *job, const building *b, tra_tables_room room, int64_t *least, tra_err *e) {
     *e = (tra_err){0};
-    job->room.whole = whole;
-    TRA_TRY(tra_program_rebuild(&job->program, b->dir, b->n, b->defines, job->room, e));
+    job->room = room;
+    TRA_TRY(tra_program_rebuild(&job->program, b->dir, b->n, b->defines, room, e));
     tra_status s = plan_all(job, e);
     *least = s == TRA_OK ? job->plans.v[0]->least_memory : INT64_MAX;
     return s;
 }
 
+/* What several whole tables take adds up. So where the ceiling has no room for the plan, only small ones stay whole;
+ * then none; and if there is no room for that either, all, however large. */
 static tra_status plan_in_memory(tra_job *job, const building *b, tra_err *e) {
-    job->room = room_of(&job->options);
+    enum { SHARE = 4 };
+    const tra_tables_room first = job->room = room_of(&job->options);
+    const tra_tables_room small = {first.whole / SHARE, first.expected}, none = {1, 0}, all = {TRA_WHOLE_ANY, 0};
     tra_status s = plan_all(job, e);
-    int64_t memory = job->options.memory, divided, whole = INT64_MAX;
+    int64_t memory = job->options.memory, divided = INT64_MAX, whole = INT64_MAX, least;
     bool fits = s == TRA_OK && job->plans.v[0]->least_memory <= memory, over = job->options.over;
     if (fits || memory == 0 || job->program.graph->ntables == 0 || (s != TRA_OK && s != TRA_RESOURCE)) return s;
-    bool may_whole = !(job->options.without_rules & TRA_WHOLE_BIT);
     job->options.over = true; /* says what would do, and is no error */
-    s = plan_whole(job, b, 1, &divided, e);
-    if (s == TRA_OK && divided > memory && may_whole) s = plan_whole(job, b, TRA_WHOLE_ANY, &whole, e);
+    least = INT64_MAX;
+    if (first.expected > SHARE) s = plan_with(job, b, small, &least, e);
+    if ((s == TRA_OK || s == TRA_RESOURCE) && least > memory) s = plan_with(job, b, none, &divided, e);
+    if (s == TRA_OK && least > memory && divided > memory && first.whole) s = plan_with(job, b, all, &whole, e);
     job->options.over = over;
-    if (s != TRA_OK || tra_min64(divided, whole) <= memory) return s;
-    return plan_whole(job, b, divided <= whole ? 1 : TRA_WHOLE_ANY, &whole, e);
+    if (s != TRA_OK || least <= memory || divided <= memory || whole <= memory) return s;
+    return plan_with(job, b, divided <= whole ? none : all, &least, e);
 }
 
 static tra_status no_output(const tra_program *p, tra_err *e) {

@@ -47,7 +47,7 @@ static const key keys[] = {
     {"rank", INT, OF(rank), 1, TRA_MAXPLANS, ONE},
     {"plans", INT, OF(nplans), 1, TRA_MAXPLANS, MAYBE},
     {"whole", LONG, OF(room.whole), 0, INT64_MAX, MAYBE},
-    {"bounds", FLAG, OF(room.bounds), 1, 1, MAYBE},
+    {"expected", LONG, OF(room.expected), 0, INT64_MAX, MAYBE},
     {"planned", LONG, OF(options.planned), 0, INT64_MAX, MAYBE},
     {"interpreted", NUMBER, OF(options.rates.interpreted), 0, 0, MAYBE},
     {"bounded", FLAG, OF(bounded), 1, 1, MAYBE},

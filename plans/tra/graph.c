@@ -441,7 +441,7 @@ tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefi
     *out = NULL;
     b.g->arena = a;
     b.g->src = src;
-    if (!room.bounds && room.whole > 1 && room.whole < TRA_WHOLE_ANY) b.g->expected_room = room.whole / SHARE;
+    b.g->expected_room = room.expected / SHARE;
     tra_parse(src, a, d, &ast);
     add_symbols(&b, &ast);
     TRA_TRY(take_defines(&b, &ast, ndefines, defines, e));

@@ -71,7 +71,7 @@ static bool divide_right(const tra_table_builder *w, const tra_lookup *l, const 
     const tra_lookup_spec *s = tra_lookup_spec_of(l);
     int64_t rows = tra_rows_together(w->b->g, &right->type), row = tra_schema_row_bytes(right->type.columns);
     if (rows == 0) rows = tra_type_entries(&right->type).bound;
-    int64_t index = rows < INT32_MAX / 8 ? tra_lookup_keep(l, rows) : INT64_MAX; /* of each of two workers */
+    int64_t index = rows < INT32_MAX / 8 ? tra_lookup_keep(l, rows) : INT64_MAX;
 
     tra_division_input x = {.columns = right->type.columns, .other_blocks = left->type.cat->n, .whole_share = 4};
     x.key_bytes = tra_lookup_compared(s) * ((int64_t)sizeof(int64_t) + 1);
@@ -79,7 +79,7 @@ static bool divide_right(const tra_table_builder *w, const tra_lookup *l, const 
     x.index = l;
     x.may_run = true;
     if (tra_lookup_compared(s) == 0 || !tra_table_divide(right->type.cat, &x, d)) return false;
-    return tra_add_most(tra_mul_most(rows, row), tra_mul_most(2, index)) > w->b->whole;
+    return tra_add_most(tra_mul_most(rows, row), index) > w->b->whole;
 }
 
 /* The expected share of left rows that are in the result, where each is there once at most. */

@@ -272,11 +272,10 @@ TRA_MUSTUSE tra_status tra_graph_build(const tra_script *src, const char *dir, i
                                        tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e);
 /* The room that tables have. The results are the same. */
 typedef struct tra_tables_room {
-    int64_t whole; /* right tables of joins that take up to so many bytes, with indexes, may stay whole. 0: those that
-                    * have many rows are divided, so that joins run in little memory; TRA_WHOLE_ANY: none is */
-    bool bounds;   /* tables that are brought together have room for their bounds. Else, with `whole` between 1 and
-                    * TRA_WHOLE_ANY, for what is expected of them (tra_graph.expected_room); a run that finds more ends
-                    * with TRA_RESOURCE */
+    int64_t whole;    /* right tables of joins that take up to so many bytes, with indexes, may stay whole. 0: those
+                       * that have many rows are divided, so that joins run in little memory; TRA_WHOLE_ANY: none is */
+    int64_t expected; /* tables that are brought together have room for what is expected of them, by this ceiling
+                       * (tra_graph.expected_room); a run that finds more ends with TRA_RESOURCE. 0: for their bounds */
 } tra_tables_room;
 #define TRA_WHOLE_ANY (INT64_MAX - 1)
 /* The same as tra_graph_build, where tables have this room; there they have none. */

@@ -347,7 +347,7 @@ END2
         rm O.h5
         status 0 tra run --memory 112M --threads 1 --sites $sites --profile p.json p.tra
         grep -q "planned again" <<<"$output"
-        "$PYTHON" -c 'import json; p = json.load(open("p.json"))["timeline"]["phases"]; assert p["attempt"] > p["plan"] > 0, p'
+        "$PYTHON" -c 'import json; p = json.load(open("p.json"))["timeline"]["phases"]; assert min(p["attempt"], p["plan"]) > 0, p'
         [ "$(tra digest O.h5)" = "$want" ]
     done
     rm O.h5 # a plan that is asked for is not replaced

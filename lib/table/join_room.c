@@ -1,0 +1,78 @@
+/* join_room.c - what the index of a join's right table takes: how keys are found, and the arrays for that. */
+#include "join_int.h"
+
+enum { STRIP = TRA_COLSTRIP };
+
+/* Keys that lie so close together, for so many rows, are their own slots: of large tables half as many for a row, since
+ * that takes memory which other tables need. */
+static int64_t direct_slots(int64_t rows) {
+    enum { LARGE = 1 << 23 };
+    return tra_max64(2 * rows, tra_min64(4 * rows, LARGE)) + (1 << 16);
+}
+
+static int64_t hash_slots(int64_t rows) {
+    enum { LARGE = 1 << 23 };
+    int64_t n = 16, least = tra_max64(rows + rows / 2, tra_min64(2 * rows, LARGE));
+    while (n < least) n *= 2;
+    return n;
+}
+
+/* Bits for words that lie within so many, or for hashes: a power of 2. For every 64 bits there is a rank. */
+static int64_t most_bits(int64_t rows) {
+    enum { LARGE = 1 << 27 };
+    return tra_max64(32 * rows, tra_min64(64 * rows, LARGE)) + (1 << 16);
+}
+static int64_t hash_bits(int64_t rows) { return 8 * hash_slots(rows); }
+
+int tra_finder_words(const tra_lookup *l) {
+    return l->s.nkeys == 1 && !l->s.nulls_match ? 1 : tra_keys_words(l->s.nkeys);
+}
+
+bool tra_lookup_asks(const tra_lookup *l) {
+    return (l->s.how == TRA_LOOKUP_SEMI || l->s.how == TRA_LOOKUP_ANTI) && !l->where && !l->s.unique && !l->s.asof;
+}
+
+void tra_finder_choose(const tra_lookup *l, bool lists, int64_t rows, tra_finder *x) {
+    bool bits = tra_lookup_asks(l) && !lists; /* are enough */
+    x->close = x->total < most_bits(rows);
+    x->direct = x->total < direct_slots(rows) && !(bits && rows > STRIP);
+    x->exists = bits && x->close && !x->direct;
+    x->nslots = x->direct ? x->total : x->close ? tra_max64(1, tra_min64(rows, x->total)) : hash_slots(rows);
+    x->nbits = x->close ? x->total : hash_bits(rows);
+}
+
+static void *take(char **p, bool needed, int64_t bytes) {
+    void *room = *p;
+    *p += needed ? tra_round64(bytes) : 0;
+    return room;
+}
+
+char *tra_finder_place(const tra_lookup *l, tra_finder *x, int64_t rows, char *room) {
+    bool by_hash = !x->direct && !x->close, slots = !x->exists;
+    char *p = room;
+    x->word = take(&p, by_hash, rows * tra_finder_words(l) * 8);
+    x->begin = take(&p, slots, 4 * (x->nslots + 1));
+    x->slot = take(&p, slots, 4 * rows);
+    x->list = take(&p, slots, 4 * rows);
+    x->head = x->direct ? x->begin : take(&p, slots, 4 * x->nslots); /* slots that are keys have rows, or lists */
+    x->bit = take(&p, !x->direct, tra_finder_bit_words(x->nbits) * 8);
+    x->rank = take(&p, x->close && !x->direct, tra_finder_bit_words(x->nbits) * 4);
+    return p;
+}
+
+static int64_t bytes_of(const tra_lookup *l, int64_t rows, int64_t total) {
+    static char base[64];
+    tra_finder x = {.total = total};
+    tra_finder_choose(l, false, rows, &x);
+    return tra_finder_place(l, &x, rows, base) - base;
+}
+
+int64_t tra_finder_bytes(const tra_lookup *l, int64_t rows) {
+    if (l->s.nkeys == 0) return 64 + tra_round64(4 * rows);
+    int64_t few = tra_min64(rows, l->total / 32); /* more are close together (most_bits) */
+    int64_t most = bytes_of(l, few, INT64_MAX);
+    most = tra_max64(most, bytes_of(l, rows, tra_min64(l->total, most_bits(rows) - 1)));
+    most = tra_max64(most, bytes_of(l, rows, tra_min64(l->total, direct_slots(rows) - 1)));
+    most += bytes_of(l, STRIP, direct_slots(STRIP) - 1); /* a few are their own slots where bits would be enough */
+    return most + tra_round64(l->s.nkeys * (int64_t)sizeof(tra_key_range));
+}
