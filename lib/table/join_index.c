@@ -6,7 +6,6 @@
  */
 #include "join_int.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -414,7 +413,9 @@ tra_status tra_finder_make(const tra_lookup *l, const tra_batch *right, bool lis
     strip s = strip_in(l, x, &l->right, right, 0, scratch);
     tra_finder_choose(l, lists, rows, x);
     char *end = tra_finder_place(l, x, rows, *room + tra_round64(l->s.nkeys * (int64_t)sizeof *x->key));
-    assert(end - (char *)*room <= tra_finder_bytes(l, rows));
+    if (end - (char *)*room > tra_finder_bytes(l, rows))
+        return tra_fail(e, TRA_INTERNAL, "the index of the %s table of a join is larger than there is room for",
+                        tra_lookup_name(l, 1));
     *room = end;
     if (x->close && !x->direct) TRA_TRY(make_bits(x, &s, e));
     x->single = x->exists;

@@ -32,13 +32,25 @@ bool tra_lookup_asks(const tra_lookup *l) {
     return (l->s.how == TRA_LOOKUP_SEMI || l->s.how == TRA_LOOKUP_ANTI) && !l->where && !l->s.unique && !l->s.asof;
 }
 
-void tra_finder_choose(const tra_lookup *l, bool lists, int64_t rows, tra_finder *x) {
-    bool bits = tra_lookup_asks(l) && !lists; /* are enough */
-    x->close = x->total < most_bits(rows);
-    x->direct = x->total < direct_slots(rows) && !(bits && rows > STRIP);
-    x->exists = bits && x->close && !x->direct;
+typedef enum way {
+    BY_HASH,
+    CLOSE,  /* slots are ranks of keys among the bits of those that are there */
+    BITS,   /* the same, and nothing but the bits is needed */
+    DIRECT, /* keys are their slots */
+} way;
+
+static void use(tra_finder *x, way how, int64_t rows) {
+    x->direct = how == DIRECT;
+    x->exists = how == BITS;
+    x->close = how != BY_HASH;
     x->nslots = x->direct ? x->total : x->close ? tra_max64(1, tra_min64(rows, x->total)) : hash_slots(rows);
     x->nbits = x->close ? x->total : hash_bits(rows);
+}
+
+void tra_finder_choose(const tra_lookup *l, bool lists, int64_t rows, tra_finder *x) {
+    bool bits = tra_lookup_asks(l) && !lists;
+    bool direct = x->total < direct_slots(rows) && !(bits && rows > STRIP);
+    use(x, direct ? DIRECT : x->total >= most_bits(rows) ? BY_HASH : bits ? BITS : CLOSE, rows);
 }
 
 static void *take(char **p, bool needed, int64_t bytes) {
@@ -60,19 +72,22 @@ char *tra_finder_place(const tra_lookup *l, tra_finder *x, int64_t rows, char *r
     return p;
 }
 
-static int64_t bytes_of(const tra_lookup *l, int64_t rows, int64_t total) {
+/* Bytes of the arrays where keys of so many rows, whose words are less than total, are found in that way. */
+static int64_t bytes_of(const tra_lookup *l, way how, int64_t rows, int64_t total) {
     static char base[64];
     tra_finder x = {.total = total};
-    tra_finder_choose(l, false, rows, &x);
+    use(&x, how, rows);
     return tra_finder_place(l, &x, rows, base) - base;
 }
 
 int64_t tra_finder_bytes(const tra_lookup *l, int64_t rows) {
     if (l->s.nkeys == 0) return 64 + tra_round64(4 * rows);
-    int64_t few = tra_min64(rows, l->total / 32); /* more are close together (most_bits) */
-    int64_t most = bytes_of(l, few, INT64_MAX);
-    most = tra_max64(most, bytes_of(l, rows, tra_min64(l->total, most_bits(rows) - 1)));
-    most = tra_max64(most, bytes_of(l, rows, tra_min64(l->total, direct_slots(rows) - 1)));
-    most += bytes_of(l, STRIP, direct_slots(STRIP) - 1); /* a few are their own slots where bits would be enough */
+    bool bits = tra_lookup_asks(l);
+    int64_t few = bits ? tra_min64(rows, STRIP) : rows;
+    int64_t close = tra_min64(l->total, most_bits(rows) - 1), direct = tra_min64(l->total, direct_slots(few) - 1);
+    /* Each way has as many rows as it may have with such words: tra_finder_choose takes others for more. */
+    int64_t most = bytes_of(l, BY_HASH, tra_min64(rows, l->total / 32), INT64_MAX);
+    most = tra_max64(most, bytes_of(l, bits ? BITS : CLOSE, tra_min64(rows, close / 2), close));
+    most = tra_max64(most, bytes_of(l, DIRECT, few, direct));
     return most + tra_round64(l->s.nkeys * (int64_t)sizeof(tra_key_range));
 }

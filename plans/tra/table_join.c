@@ -130,7 +130,7 @@ static tra_join_size size_of(const tra_table_builder *w, const tra_lookup_spec *
     m.rows_most = tra_min64(tra_mul_most(x.bound, m.partners_most), tra_mul_most(y.bound, left_most));
     m.rows_most = tra_min64(m.rows_most, pairs_most(w, s, l, left, right));
     m.rows_expected = known ? p.pairs * (double)x.expected * (double)y.expected : (double)x.expected;
-    double there = (double)y.expected / (double)tra_max64(1, tra_catalog_elements(right->type.cat));
+    double there = (double)y.expected / (double)tra_max64(1, y.bound); /* of the rows that keys were counted of */
     m.matched = known && s->nkeys > 0 ? p.matched * fmin(1, there) : TRA_SHARE_ASSUMED;
     m.rows_expected *= tra_table_band_selectivity(l, known ? p.pairs * (double)y.expected : 1);
     if (s->how == TRA_LOOKUP_LEFT) m.rows_most = tra_add_most(m.rows_most, x.bound);

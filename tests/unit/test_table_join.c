@@ -1,6 +1,6 @@
 /* test_table_join.c - joins of batches, against comparing every pair of rows: NULLs, NaN, -0, strings of two
  * dictionaries, keys that lie close together or do not, duplicates, further conditions, empty sides. */
-#include "../../lib/table/join.h"
+#include "../../lib/table/join_int.h"
 #include "../../lib/table/table_int.h"
 #include "check.h"
 
@@ -250,6 +250,34 @@ TEST(keys_that_collide) {
         CHECK_OK(tra_lookup_new(arena, &spec, &l, &e), e);
         CHECK_OK(run(l, &x, &y, &out, &e), e);
         CHECK_INT(compare(l, &spec, false, &x, &y, &out), out.rows);
+    }
+    tra_arena_free(arena);
+}
+
+static int64_t draw_size(int64_t most) { return 1 + draw(INT64_C(1) << (1 + draw(31))) % most; }
+
+/* Any way of finding keys fits the room that was made for as many rows and the widest range of keys, or more. */
+TEST(an_index_of_fewer_rows_or_of_closer_keys_fits_its_room) {
+    arena = tra_arena_new();
+    tra_err e = {0};
+    tra_batch x = random_rows(0, 1, 9), y = random_rows(1, 1, 9);
+    int key[2] = {B, A};
+    for (int how = 0; how < 4; how++) {
+        tra_lookup_spec s = {x.schema, y.schema, (tra_lookup_how)how, 1 + draw(2), key, key, .prefix = "r_"};
+        tra_lookup *l;
+        CHECK_OK(tra_lookup_new(arena, &s, &l, &e), e);
+        for (int i = 0; i < 300000; i++) {
+            int64_t most = draw_size(1 << 25), rows = draw(2) ? most - draw(most) / (1 << draw(25)) : draw_size(most);
+            int64_t near = draw(2) ? 2 * rows + (1 << 16) + draw(1 + rows / 8) : draw_size(INT64_C(1) << 31);
+            l->total = draw(9) ? near + draw(2) * draw_size(1 << 20) : INT64_MAX;
+            tra_finder f = {.total = draw(3) ? near : tra_min64(l->total, draw_size(INT64_C(1) << 31))};
+            char *none = NULL;
+            tra_finder_choose(l, false, rows, &f);
+            int64_t taken = tra_finder_place(l, &f, rows, none) - none + s.nkeys * (int64_t)sizeof(tra_key_range);
+            if (taken <= tra_finder_bytes(l, most)) continue;
+            CHECK_INT(tra_finder_bytes(l, most), taken);
+            i = 300000;
+        }
     }
     tra_arena_free(arena);
 }
