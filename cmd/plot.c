@@ -3,11 +3,13 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <wchar.h>
 
 /* ---- the terminal ----------------------------------------------------------------------------------------------- */
 
@@ -38,19 +40,16 @@ static bool is_utf8(void) {
 
 /* ---- bars ------------------------------------------------------------------------------------------------------- */
 
-/* Ranges of code points that take two columns of a terminal, and none: by East Asian Width and marks of Unicode. */
-static const unsigned two_columns[][2] = {{0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0xa4cf}, {0xa960, 0xa97f},
-                                          {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe6f}, {0xff00, 0xff60},
-                                          {0xffe0, 0xffe6},   {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff},
-                                          {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
-static const unsigned no_column[][2] = {{0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd}, {0x064b, 0x065f},
-                                        {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200b, 0x200f}, {0x202a, 0x202e},
-                                        {0x2060, 0x2064}, {0x20d0, 0x20f0}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}};
-
-static bool is_among(unsigned code, const unsigned (*range)[2], size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (code >= range[i][0] && code <= range[i][1]) return true;
-    return false;
+/* Columns of a character that can be printed, by Unicode, whatever the user's locale is. */
+static int width_of(unsigned code) {
+    static locale_t unicode;
+    if (code < 0x300) return 1;
+    if (!unicode) unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    if (!unicode) return 1; /* which every Debian has */
+    locale_t was = uselocale(unicode);
+    int n = wcwidth((wchar_t)code);
+    uselocale(was);
+    return n < 0 ? 1 : n;
 }
 
 /* Columns of the character at s; *bytes: its length. A byte that begins none counts as one. */
@@ -60,9 +59,7 @@ static int character(const char *s, int *bytes) {
     unsigned code = more ? first & (0x3fU >> more) : first;
     for (*bytes = 1; *bytes <= more && (s[*bytes] & 0xc0) == 0x80; ++*bytes)
         code = code << 6 | ((unsigned char)s[*bytes] & 0x3f);
-    if (code < 0x300 || *bytes <= more) return 1;
-    if (is_among(code, no_column, sizeof no_column / sizeof *no_column)) return 0;
-    return is_among(code, two_columns, sizeof two_columns / sizeof *two_columns) ? 2 : 1;
+    return *bytes <= more ? 1 : width_of(code);
 }
 
 int tra_text_columns(const char *s) {
@@ -73,10 +70,9 @@ int tra_text_columns(const char *s) {
 
 const char *tra_text_shown(tra_arena *a, const char *s, int most) {
     int n = 0, bytes, w;
-    const char *end = s;
+    const char *text = tra_printable(tra_arena_strndup(a, s, strlen(s)), false), *end = text;
     for (; *end && n + (w = character(end, &bytes)) <= most; end += bytes) n += w;
-    char *shown = tra_arena_printf(a, "%.*s%s", (int)(end - s), s, *end ? "..." : "");
-    return tra_printable(shown, false);
+    return *end ? tra_arena_printf(a, "%.*s...", (int)(end - text), text) : text;
 }
 
 static void pad(tra_str *out, int n) { tra_str_printf(out, "%*s", n > 0 ? n : 0, ""); }

@@ -9,14 +9,6 @@ static void range_of(int64_t least, int64_t most, tra_colaxis *v) {
     *v = (tra_colaxis){.least = least, .count = span < 0 ? 0 : tra_add_most(span, 1)};
 }
 
-/* Days and timestamps are those of the years 1 to 9999. */
-static void clamp(const tra_colexpr *x, int64_t *least, int64_t *most) {
-    const int64_t first = -719162, last = 2932896, day = TRA_DAY_MICROS;
-    bool date = x->type == TRA_COL_DATE, moment = date || x->type == TRA_COL_TIMESTAMP;
-    *least = moment ? tra_max64(x->least, date ? first : first * day) : x->least;
-    *most = moment ? tra_min64(x->most, date ? last : last * day + day - 1) : x->most;
-}
-
 /* Whole numbers, which a conversion to others keeps. */
 static bool counts(tra_coltype t) {
     bool moment = t == TRA_COL_DATE || t == TRA_COL_TIMESTAMP;
@@ -24,11 +16,10 @@ static bool counts(tra_coltype t) {
 }
 
 bool tra_colexpr_axis(const tra_colexpr *x, tra_colaxis *v) {
-    int64_t least, most;
+    int64_t least = x->least, most = x->most;
     if (tra_coltype_is_float(x->type)) return false;
     if (tra_coltype_is_coded(x->type)) return *v = (tra_colaxis){.count = x->dict ? x->dict->n : INT64_MAX}, true;
     if (x->type == TRA_COL_BOOL) return range_of(0, 1, v), true;
-    clamp(x, &least, &most);
     tra_column_facts f;
     while (x->op == TRA_C_CONVERT && (x->kids[0]->type == x->type || counts(x->kids[0]->type))) x = x->kids[0];
     if (x->op == TRA_C_COLUMN && x->file && tra_rel_column_facts(x->file, x->number, &f)) {

@@ -90,6 +90,20 @@ typedef struct axis {
     tra_colaxis v;
 } axis;
 
+/* Days and timestamps are those of the years 1 to 9999. */
+static void clamp(const tra_colexpr *x, int64_t *least, int64_t *most) {
+    const int64_t first = -719162, last = 2932896, day = TRA_DAY_MICROS;
+    bool date = x->type == TRA_COL_DATE, moment = date || x->type == TRA_COL_TIMESTAMP;
+    *least = moment ? tra_max64(x->least, date ? first : first * day) : x->least;
+    *most = moment ? tra_min64(x->most, date ? last : last * day + day - 1) : x->most;
+}
+
+static bool axis_of(const tra_colexpr *x, tra_colaxis *v) {
+    tra_colexpr usual = *x;
+    clamp(x, &usual.least, &usual.most);
+    return tra_colexpr_axis(&usual, v);
+}
+
 /* May tables of the program take so much more? Together they have a quarter of the ceiling. What a process holds at
  * this moment does not count: it differs between ranks, which must make the same plan. */
 static bool affords(const tra_arena *a, int64_t bytes) {
@@ -288,7 +302,7 @@ static tabulation begin(tra_arena *a, const tra_call *c, const tra_colexpr *cons
 /* The column with the range that the statistics of its file tell; another expression as it is. */
 static const tra_colexpr *narrowed(tra_arena *a, const tra_colexpr *x) {
     tra_colaxis v;
-    if ((x->op != TRA_C_COLUMN && x->op != TRA_C_CONVERT) || !tra_colexpr_axis(x, &v) || v.count == 0) return x;
+    if ((x->op != TRA_C_COLUMN && x->op != TRA_C_CONVERT) || !axis_of(x, &v) || v.count == 0) return x;
     tra_colexpr *y = tra_new(a, tra_colexpr);
     *y = *x;
     y->least = v.least;
@@ -342,7 +356,7 @@ static int64_t axes_of(tra_arena *a, int n, const tra_colexpr *const *kids, axis
         if (is_constant(kids[i])) continue;
         axis *one = &x[(*naxes)++];
         one->x = narrowed(a, kids[i]);
-        if (!tra_colexpr_axis(one->x, &one->v)) one->v.count = INT64_MAX;
+        if (!axis_of(one->x, &one->v)) one->v.count = INT64_MAX;
         total = tra_mul_most(total, one->v.count);
     }
     if (total <= ENTRIES_FEW) return total;

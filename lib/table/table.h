@@ -150,7 +150,8 @@ bool tra_colexpr_uses_row(const tra_colexpr *x);
 TRA_MUSTUSE tra_status tra_colexpr_read(const tra_colexpr *x, tra_err *e);
 /* Marks the columns that the tree reads: used[number]. */
 void tra_colexpr_columns(const tra_colexpr *x, bool *used);
-/* The range in which all values of an expression lie, by what its file tells; false: a float. */
+/* The range in which all values of an expression lie, by what its file tells: count whole numbers (INT64_MAX: or more)
+ * from least on, or count codes of strings. false: a float. */
 bool tra_colexpr_axis(const tra_colexpr *x, tra_colaxis *v);
 
 /* Building, in the arena. Strings are copied. */

@@ -87,7 +87,7 @@ static const tra_kernel *of_as_many(selecting *p, const tra_node *right) {
     if (k.kept == TRA_KEPT_MET || k.rows == TRA_ROWS_PRODUCT || k.rows == TRA_ROWS_OUTER)
         k.share *= had / has;
     else if (k.kept == TRA_KEPT_UNMET)
-        k.share = 1 - (1 - k.share) * had / has;
+        k.share = fmax(0, 1 - (1 - k.share) * had / has);
     else if (k.rows == TRA_ROWS_PAIRS)
         k.share *= fmin(left, had) / fmin(left, has);
     return tra_rows_kernel_of(p->w->m->arena, &k);

@@ -25,11 +25,19 @@ static bool is_qualified(const tra_ast *x) {
     return x->kind == TRA_AST_COMPOSE && x->kids[0]->kind == TRA_AST_NAME && x->kids[1]->kind == TRA_AST_NAME;
 }
 
+/* Does the column that a join has for two keys of one name have the values of the right one, in all rows? Not in those
+ * that only the left table has, nor where keys of two types are equal, nor of -0.0 and 0.0. */
+static bool has_values_of(const tra_table_op *op, int l, int r) {
+    tra_coltype t = op->in[0]->type.columns->v[l].type;
+    bool all = op->lookup.how == TRA_LOOKUP_INNER || op->lookup.how == TRA_LOOKUP_RIGHT;
+    return all && t == op->in[1]->type.columns->v[r].type && !tra_coltype_is_float(t);
+}
+
 /* The column of the result of an operator that has the values of column l of its first operand or, where l is -1, of
  * column r of its second one. -1: none has. */
 static int passed_on(const tra_table_op *op, int l, int r) {
     const tra_schema *out = op->columns, *of = op->in[0]->type.columns;
-    int at, past = of->n;
+    int at = -1, past = of->n;
     switch (op->op) {
     case TRA_TABLE_SELECT:
     case TRA_TABLE_ORDER:
@@ -46,9 +54,15 @@ static int passed_on(const tra_table_op *op, int l, int r) {
         return -1;
     case TRA_TABLE_JOIN:
     case TRA_TABLE_CROSS:
-        if (l >= 0) return l;
+        if (l >= 0) {
+            if (op->lookup.how != TRA_LOOKUP_RIGHT && op->lookup.how != TRA_LOOKUP_OUTER) return l;
+            for (int i = 0; i < op->in[1]->type.columns->n; i++)
+                if (tra_join_shares_key(&op->lookup, i, &at) && at == l) return -1;
+            return l;
+        }
         for (int i = 0; i < r; i++) past += !tra_join_shares_key(&op->lookup, i, &at);
-        return tra_join_shares_key(&op->lookup, r, &at) ? at : past < out->n ? past : -1;
+        if (tra_join_shares_key(&op->lookup, r, &at)) return has_values_of(op, at, r) ? at : -1;
+        return past < out->n ? past : -1;
     default: return -1;
     }
 }

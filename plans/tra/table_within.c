@@ -4,11 +4,18 @@
 
 #include <string.h>
 
+/* A function that stands in expressions, as the program has it; and the name of its column, which no other column,
+ * key or argument has. */
+typedef struct inner {
+    const char *text, *name;
+} inner;
+
 typedef struct splitting {
     tra_table_builder *w;
-    int n;            /* functions, */
-    tra_ast **column; /* each as an argument of the operator of its own; the name of what stands in expressions is its
-                         text */
+    int n;            /* arguments of the operator with each function by itself */
+    tra_ast **column;
+    int ninner;
+    inner *inner;
 } splitting;
 
 static bool is_function(const splitting *s, const tra_ast *x) {
@@ -38,17 +45,33 @@ static tra_ast *named(const splitting *s, const char *name, const tra_ast *x) {
     return y;
 }
 
+static bool is_taken(const splitting *s, const char *name) {
+    const tra_ast *call = s->w->call;
+    for (int i = 1; i < call->nkids; i++) {
+        const tra_ast *x = call->kids[i];
+        if (x->kind == TRA_AST_NAMED && strcmp(x->text, name) == 0) return true;
+        for (int k = 0; x->kind == TRA_AST_LIST && k < x->nkids; k++)
+            if (x->kids[k]->text && strcmp(x->kids[k]->text, name) == 0) return true;
+    }
+    return tra_schema_find(s->w->in->type.columns, name) >= 0;
+}
+
 /* The expression with columns in place of functions. */
 static tra_ast *of_columns(splitting *s, const tra_ast *x) {
     tra_arena *a = s->w->b->arena;
     if (is_function(s, x)) {
         tra_str text = {0};
         tra_ast_print(x, &text);
-        const char *name = tra_arena_take(a, &text);
+        inner f = {.text = tra_arena_take(a, &text)};
         int i = 0;
-        while (i < s->n && !(s->column[i]->kind == TRA_AST_NAMED && strcmp(s->column[i]->text, name) == 0)) i++;
-        if (i == s->n) s->column[s->n++] = named(s, name, x);
-        return tra_table_name_ast(a, name, x->span);
+        while (i < s->ninner && strcmp(s->inner[i].text, f.text) != 0) i++;
+        if (i == s->ninner) {
+            f.name = f.text;
+            while (is_taken(s, f.name)) f.name = tra_arena_printf(a, "%s'", f.name);
+            s->inner[s->ninner++] = f;
+            s->column[s->n++] = named(s, f.name, x);
+        }
+        return tra_table_name_ast(a, s->inner[i].name, x->span);
     }
     tra_ast *y = tra_table_ast_copy(a, x);
     if (x->nkids > 0) y->kids = tra_news(a, tra_ast *, x->nkids);
@@ -78,6 +101,7 @@ tra_node *tra_table_within(tra_table_builder *w) {
     int most = 1, nresults = 1, lists = 1;
     for (int i = 1; i < call->nkids; i++) most += tra_max64(1, functions_in(&s, call->kids[i]));
     s.column = tra_news(a, tra_ast *, most + 1);
+    s.inner = tra_news(a, inner, most + 1);
     while (lists < call->nkids && call->kids[lists]->kind == TRA_AST_LIST) lists++;
     for (; s.n < lists; s.n++) s.column[s.n] = call->kids[s.n];
     tra_ast **result = tra_news(a, tra_ast *, call->nkids + 1 + (w->in->type.columns ? w->in->type.columns->n : 0));

@@ -193,6 +193,13 @@ END
     refused 'what is computed has a name: name = expression' \
         'J = join(join(L, C, code == g), project(C, h = g, name), g == h)' 'Y = project(J, C.g)'
     refused "no part of this condition is an equality" 'Y = join(select(L, v > 3), select(L, v < 30), L.code == L.code)'
+    gives 'n,m 2,2' 'D = project(C, code = g, w)' 'Y = group(join(L, D, code == code), [], n = count(D.code), m = count(L.code))'
+    for how in left outer; do # the key is that of L where D has no row
+        refused "'D.code' stands for no column" 'D = project(C, code = g, w)' "Y = select(join(L, D, code == code, how = $how), D.code > 1)"
+    done
+    for how in right outer; do
+        refused "'L.code' stands for no column" 'D = project(C, code = g, w)' "Y = select(join(L, D, code == code, how = $how), L.code > 1)"
+    done
 }
 
 @test "group and window have expressions of their functions" {
@@ -202,6 +209,9 @@ END
         'Y = window(project(L, code, v), [], [code], d = v - lag(v), r = row_number())'
     gives 'code,v,s 1,10,10 2,20,15 9,3,11.5' \
         'Y = window(project(L, code, v), [], [code], s = sum(v) / count(), frame = rows(-1, 0))'
+    gives 'name,sum(v),x a,1,11 b,1,21 soylent,1,4' 'Y = group(L, [name], `sum(v)` = count(), x = sum(v) + 1)'
+    gives 'code,lag(v),x 1,20,20 2,3,16 9,,' \
+        'Y = project(window(project(L, code, v), [], [code], `lag(v)` = lead(v), x = lag(v) + lead(v)), code, `lag(v)`, x = ifnull(x, 0) + `lag(v)`)'
     refused "this table has no column 'v'" 'Y = group(L, [name], x = sum(v) + v)'
     has 'its columns are name, `sum(v)`'
     refused 'an aggregate has a name' 'Y = group(L, [name], sum(v) + 1)'

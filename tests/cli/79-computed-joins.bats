@@ -98,3 +98,11 @@ for i in range(40000): print(f"{i % 3},{i}")' | tra import -q --table - -o s.h5
     is 1536000 tra head n.h5
     is "$(sed -n '1p;1502,1506p' s.csv)" tra export -q L.h5 -o - --to csv
 }
+
+@test "keys lie wherever they are computed to lie, past the year 9999 too" {
+    printf 'd,n\n2020-01-05,1\n2021-01-01,2\n2022-03-01,3\n' >d.csv
+    is $'d,n,e,m\n2020-01-05,1,2020-01-05,1\n2021-01-01,2,2021-01-01,2\n2022-03-01,3,,' tra eval -q \
+        'b = project(d, e = if(n > 2, d + 3652058, d), m = n); join(d, b, d == e, how = left)' d.csv
+    is $'e,n,m\n12019-01-03,1,1\n12019-12-31,2,2\n12021-02-27,3,3' tra eval -q \
+        'b = project(d, e = d + 3652058, n); join(b, project(b, e, m = n), e == e)' d.csv
+}
