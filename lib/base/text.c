@@ -146,8 +146,8 @@ char *tra_printable(char *s, bool lines) {
     for (unsigned char *p = (unsigned char *)s; *p; p++) {
         bool control = *p < ' ' ? !lines || (*p != '\n' && *p != '\t') : *p == 127;
         if (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0) *p++ = '?', control = true; /* those of ISO 8859-1 */
-        bool turns = *p == 0xe2 && ((p[1] == 0x80 && p[2] >= 0xa8 && p[2] <= 0xae) ||
-                                    (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9));
+        bool turns = *p == 0xe2 &&
+                     ((p[1] == 0x80 && p[2] >= 0xa8 && p[2] <= 0xae) || (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9));
         if (turns) *p++ = '?', *p++ = '?', control = true; /* end a line, or turn the direction of the text around */
         if (control) *p = '?';
     }

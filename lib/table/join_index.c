@@ -407,8 +407,10 @@ tra_status tra_finder_make(const tra_lookup *l, const tra_batch *right, bool lis
     *x = (tra_finder){.nkeys = l->s.nkeys, .nulls_match = l->s.nulls_match, .seed = tra_hash_seed(), .key = *room};
     TRA_TRY(find_ranges(l, right, x, scratch, e));
     if (x->total > l->total)
-        return tra_fail(e, TRA_INPUT, "keys of the %s table lie outside of the range that was known of them (damaged statistics of a file?)",
-                        tra_lookup_name(l, 1));
+        return tra_fail(
+            e, TRA_INPUT,
+            "keys of the %s table lie outside of the range that was known of them (damaged statistics of a file?)",
+            tra_lookup_name(l, 1));
     x->words = x->packed ? 1 : tra_finder_words(l);
     strip s = strip_in(l, x, &l->right, right, 0, scratch);
     tra_finder_choose(l, lists, rows, x);
