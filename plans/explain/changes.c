@@ -139,27 +139,21 @@ static const char *reads_text(const changes *c, const picture *best) {
     return text;
 }
 
-/* Is this plan as good as `best`? by_seconds: nothing tells them apart but their seconds. */
-static bool reaches(const picture *x, const picture *best, bool by_seconds) {
-    static const double NEARLY = 1.05;
-    if (by_seconds) return x->fits && x->seconds <= NEARLY * best->seconds;
-    return x->fits && x->read <= best->read && x->scratch <= best->scratch;
-}
-
 /* The least ceiling above `low` that gives what `best` is, to 1 %, but at least to a mebibyte. */
-static int64_t least_ceiling(const changes *c, int64_t low, picture best, bool by_seconds, picture *found) {
+static int64_t least_ceiling(const changes *c, int64_t low, picture best, picture *found) {
     int64_t high = low;
     picture x;
     do {
         high = tra_mul_most(high, 2);
         if (!plan_again(c, c->job->program.graph, high, &x)) return 0;
-    } while (high < (int64_t)1 << 50 && !reaches(&x, &best, by_seconds));
+    } while (high < (int64_t)1 << 50 && (x.read > best.read || x.scratch > best.scratch || !x.fits));
     if (high >= (int64_t)1 << 50) return 0;
-    low = tra_max64(low, high / 2), *found = x;
+    low = tra_max64(low, high / 2);
+    *found = x;
     while (high - low > tra_max64(MB, high / 100)) {
         int64_t middle = (low + high) / 2;
         if (!plan_again(c, c->job->program.graph, middle, &x)) break;
-        bool enough = reaches(&x, &best, by_seconds);
+        bool enough = x.fits && x.read <= best.read && x.scratch <= best.scratch;
         *(enough ? &high : &low) = middle;
         if (enough) *found = x;
     }
@@ -175,19 +169,20 @@ static void try_memory(changes *c) {
     bool reads = is_less(best.read, c->now.read), spills = is_less(best.scratch, c->now.scratch);
     if (c->m && !is_less(best.read, all.disk_read)) reads = false; /* what was feared did not happen */
     if (c->m && all.spilled == 0) spills = false;
-    bool other = reads || spills || !c->now.fits; /* else it may be faster, as a loop that is planned otherwise */
-    int64_t enough = other || is_faster(c, &best) ? least_ceiling(c, memory, best, !other, &found) : 0;
+    int64_t enough = reads || spills || !c->now.fits ? least_ceiling(c, memory, best, &found) : 0;
     if (enough == 0) return;
     const char *what = reads ? reads_text(c, &best) : "", *text = "";
-    if (reads)
-        text = tra_arena_printf(c->a, "read %s%s%s instead of %s", what, *what ? ": " : "", tra_human(best.read, a),
+    if (*what)
+        text = tra_arena_printf(c->a, "read %s: %s instead of %s", what, tra_human(best.read, a),
                                 tra_human(c->now.read, b));
+    else if (reads)
+        text = tra_arena_printf(c->a, "read %s instead of %s", tra_human(best.read, a), tra_human(c->now.read, b));
     if (spills)
         text = tra_arena_printf(c->a, "%s%sneed %s of scratch instead of %s", text, *text ? ", and " : "",
                                 best.scratch ? tra_human(best.scratch, a) : "none", tra_human(c->now.scratch, b));
-    if (!c->now.fits && !*text) text = tra_arena_printf(c->a, "be enough");
+    if (!*text) text = tra_arena_printf(c->a, "be enough");
     if (found.seconds < 0.95 * c->now.seconds)
-        text = tra_arena_printf(c->a, "%s%stake %s", text, *text ? ", and " : "", gain_text(c, &found));
+        text = tra_arena_printf(c->a, "%s, and take %s", text, gain_text(c, &found));
     add(c, tra_arena_printf(c->a, "--memory %" PRId64 "M would %s", enough / MB, text));
 }
 
