@@ -102,8 +102,8 @@ static void bars_text(const tra_plot *p, int width, bool utf8, tra_str *out) {
     }
     int longest = width - number - 6 - BARS - DOTS;
     for (int i = 0; i < p->n; i++) {
-        shown[i] = tra_text_columns(p->label[i]) <= longest + DOTS ? p->label[i] : NULL;
-        shown[i] = tra_text_shown(a, p->label[i], shown[i] ? INT_MAX : longest > LEAST ? longest : LEAST);
+        bool fits = tra_text_columns(p->label[i]) <= longest + DOTS;
+        shown[i] = tra_text_shown(a, p->label[i], fits ? INT_MAX : longest > LEAST ? longest : LEAST);
         int w = tra_text_columns(shown[i]);
         label = w > label ? w : label;
     }

@@ -58,7 +58,8 @@ TRA_MUSTUSE tra_status tra_dictionary_find_all(const tra_dictionary *in, const t
 /* Bytes that reading so takes. */
 int64_t tra_strings_bytes(const tra_dictionary *d);
 
-/* Which strings of a union are those of one of its dictionaries: the code k of that is tra_recoded(p, k) there. */
+/* Which strings of a union are those of one of its dictionaries: the code k of that, at
+ * least 0, is tra_recoded(p, k) there. */
 typedef struct tra_recoding {
     const uint64_t *bits; /* of each string of the union, whether it is one; NULL: `at` has all codes */
     const uint32_t *at;   /* the codes of number 0, 1 << shift, 2 << shift, .. there */

@@ -63,6 +63,8 @@ typedef struct tra_lookup tra_lookup;
 /* TRA_PROGRAM, in the terms of the language, for keys of types that do not compare and for names that collide (which
  * proposes a prefix). Keys of equal name stand in the result once, as the left table's. */
 TRA_MUSTUSE tra_status tra_lookup_new(tra_arena *a, const tra_lookup_spec *s, tra_lookup **out, tra_err *e);
+/* Has the result column `right` of the right table only as a key, which is column *left of the left table? */
+bool tra_lookup_shares_key(const tra_lookup_spec *s, int right, int *left);
 /* The columns that further conditions are over: all of the left table, then all of the right, with the prefix. */
 const tra_schema *tra_lookup_pair(const tra_lookup *l);
 /* A pair counts only where this is true: a bool over these columns. Before the first use. */

@@ -4,9 +4,10 @@
 
 #include "band.h"
 
-static bool is_shared_key(const tra_lookup_spec *s, int right) {
+bool tra_lookup_shares_key(const tra_lookup_spec *s, int right, int *left) {
     for (int k = 0; k < s->nkeys; k++) {
-        if (s->rkey[k] == right && strcmp(s->left->v[s->lkey[k]].name, s->right->v[right].name) == 0) return true;
+        *left = s->lkey[k];
+        if (s->rkey[k] == right && strcmp(s->left->v[*left].name, s->right->v[right].name) == 0) return true;
     }
     return false;
 }
@@ -51,14 +52,14 @@ static void set_total(tra_lookup *l) {
 
 static void set_columns(tra_lookup *l) {
     const tra_lookup_spec *s = &l->s;
-    int n = s->left->n, all = n + s->right->n, nout = 0;
+    int n = s->left->n, all = n + s->right->n, nout = 0, shared;
     tra_column *pair = tra_news(l->arena, tra_column, all + 1), *out = tra_news(l->arena, tra_column, all + 2);
     int *from = tra_news(l->arena, int, all + 2);
     bool pairs = s->how == TRA_LOOKUP_INNER || s->how == TRA_LOOKUP_LEFT;
     for (int i = 0; i < all; i++) {
         pair[i] = i < n ? s->left->v[i] : s->right->v[i - n];
         if (i >= n && s->prefix) pair[i].name = tra_arena_printf(l->arena, "%s%s", s->prefix, pair[i].name);
-        if (i >= n && (!pairs || is_shared_key(s, i - n))) continue;
+        if (i >= n && (!pairs || tra_lookup_shares_key(s, i - n, &shared))) continue;
         out[nout] = pair[i];
         if (i >= n && s->how == TRA_LOOKUP_LEFT) out[nout].nullable = true;
         from[nout++] = i;

@@ -335,7 +335,7 @@ static int mask_of(masking *k, const tra_scalar *e) {
 
 static bool is_zero(const tra_scalar *e) { return e->op == TRA_S_CONST && e->value == 0; }
 
-/* Is e 0 wherever its part i is 0, by what its operator is? */
+/* May part i of e be made as one operand? A factor, by whose 0 e is 0; of an `if` beside a 0 also its condition. */
 static bool is_factor(const tra_scalar *e, int i) {
     const tra_scalar *kid[] = {e->a, e->b, e->c};
     const tra_scalar *other = i ? kid[3 - i] : NULL; /* of an `if`: the other branch */

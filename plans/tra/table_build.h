@@ -260,8 +260,6 @@ tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tr
 tra_node *tra_join_again(tra_build *b, const tra_ast *call, const tra_table_op *op, tra_node *left, tra_node *right);
 /* The column that a key is: equal keys mean that it has equal values; -1: the key is computed otherwise. */
 int tra_join_key_column(const tra_colexpr *x);
-/* Does the result have column `right` of the right table only as a key, which is column *left of the left table? */
-bool tra_join_shares_key(const tra_lookup_spec *s, int right, int *left);
 /* Has a condition on pairs a part for which both tables count? */
 bool tra_join_is_of_both(const tra_table_builder *w, const tra_colexpr *x);
 /* If w selects by x of all pairs of two tables, and x says which rows can meet: their join, with the columns of all

@@ -306,14 +306,6 @@ tra_node *tra_table_join_row_number(tra_table_builder *w, int nkeys, const int *
     return tra_table_record(w, numbered ? tra_table_join_by(w, numbered, nkeys, lkey, rkey) : NULL);
 }
 
-bool tra_join_shares_key(const tra_lookup_spec *s, int right, int *left) {
-    for (int k = 0; k < s->nkeys; k++) {
-        *left = s->lkey[k];
-        if (s->rkey[k] == right && strcmp(s->left->v[*left].name, s->right->v[right].name) == 0) return true;
-    }
-    return false;
-}
-
 /* All rows of `pairs`, then right rows that have no partner, with NULL in the columns of the left table. */
 static tra_node *append_unmatched(tra_table_builder *w, tra_node *pairs, tra_node *rest) {
     const tra_lookup_spec *s = &w->op.lookup;
@@ -328,7 +320,7 @@ static tra_node *append_unmatched(tra_table_builder *w, tra_node *pairs, tra_nod
         y[i] = tra_colexpr_null(a);
     }
     for (int r = 0; r < s->right->n; r++)
-        y[tra_join_shares_key(s, r, &at) ? at : n++] = tra_colexpr_column(a, s->right, r);
+        y[tra_lookup_shares_key(s, r, &at) ? at : n++] = tra_colexpr_column(a, s->right, r);
     return tra_table_append(w, (tra_node *const[]){pairs, rest}, out->n, names, x, y);
 }
 

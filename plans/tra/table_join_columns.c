@@ -25,6 +25,16 @@ static bool is_qualified(const tra_ast *x) {
     return x->kind == TRA_AST_COMPOSE && x->kids[0]->kind == TRA_AST_NAME && x->kids[1]->kind == TRA_AST_NAME;
 }
 
+/* The column of a join that is column l of its left table. -1: it is a key of both, and some rows have the right one's
+ * value there. */
+static int left_column(const tra_table_op *op, int l) {
+    bool others = op->lookup.how == TRA_LOOKUP_RIGHT || op->lookup.how == TRA_LOOKUP_OUTER;
+    int at;
+    for (int r = 0; others && r < op->in[1]->type.columns->n; r++)
+        if (tra_lookup_shares_key(&op->lookup, r, &at) && at == l) return -1;
+    return l;
+}
+
 /* Does the column that a join has for two keys of one name have the values of the right one, in all rows? Not in those
  * that only the left table has, nor where keys of two types are equal, nor of -0.0 and 0.0. */
 static bool has_values_of(const tra_table_op *op, int l, int r) {
@@ -37,7 +47,7 @@ static bool has_values_of(const tra_table_op *op, int l, int r) {
  * column r of its second one. -1: none has. */
 static int passed_on(const tra_table_op *op, int l, int r) {
     const tra_schema *out = op->columns, *of = op->in[0]->type.columns;
-    int at = -1, past = of->n;
+    int at, past = of->n;
     switch (op->op) {
     case TRA_TABLE_SELECT:
     case TRA_TABLE_ORDER:
@@ -54,14 +64,9 @@ static int passed_on(const tra_table_op *op, int l, int r) {
         return -1;
     case TRA_TABLE_JOIN:
     case TRA_TABLE_CROSS:
-        if (l >= 0) {
-            if (op->lookup.how != TRA_LOOKUP_RIGHT && op->lookup.how != TRA_LOOKUP_OUTER) return l;
-            for (int i = 0; i < op->in[1]->type.columns->n; i++)
-                if (tra_join_shares_key(&op->lookup, i, &at) && at == l) return -1;
-            return l;
-        }
-        for (int i = 0; i < r; i++) past += !tra_join_shares_key(&op->lookup, i, &at);
-        if (tra_join_shares_key(&op->lookup, r, &at)) return has_values_of(op, at, r) ? at : -1;
+        if (l >= 0) return left_column(op, l);
+        for (int i = 0; i < r; i++) past += !tra_lookup_shares_key(&op->lookup, i, &at);
+        if (tra_lookup_shares_key(&op->lookup, r, &at)) return has_values_of(op, at, r) ? at : -1;
         return past < out->n ? past : -1;
     default: return -1;
     }
@@ -177,7 +182,7 @@ bool tra_join_rename_clashes(tra_table_builder *w) {
     kids[0] = w->call->kids[RIGHT];
     for (int i = 0; i < r->n; i++) {
         tra_ast *column = tra_table_name_ast(b->arena, r->v[i].name, w->call->span);
-        bool clash = tra_schema_find(s->left, r->v[i].name) >= 0 && !tra_join_shares_key(s, i, &at);
+        bool clash = tra_schema_find(s->left, r->v[i].name) >= 0 && !tra_lookup_shares_key(s, i, &at);
         any = any || clash;
         if (clash) {
             const char *text = clear_name(b->arena, s, name ? name : "r", r->v[i].name);

@@ -55,7 +55,7 @@ static tra_node *all_columns(const tra_table_builder *w, const tra_lookup *l, tr
     for (int c = 0; c < pair->n; c++) {
         int from = c;
         for (int k = 0; k < s->nkeys; k++)
-            if (c == s->left->n + s->rkey[k] && tra_join_shares_key(s, s->rkey[k], &from)) break;
+            if (c == s->left->n + s->rkey[k] && tra_lookup_shares_key(s, s->rkey[k], &from)) break;
         for (int i = 0; i < out->n; i++)
             if (tra_lookup_from(l)[i] == from) tra_projection_add(&p, pair->v[c].name, tra_colexpr_column(a, out, i));
     }
@@ -131,7 +131,7 @@ static int operand_column(const tra_table_op *op, int c, int *side) {
     *side = c >= left;
     if (c < left) return c;
     for (int r = 0; r < op->in[1]->type.columns->n; r++)
-        if (!tra_join_shares_key(&op->lookup, r, &shared) && at++ == c) return r;
+        if (!tra_lookup_shares_key(&op->lookup, r, &shared) && at++ == c) return r;
     return -1;
 }
 

@@ -12,7 +12,7 @@ typedef struct inner {
 
 typedef struct splitting {
     tra_table_builder *w;
-    int n;            /* arguments of the operator with each function by itself */
+    int n; /* arguments of the operator with each function by itself */
     tra_ast **column;
     int ninner;
     inner *inner;
