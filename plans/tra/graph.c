@@ -27,6 +27,11 @@ static tra_symbol *use_symbol(tra_build *b, const char *name, tra_span span, boo
         const tra_symbol *of = gone >= 0 ? b->gone.value[gone] : NULL;
         const char *hint = of ? "it is of one turn of a loop that has ended: make it a state, with a next value"
                               : tra_build_near(b, name, param, 0, NULL);
+        if (!hint && !param)
+            hint = tra_arena_printf(b->arena,
+                                    "a file becomes one: input %s from \"FILE\"; for tra eval, %s=FILE after "
+                                    "the program",
+                                    name, name);
         tra_diag_error(b->d, span, hint, "there is no %s '%s'", param ? "param" : "relation", name);
         if (of) tra_diag_also(b->d, of->stmt->name_span, "in the loop");
         return NULL;

@@ -355,6 +355,19 @@ tra_node *tra_build_operand_tensor(tra_build *b, const tra_ast *x) {
     return tra_table_as_matrix(b, x, tra_build_relation(b, x));
 }
 
+/* How a file that stands where a relation is expected becomes one. */
+static const char *file_advice(tra_build *b, const char *name, const char *file) {
+    return tra_arena_printf(b->arena,
+                            "name the file first: input %s from \"%s\"; for tra eval, %s=%s after the program", name,
+                            file, name, file);
+}
+
+/* Is T.c, of no relation T, rather a file's name? */
+static bool is_file(const tra_build *b, const tra_ast *x) {
+    return x->kids[0]->kind == TRA_AST_NAME && x->kids[1]->kind == TRA_AST_NAME &&
+           tra_names_find(&b->symbols, x->kids[0]->text) < 0;
+}
+
 tra_node *tra_build_relation(tra_build *b, const tra_ast *x) {
     const char *advice = "an operator: join agg rekey filter transform tile concat repart reblock";
     switch (x->kind) {
@@ -370,7 +383,7 @@ tra_node *tra_build_relation(tra_build *b, const tra_ast *x) {
     case TRA_AST_UNARY: return tra_build_elementwise(b, x, tra_build_operand_tensor);
     case TRA_AST_AGGREGATE: advice = "label the dimensions of the result: C[i] = A[i] - sum[j](B[i,j])"; break;
     case TRA_AST_NUMBER: advice = "numbers are named by: param eta = 0.01"; break;
-    case TRA_AST_STRING:
+    case TRA_AST_STRING: advice = file_advice(b, "t", x->text); break;
     case TRA_AST_LIST:
     case TRA_AST_TUPLE:
     case TRA_AST_LAMBDA:
@@ -380,6 +393,8 @@ tra_node *tra_build_relation(tra_build *b, const tra_ast *x) {
     case TRA_AST_LITERAL: break;
     case TRA_AST_COMPOSE:
         advice = x->kids[1]->kind == TRA_AST_NAME && strcmp(x->kids[1]->text, "T") == 0 ? "write transpose(A)"
+                 : is_file(b, x) ? file_advice(b, x->kids[0]->text,
+                                               tra_arena_printf(b->arena, "%s.%s", x->kids[0]->text, x->kids[1]->text))
                  : x->kids[0]->kind == TRA_AST_NAME && x->kids[1]->kind == TRA_AST_NAME
                      ? tra_arena_printf(b->arena,
                                         "a column stands in an operator on its table: project(%s, %s), or "

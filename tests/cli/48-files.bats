@@ -94,6 +94,9 @@ nothing_left() { is "" find scratch -mindepth 1; }
     told 2 tra eval 'a[i,j] * 2' a.npy
     told 2 tra eval 'w, V = eigh(a)' a.npy
     told 2 tra eval 'sum b[i,j]' a.npy
+    told 2 tra eval 'sum b[i,j]'
+    told 2 tra eval 'group("trips.csv", [start], n = count())'
+    told 2 tra eval 'limit(trips.csv, 3)'
     told 2 tra eval 'sum a[i,j]' a.npy ./a.npy
     told 2 tra eval 'sum a[i,j]' -
     told 2 tra eval - t=- <<<'t'
