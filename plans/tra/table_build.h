@@ -98,6 +98,9 @@ const char *tra_table_call_text(const tra_table_builder *w);
 /* Has the group or window w an argument that is an expression of functions? Then what computes it (table_within.c). */
 bool tra_table_has_within(tra_table_builder *w);
 tra_node *tra_table_within(tra_table_builder *w);
+/* The group w, whose keys and aggregates are read (operand[2 * i]: what aggregate i is of), as a group of fewer columns
+ * and a projection; NULL without a diagnostic: no columns follow from others (table_group_shared.c). */
+tra_node *tra_table_group_shared(tra_table_builder *w, const tra_table_term *operand);
 /* A table whose columns are the terms of w. */
 tra_node *tra_table_project(tra_table_builder *w);
 /* Adds the operator, whose result is n, to those of the graph. Returns n. */

@@ -262,6 +262,9 @@ tra_node *tra_table_group(tra_table_builder *w) {
     }
     if (!ok) return NULL;
     if (w->op.nterms + n == 0) return tra_table_refuse(w, w->call, "a table has columns, and this one would have none");
+    int errors = w->b->d->errors;
+    tra_node *shared = tra_table_group_shared(w, operand);
+    if (shared || w->b->d->errors > errors) return shared;
     tra_node *rows = project_operands(w, operand, columns);
     if (!rows) return NULL;
     w->op.rows = rows, w->op.aggregated = columns;

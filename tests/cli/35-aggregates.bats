@@ -186,3 +186,62 @@ for ranks in (1, 3):
         assert int(k) == key[2], key
 ' "$TRA"
 }
+
+@test "aggregates of sums with constants and keys that others determine are those of each row, also at the ends of i64" {
+    py '
+r = np.random.default_rng(5)
+with open("t.csv", "w") as f, open("big.csv", "w") as g:
+    f.write("k,s,x\n"), g.write("k,x\n")
+    for i in range(900):
+        k, x = i * 7 % 5, int(r.integers(-50, 50))
+        f.write("%s,%s,%s\n" % (k if i % 11 else "", "abc"[k % 3] * 2 if i % 13 else "", x if i % 3 and k != 4 else ""))
+        g.write("%d,%d\n" % (k, 2**62 + i))
+'
+    tra import -q --table t.csv -o t.h5 --block 128
+    tra import -q --table big.csv -o big.h5 --block 128
+    cat >p.tra <<'END_OF_PROGRAM'
+param c = 3
+input t from "t.h5"
+input big from "big.h5"
+A = group(t, [k, s, one = 1, a = k + 1, b = -k, u = upper(s)], n = count(), x = sum(x), p = sum(x + 1), q = mean(c - x), r = sum(2 * (x - 4) + c), y = sum(x + 1), d = distinct(5 - x), lo = min(-x), hi = max(1 - 2 * x), m = mean(x + 0.5), w = count(x + 9))
+B = group(select(t, k > 99), [], x = sum(x), p = sum(x + 1), q = mean(c - x), w = count(-x))
+C = group(select(t, k > 99), [one = 1], x = sum(x), p = sum(x + 1))
+D = group(big, [k], x = min(x), y = mean(x - 4611686018427387904), s = sum(x - 4611686018427387904), z = sum(x - 4611686018427387905))
+output A to "A.csv"
+output B to "B.csv"
+output C to "C.csv"
+output D to "D.csv"
+END_OF_PROGRAM
+    status 0 tra explain --format json p.tra
+    [[ $output == *'group([k, s], n = count(), x = sum(x), '* ]]
+    local n
+    for n in 1 3; do
+        rm -f [ABCD].csv
+        if ((n == 1)); then tra run -q --no-history p.tra; else mpirun -n 3 "$TRA" run -q --no-history p.tra; fi
+        py '
+import csv
+def read(name): return list(csv.DictReader(open(name)))
+def num(v): return None if v == "" else float(v) if "." in v or "e" in v else int(v)
+rows = [(num(r["k"]), r["s"] or None, num(r["x"])) for r in read("t.csv")]
+keys = sorted({r[:2] for r in rows}, key=lambda k: (k[0] is None, k[0] or 0, k[1] is None, k[1] or ""))
+got = read("A.csv")
+assert [(num(g["k"]), g["s"] or None) for g in got] == keys
+for g, (k, s) in zip(got, keys):
+    here = [r[2] for r in rows if r[:2] == (k, s)]
+    x = [v for v in here if v is not None]
+    def of(f, v): return f(v) if v else None
+    def mean(v): return sum(v) / len(v)
+    want = {"n": len(here), "one": 1, "a": None if k is None else k + 1, "b": None if k is None else -k, "x": of(sum, x), "p": of(sum, [v + 1 for v in x]),
+            "y": of(sum, [v + 1 for v in x]), "q": of(mean, [3 - v for v in x]), "r": of(sum, [2 * (v - 4) + 3 for v in x]), "d": len(set(x)), "w": len(x),
+            "lo": of(min, [-v for v in x]), "hi": of(max, [1 - 2 * v for v in x]), "m": of(mean, [v + .5 for v in x])}
+    for c in want: assert num(g[c]) == want[c] or c == "m" and abs(num(g[c]) - want[c]) < 1e-9, (k, s, c, g[c], want[c])
+    assert g["u"] == (s or "").upper()
+assert read("B.csv") == [dict(x="", p="", q="", w="0")], read("B.csv")
+assert read("C.csv") == []
+big = [(int(r["k"]), int(r["x"])) for r in read("big.csv")]
+for g in read("D.csv"):
+    v = [x - 2**62 for k, x in big if k == int(g["k"])]
+    assert int(g["x"]) == min(v) + 2**62 and int(g["s"]) == sum(v) and int(g["z"]) == sum(v) - len(v) and float(g["y"]) == sum(v) / len(v), g
+'
+    done
+}
