@@ -91,6 +91,15 @@ static void demand(search *s, int n, member *v, int *supply, root r) {
     if (r.place >= 0) *x = tra_supply_add_demand(s, *x, r.place);
 }
 
+/* Demands what member i takes. */
+static void demand_inputs(search *s, int n, member *v, int *supply, int i) {
+    const implementation *x = s->supplies.v[v[i].supply].m;
+    const closed *inside = v[i].inside;
+    for (int j = 0; x && j < 2 && x->f->in[j] >= 0; j++)
+        if (member_of(n, v, x->f->in[j])) demand(s, n, v, supply, (root){x->f->in[j], x->in[j]});
+    for (int j = 0; inside && j < inside->nneeds; j++) demand(s, n, v, supply, inside->needs[j]);
+}
+
 void tra_sets_reconcile(search *s, const set *a, const set *b, int nroots, const root *roots, scope at, set *out) {
     int n = 0, m = 0;
     member *v = out->v;
@@ -104,13 +113,10 @@ void tra_sets_reconcile(search *s, const set *a, const set *b, int nroots, const
     }
     int *supply = tra_calloc((size_t)n + 1, sizeof *supply);
     for (int i = 0; i < nroots; i++) demand(s, n, v, supply, roots[i]);
-    for (int i = n - 1; i >= 0; i--) {
-        if (v[i].group >= 0 && !supply[i]) continue;
-        const implementation *x = s->supplies.v[v[i].supply].m;
-        for (int j = 0; x && j < 2 && x->f->in[j] >= 0; j++)
-            if (member_of(n, v, x->f->in[j])) demand(s, n, v, supply, (root){x->f->in[j], x->in[j]});
-        for (int j = 0; v[i].inside && j < v[i].inside->nneeds; j++) demand(s, n, v, supply, v[i].inside->needs[j]);
-    }
+    bool outputs = n > 0 && v[0].group < 0; /* what these need comes first, then consumers before their inputs */
+    if (outputs) demand_inputs(s, n, v, supply, 0);
+    for (int i = n - 1; i >= outputs; i--)
+        if (supply[i]) demand_inputs(s, n, v, supply, i);
     out->s = (score){0};
     for (int i = 0; i < n; i++) {
         if (v[i].group >= 0 && !supply[i]) continue;

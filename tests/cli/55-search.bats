@@ -44,3 +44,21 @@ assert groups >= len(numbers) > 2 and sets and plans, (groups, numbers, sets, pl
     groups=${output#search: }
     ((${groups%% *} <= 100)) # 73 of it; distributed, a group for each stretch of the chain, of up to 13 dimensions
 }
+
+@test "two outputs whose cheapest sets agree nowhere are planned, with all that the first needs" {
+    cat >p.tra <<'END'
+input A : f32 [1] by [1]
+input B : f32 [13, 2] by [3, 2]
+R2[i,j] = 3 * (B[i,j] + argmin[k](A[k])) - 1
+R3[j,i] = abs(B[i,j])
+R4[j,i] = (isnan(trunc(floor(R3[i,j]))))
+R5[i,l,j] = sum ((B[i,j] - index(j)) * A[k] * R3[j,i] * max[i](R4[i,j]) * abs(A[l]))
+R6 = join(R5, A, [0], [0], matvecsub)
+R7[j,k,i] = -2 * abs(A[i]) * relu(R4[j,k]) * R5[j,i,k] * mean[k,j](R3[k,j])
+R8[row,i,j] = mean relu(B[i,j]) * R2[k,j] * R6[l,row,j] * R5[i,row,j]
+output R7
+output R8
+END
+    status 0 tra explain --sites 5 --threads 1 p.tra
+    has "the search was bounded"
+}
