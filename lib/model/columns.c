@@ -131,10 +131,10 @@ const tra_dictionary *tra_dictionary_union(tra_arena *a, int n, const tra_dictio
 
 static void mark_of(const tra_dictionary *d, uint64_t mark[2]) {
     memcpy(mark, d->mark, sizeof d->mark);
-    for (int64_t i = 0, len; i < d->n && d->begin && !d->mark[0]; i++) {
-        const char *s = tra_dictionary_at(d, i, &len);
-        tra_mark_add(mark, s, len);
-    }
+    if (mark[0] || !d->begin) return;
+    tra_marking *m = tra_marking_new();
+    tra_marking_add(m, d->n, d->begin, d->bytes + d->begin[0]);
+    tra_marking_end(m, mark, NULL);
 }
 
 bool tra_dictionary_eq(const tra_dictionary *a, const tra_dictionary *b) {

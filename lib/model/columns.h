@@ -92,8 +92,13 @@ int64_t tra_dictionary_find(const tra_dictionary *d, const char *s, int64_t len)
 const tra_dictionary *tra_dictionary_union(tra_arena *a, int n, const tra_dictionary *const *d, int32_t **map);
 /* Have they the same strings in the same order? */
 bool tra_dictionary_eq(const tra_dictionary *a, const tra_dictionary *b);
-/* Adds a string to the mark of a dictionary, which begins as zeros. */
-void tra_mark_add(uint64_t mark[2], const char *s, int64_t len);
+/* The mark of a dictionary under way: strings are added in their order, n of them at a time, of which string k is
+ * bytes[begin[k] - begin[0]] and so on, up to begin[k + 1] - begin[0]. end sets the mark, of which mark[0] is not 0, and
+ * *sum (NULL allowed), the XXH64 of all bytes; it frees m. */
+typedef struct tra_marking tra_marking;
+tra_marking *tra_marking_new(void);
+void tra_marking_add(tra_marking *m, int64_t n, const int64_t *begin, const char *bytes);
+void tra_marking_end(tra_marking *m, uint64_t mark[2], uint64_t *sum);
 /* TRA_INPUT, saying what is wrong, unless begin ascends from 0 and, if `sorted` says so, the strings are sorted. */
 TRA_MUSTUSE tra_status tra_dictionary_check(const tra_dictionary *d, tra_err *e);
 

@@ -1,6 +1,7 @@
 /* spooled.c - dictionaries whose strings are in files. */
 #include "spooled.h"
 
+#define XXH_STATIC_LINKING_ONLY /* for the size of states */
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -260,11 +261,37 @@ tra_status tra_dictionary_find_all(const tra_dictionary *in, const tra_dictionar
 
 /* ---- unions ------------------------------------------------------------------------------------------------------ */
 
-/* The strings in their order make a mark, by which equal dictionaries are known. */
-void tra_mark_add(uint64_t mark[2], const char *s, int64_t len) {
-    XXH128_hash_t h = XXH3_128bits_withSeed(s, (size_t)len, mark[0]);
-    mark[0] = h.low64;
-    mark[1] = mark[1] * UINT64_C(0x9e3779b97f4a7c15) + h.high64;
+/* All bytes, and where each string ends among them, make a mark, by which equal dictionaries are known. */
+struct tra_marking {
+    XXH64_state_t bytes, ends;
+    int64_t all; /* bytes so far */
+};
+
+tra_marking *tra_marking_new(void) {
+    tra_marking *m = tra_calloc(1, sizeof *m);
+    XXH64_reset(&m->bytes, 0);
+    XXH64_reset(&m->ends, 0);
+    return m;
+}
+
+void tra_marking_add(tra_marking *m, int64_t n, const int64_t *begin, const char *bytes) {
+    enum { PIECE = 512 };
+    int64_t end[PIECE], before = m->all - begin[0];
+    for (int64_t i = 0, some; i < n; i += some) {
+        some = tra_min64(PIECE, n - i);
+        for (int64_t k = 0; k < some; k++) end[k] = before + begin[i + k + 1];
+        XXH64_update(&m->ends, end, (size_t)some * sizeof *end);
+    }
+    XXH64_update(&m->bytes, bytes, (size_t)(begin[n] - begin[0]));
+    m->all += begin[n] - begin[0];
+}
+
+void tra_marking_end(tra_marking *m, uint64_t mark[2], uint64_t *sum) {
+    uint64_t bytes = XXH64_digest(&m->bytes);
+    if (sum) *sum = bytes;
+    mark[0] = bytes ? bytes : 1;
+    mark[1] = XXH64_digest(&m->ends);
+    free(m);
 }
 
 /* Codes in a union that are listed of each dictionary, or a sixteenth of its strings if that is more: 4 bytes each. */
@@ -294,11 +321,12 @@ tra_status tra_dictionary_unite(tra_arena *a, int n, const tra_dictionary *const
     u->part = part;
     u->arena = a;
     tra_merging_strings *m = begin_merging(u);
+    tra_marking *mark = tra_marking_new();
     tra_status s = merge_next(m, e);
     for (; s == TRA_OK && m->nhits > 0; s = merge_next(m, e), u->n++) {
         if (u->n == TRA_MAX_CODES) s = tra_fail(e, TRA_INPUT, "columns that meet have more than 2^31 strings");
         if (s != TRA_OK) break;
-        tra_mark_add(u->mark, m->s, m->len);
+        tra_marking_add(mark, 1, (const int64_t[]){0, m->len}, m->s);
         u->bytes_most += m->len;
         for (int k = 0; k < m->nhits; k++) {
             int i = m->hit[k];
@@ -307,6 +335,7 @@ tra_status tra_dictionary_unite(tra_arena *a, int n, const tra_dictionary *const
             if (listed << recoding[i].shift == code) at[i][listed] = (uint32_t)u->n;
         }
     }
+    tra_marking_end(mark, u->mark, NULL);
     end_merging(m);
     free(put);
     *out = u;

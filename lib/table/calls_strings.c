@@ -42,30 +42,78 @@ static tra_bytes part_of(tra_bytes t, int64_t from, int64_t count) {
 
 static bool begins(tra_bytes t, tra_bytes with) { return t.n >= with.n && memcmp(t.s, with.s, (size_t)with.n) == 0; }
 
-/* Where `what`, which is not empty, stands first; -1: nowhere. */
+enum { LANES = 16 };
+typedef uint8_t lanes __attribute__((vector_size(LANES)));
+typedef union alike {
+    lanes byte; /* 255 where it is so */
+    uint64_t half[2];
+} alike;
+
+/* Where `what`, which is not empty, stands first; -1: nowhere. Places are tried whose first and last byte fit, 16 at a
+ * time. */
 static int64_t find(tra_bytes t, tra_bytes what) {
-    const char *at = t.n > 0 ? memmem(t.s, (size_t)t.n, what.s, (size_t)what.n) : NULL;
-    return at ? at - t.s : -1;
+    int64_t places = t.n - what.n + 1, i = 0;
+    if (places <= 0) return -1;
+    char first = what.s[0], last = what.s[what.n - 1];
+    for (; i + LANES <= places; i += LANES) {
+        lanes x, y;
+        memcpy(&x, t.s + i, LANES);
+        memcpy(&y, t.s + i + what.n - 1, LANES);
+        alike at = {.byte = (lanes)((x == (uint8_t)first) & (y == (uint8_t)last))};
+        if ((at.half[0] | at.half[1]) == 0) continue;
+        for (int k = 0; k < LANES; k++)
+            if (at.byte[k] && memcmp(t.s + i + k, what.s, (size_t)what.n) == 0) return i + k;
+    }
+    for (; i < places; i++)
+        if (t.s[i] == first && t.s[i + what.n - 1] == last && memcmp(t.s + i, what.s, (size_t)what.n) == 0) return i;
+    return -1;
 }
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
+/* The bytes of a pattern before the next % or _. */
+static int64_t literal(tra_bytes p) {
+    int64_t n = 0;
+    while (n < p.n && p.s[n] != '%' && p.s[n] != '_') n++;
+    return n;
+}
+
+/* Goes from s, behind a % of the pattern, to where the bytes p stand that follow it, which is not before `from`; at the
+ * end of the pattern that is where s ends with them. */
+static bool go_on(tra_bytes *s, tra_bytes p, int64_t n) {
+    if (n == p.n) {
+        if (s->n < n || memcmp(s->s + (s->n - n), p.s, (size_t)n) != 0) return false;
+        return *s = after(*s, s->n - n), true;
+    }
+    int64_t at = n > 0 ? find(*s, (tra_bytes){p.s, n}) : 0;
+    if (at >= 0) *s = after(*s, at);
+    return at >= 0;
+}
+
 /* % any code points, _ one. Goes back to the last % alone, which is enough. */
 void tra_call_like(tra_call *c) {
     tra_bytes s = tra_call_bytes(c, 0), p = tra_call_bytes(c, 1), star = {0}, at = {0};
-    while (s.n > 0) {
+    int64_t n = 0; /* bytes after the last % */
+    while (s.n > 0 || (p.n > 0 && *p.s != '%')) {
         if (p.n > 0 && *p.s == '%') {
             star = p = after(p, 1);
+            n = literal(p);
+            if (!go_on(&s, p, n)) return;
             at = s;
-        } else if (p.n > 0 && *p.s == '_') {
+            s = after(s, n);
+            p = after(p, n);
+        } else if (p.n > 0 && s.n > 0 && *p.s == '_') {
             p = after(p, 1);
             s = after(s, tra_point(s));
-        } else if (p.n > 0 && *p.s == *s.s) {
+        } else if (p.n > 0 && s.n > 0 && *p.s == *s.s) {
             p = after(p, 1);
             s = after(s, 1);
-        } else if (star.s) {
-            p = star;
-            s = at = after(at, 1);
+        } else if (star.s && at.n > 0) {
+            s = after(at, 1);
+            if (!go_on(&s, star, n)) return;
+            at = s;
+            s = after(s, n);
+            p = after(star, n);
         } else
             return;
     }

@@ -90,19 +90,12 @@ static tra_status check_ends(tra_rel *r, const tra_spooled *f, int64_t all, int6
 /* Reads the strings once, for the mark of the dictionary and the sum of their bytes. */
 static tra_status mark(tra_dictionary *d, uint64_t *sum, tra_err *e) {
     tra_strings s;
-    XXH64_state_t of;
-    XXH64_reset(&of, 0);
+    tra_marking *m = tra_marking_new();
     tra_strings_begin(&s, d);
     tra_status status = tra_strings_more(&s, e);
-    for (int64_t len; status == TRA_OK && s.n > 0; status = tra_strings_more(&s, e)) {
-        XXH64_update(&of, s.bytes, (size_t)(s.begin[s.n] - s.begin[0]));
-        for (int64_t k = 0; k < s.n; k++) {
-            const char *text = tra_strings_at(&s, k, &len);
-            tra_mark_add(d->mark, text, len);
-        }
-    }
+    for (; status == TRA_OK && s.n > 0; status = tra_strings_more(&s, e)) tra_marking_add(m, s.n, s.begin, s.bytes);
     tra_strings_end(&s);
-    *sum = XXH64_digest(&of);
+    tra_marking_end(m, d->mark, sum);
     return status;
 }
 

@@ -244,3 +244,24 @@ END
     [[ $output == *"label 'k' stands for different things"* ]]
     [ -z "$(ls -A "$TRA_SCRATCH")" ]
 }
+
+@test "like, contains and position are those of python, whatever stands around % and _, at any length" {
+    py '
+import csv, random, re, subprocess
+r = random.Random(3)
+pieces = ["a", "b", "ab", "é", "日", "aab", "ba", "%", "_", "a" * 17, "xyzzy"]
+strings = sorted({"".join(r.choice(pieces) for _ in range(r.randrange(0, 9))) for _ in range(600)})
+patterns = ["".join(r.choice(["a", "b", "%", "_", "ab", "é", "%", "aa", "y", "a" * 16]) for _ in range(r.randrange(0, 7))) for _ in range(40)]
+with open("s.csv", "w") as f: csv.writer(f, quoting=csv.QUOTE_ALL).writerows([["s"]] + [[s] for s in strings])
+columns = ", ".join(f"l{i} = like(s, \"{p}\"), c{i} = contains(s, \"{p}\"), p{i} = position(s, \"{p}\")" for i, p in enumerate(patterns))
+open("p.tra", "w").write(f"input t from \"s.csv\" (header = yes)\nO = project(t, s, {columns})\noutput O to \"o.csv\"\n")
+subprocess.run([sys.argv[1], "run", "-q", "--no-history", "p.tra"], check=True)
+for row in csv.DictReader(open("o.csv")):
+    s = row["s"]
+    for i, p in enumerate(patterns):
+        like = "".join(".*" if c == "%" else "." if c == "_" else re.escape(c) for c in p)
+        want = (re.fullmatch(like, s, re.S) is not None, p in s, s.find(p) + 1 if p else 1)
+        got = (row[f"l{i}"] == "true", row[f"c{i}"] == "true", int(row[f"p{i}"]))
+        assert got == want, (s, p, got, want)
+' "$TRA"
+}
