@@ -212,10 +212,28 @@ static tra_status tabulate(tabulation *t, int naxes, const axis *x, int64_t tota
     return TRA_OK;
 }
 
+/* Results for all strings of column x, where it is an operand by itself and the others are constants; else false. */
+static bool tabulate_strings(tabulation *t, const tra_colexpr *x, tra_status *status, tra_err *e) {
+    tra_call_value *v = tra_news(t->arena, tra_call_value, t->call.n + 1), *own = NULL;
+    for (int i = 0; i < t->call.n; i++) {
+        bool constant = is_constant(t->kids[i]);
+        if (!constant && (own || t->kids[i]->op != TRA_C_COLUMN || !is_coded(x))) return false;
+        if (!constant) own = &v[i];
+        v[i] = constant ? constant_of(t->kids[i]) : (tra_call_value){.type = x->type};
+    }
+    for (; own && own->i < x->dict->n && *status == TRA_OK; own->i++) {
+        own->s = tra_dictionary_at(x->dict, own->i, &own->n);
+        *status = add_result(t, v, e);
+    }
+    return own != NULL;
+}
+
 /* Results for all values of the one column, by computing the operands of each; and, where it has NULLs, of NULL.
  * *strict: that is NULL. */
 static tra_status tabulate_column(tabulation *t, const axis *x, bool *strict, tra_err *e) {
     int n = t->call.n;
+    tra_status status = TRA_OK;
+    if (tabulate_strings(t, x->x, &status, e)) return *strict = true, status;
     tra_arena *own = tra_arena_new();
     tra_colcode *code = tra_colcode_new(own, n, t->kids);
     char *scratch = tra_arena_alloc(own, (size_t)tra_colcode_scratch(code) + 64);
@@ -223,7 +241,6 @@ static tra_status tabulate_column(tabulation *t, const axis *x, bool *strict, tr
     tra_vector *columns = tra_news(own, tra_vector, x->x->column + 1), *c = &columns[x->x->column];
     uint8_t *nulls = tra_news(own, uint8_t, TRA_COLSTRIP);
     int64_t count = x->v.count + 1; /* the last one is NULL */
-    tra_status status = TRA_OK;
     c->values = tra_arena_array(own, TRA_COLSTRIP, 8);
     tra_colrun run;
     tra_colrun_begin(&run, code, scratch + (64 - (uintptr_t)scratch % 64) % 64);
