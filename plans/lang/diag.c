@@ -136,6 +136,14 @@ static int by_place(const void *a, const void *b) {
     return x < y ? -1 : x > y; /* equal places: in the order found */
 }
 
+/* Do as many of the n before it say the same as are enough to read it? */
+static bool is_told(const tra_diag *const *v, int n, const char *advice) {
+    enum { ENOUGH = 3 };
+    int same = 0;
+    for (int i = 0; i < n; i++) same += v[i]->advice && strcmp(v[i]->advice, advice) == 0;
+    return same >= ENOUGH;
+}
+
 void tra_diags_print(const tra_diags *d, bool colour, tra_str *out) {
     if (d->n == 0) return;
     bool quiet = d->quiet && d->errors == 0;
@@ -148,7 +156,7 @@ void tra_diags_print(const tra_diags *d, bool colour, tra_str *out) {
         if (quiet && !g->always) continue;
         show_one(d->src, name, g->span, g->warning ? "warning" : "error", g->warning ? "\033[1;35m" : "\033[1;31m",
                  g->msg, colour, out);
-        if (g->advice) tra_str_printf(out, "    %s\n", g->advice);
+        if (g->advice && !is_told(v, i, g->advice)) tra_str_printf(out, "    %s\n", g->advice);
         if (g->note) show_one(d->src, name, g->also, "note", "\033[1;36m", g->note, colour, out);
     }
     if (d->n > MAX_SHOWN && !quiet) tra_str_printf(out, "%s: and %d more\n", name, d->n - MAX_SHOWN);

@@ -141,6 +141,17 @@ const char *tra_parse_word_advice(const parser *p) {
     };
     for (size_t i = 0; p->tok->kind == TRA_T_NAME && i < sizeof meant / sizeof *meant; i++)
         if (tra_parse_at_word(p, meant[i][0])) return meant[i][1];
+    static const char *const before[][2] = {
+        {"not", "write !x for 'not x'"},
+        {"case", "write if(a > 0, b, c) for 'case when a > 0 then b else c end'"},
+        {"having", "write select(group(T, [key], n = count()), n > 10)"},
+        {"from",
+         "write project(T, a, b) for columns, select(T, a > 0) for rows, group(T, [key], n = count()) for groups"},
+    };
+    parser last = *p;
+    last.tok--;
+    for (size_t i = 0; p->tok->kind != TRA_T_END && i < sizeof before / sizeof *before; i++)
+        if (tra_parse_at_word(&last, before[i][0])) return before[i][1];
     return NULL;
 }
 
@@ -359,9 +370,10 @@ tra_ast *tra_parse_primary(parser *p) {
     case '[': x = tra_parse_bracket(p); break;
     default:
         tra_parse_unexpected(p,
-                             p->tok->kind == '*' && p->tok[-1].kind == '*' ? "a power is written x^2"
-                             : p->tok->kind == ':'                         ? "a part of a tensor is slice(A, [0:2, :])"
-                                                                           : NULL,
+                             p->tok->kind == '*' && p->tok[-1].kind == '*'   ? "a power is written x^2"
+                             : p->tok->kind == '>' && p->tok[-1].kind == '<' ? "write a != b for 'a <> b'"
+                             : p->tok->kind == ':' ? "a part of a tensor is slice(A, [0:2, :])"
+                                                   : NULL,
                              "an expression");
     }
     if (x && p->tok->kind == TRA_T_ARROW) {

@@ -32,6 +32,8 @@ static const char *elsewhere(const char *function) {
     static const char *const meant[][2] = {
         {"where ifelse case iif", "write if(c, a, b)"},
         {"avg average", "write mean(x)"},
+        {"not", "write !x"},
+        {"having", "write select(group(T, [key], n = count()), n > 10)"},
         {"ln", "write log(x)"},
         {"log2", "write log(x) / log(2)"},
         {"cbrt", "write x^(1/3)"},

@@ -531,6 +531,14 @@ elif a.size:
     done <<'END'
 x = select(t, a == 1 and s == "x")|',' or ')' expected, not 'and'|write && for 'and'
 x = select(t, a is null)|',' or ')' expected, not 'is'|write isnull(x)
+x = select(t, not a)|',' or ')' expected, not 'a'|write !x for 'not x'
+x = select(t, not(a > 1))|there is no function 'not' of columns|write !x
+x = select(t, a <> 1)|an expression expected, not '>'|write a != b for 'a <> b'
+x = project(t, c = case when a > 1 then 1 else 0 end)|',' or ')' expected, not 'when'|write if(a > 0, b, c)
+x = group(t, [s], n = count(), having n > 3)|',' or ')' expected, not 'n'|write select(group(T, [key], n = count()), n > 10)
+x = group(t, s, n = count())|the keys of groups stand in a list|write group(T, [a, k = b div 2], n = count(), m = mean(x))
+x = select * from t where a > 1|the end of the statement expected, not 't'|write project(T, a, b) for columns
+x = project(t, k1, k2, k3, k4, k5)|this table has no column 'k5'|the advice that they share stands three times
 x = project(t, b = a in (1, 2))|',' or ')' expected, not 'in'|write in(x, "a", "b")
 x = project(t, b = Start Station)|',' or ')' expected, not 'Station'|a name that has blanks stands in backquotes: `a b`
 x = group(t, [s], n = avg(a))|an aggregate is expected here|write mean(x)
