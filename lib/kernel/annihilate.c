@@ -314,12 +314,12 @@ void tra_product_slow(const tra_nest *kept, const tra_nest *summed, const tra_ar
     tra_nest_append(&inner, summed);
     memcpy(off, at, sizeof off);
     do {
-        double sum = add ? tra_get(out->data, out->dtype, off[2]) : 0;
+        double sum = add ? tra_get(out->data, out->dtype, off[2]) : summed->n > 0 ? 0 : -0.0; /* -0.0 + x y is x y */
         bool none = tra_nest_empty(&inner);
         while (!none) {
             double x = tra_get(a->data, a->dtype, off[0] + in[0]), y = tra_get(b->data, b->dtype, off[1] + in[1]);
             bool zero = (sparse[0] && x == 0) || (sparse[1] && y == 0);
-            if (!zero) sum += x * y;
+            sum += zero ? 0 : x * y;
             none = !tra_nest_next(&inner, in);
         }
         tra_store(out->data, out->dtype, off[2], 1, &sum, TRA_F64, 1);

@@ -255,7 +255,7 @@ static void one_tile(const product *x, int tile) {
     bool small = problem_of(x, tile, &p, &room, first_of);
     if (small && !x->add) { /* the result does not fill the tile */
         contract_fill_zero(&p, &room);
-        p.add = true;
+        p.add = p.loops[K].n > 0;
     }
     if (x->careful)
         run_careful(&p, x->a, x->b, x->out, x->sparse);

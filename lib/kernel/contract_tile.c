@@ -269,8 +269,9 @@ static void add_dot(const problem *p, double *acc, const void *x, const void *y,
 }
 
 /* Computes the product without BLAS, with sums in f64, or i64 for integers: as dot products along a summed label that
- * both operands have dense, else a strip of results at a time. */
-static void run_plain(problem *p) {
+ * both operands have dense, else a strip of results at a time. sums: it has a summed label. A product without one
+ * begins at -0.0, as 0 + x y would lose the sign of a zero. */
+static void run_plain(problem *p, bool sums) {
     tra_nest outer, *sum = &p->loops[K];
     contract_output_loops(p, &outer);
     int dense = -1;
@@ -280,7 +281,8 @@ static void run_plain(problem *p) {
     dense = -1;
     for (int i = 0; i < sum->n; i++)
         if (dense < 0 || pace(&sum->v[i]) < pace(&sum->v[dense])) dense = i;
-    bool along = row.n == 1 || (dense >= 0 && sum->v[dense].n >= TRA_SHORT && pace(&sum->v[dense]) < pace(&row));
+    bool shorter = dense >= 0 && sum->v[dense].n >= TRA_SHORT && pace(&sum->v[dense]) < pace(&row);
+    bool along = sums && (row.n == 1 || shorter);
     tra_loop run = along ? contract_take(sum, dense) : (tra_loop){.n = 1};
 
     double acc[TRA_STRIP], abuf[TRA_STRIP], bbuf[TRA_STRIP];
@@ -290,7 +292,7 @@ static void run_plain(problem *p) {
     do {
         for (int64_t i = 0; i < row.n && !tra_cancelled(); i += TRA_STRIP) {
             int64_t n = tra_min64(TRA_STRIP, row.n - i);
-            memset(acc, 0, (size_t)n * sizeof(*acc));
+            for (int64_t j = 0; j < n; j++) acc[j] = sums || p->ints ? 0 : -0.0;
             do {
                 int64_t a = off[A] + in[A] + i * row.s[A], b = off[B] + in[B] + i * row.s[B];
                 if (!along) {
@@ -328,9 +330,10 @@ void contract_run_tile(problem *p) {
         if (!p->add) zero_tile(p);
         return;
     }
+    bool sums = p->loops[K].n > 0;
     choice best = choose(p);
     if (best.score > 0)
         run_blas(p, &best);
     else
-        run_plain(p);
+        run_plain(p, sums);
 }

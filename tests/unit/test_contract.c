@@ -210,6 +210,34 @@ TEST(einsum_beyond_strips_packs_and_tiles) {
     }
 }
 
+TEST(products_without_sums_keep_the_sign_of_zeros) { /* a divisor shows it */
+    static const char *const texts[] = {"i,j->ij", "i,j->ji", "ij,j->ij", "i,->i", "i,i->i", "ji,j->ij"};
+    static const double values[] = {0, -0.0, -1, 2, 0, -3, 1, -0.0};
+    for (size_t i = 0; i < 2 * sizeof texts / sizeof *texts; i++) {
+        const char *text = texts[i / 2], *comma = strchr(text, ','), *arrow = strstr(text, "->");
+        int64_t ext_of[128] = {['i'] = 8, ['j'] = 8};
+        tra_array a = filled(i % 2 ? TRA_F32 : TRA_F64, operand_ext(text, (int)(comma - text), ext_of), 1);
+        tra_array b = filled(a.dtype, operand_ext(comma + 1, (int)(arrow - comma - 1), ext_of), 1);
+        for (int64_t n = 0; n < size_of(&a.ext); n++) put(&a, n, values[n % 8]);
+        for (int64_t n = 0; n < size_of(&b.ext); n++) put(&b, n, values[(n + n / 8) % 8]);
+        tra_array got = join(einsum(text), &a, &b);
+        int negative = 0, want = 0;
+        for (int64_t n = 0; n < size_of(&got.ext); n++) negative += get(&got, n) == 0 && signbit(get(&got, n));
+        for (int64_t x = 0; x < 8; x++)
+            for (int64_t y = 0; y < 8; y++) { /* both labels, or one where the other has one value */
+                if (got.ext.n == 1 && y != 0) continue;
+                int64_t at[2] = {0}, index[128] = {['i'] = x, ['j'] = y};
+                const char *operand[2] = {text, comma + 1};
+                for (int o = 0; o < 2; o++)
+                    for (const char *c = operand[o]; *c >= 'i'; c++) at[o] = at[o] * 8 + index[(unsigned char)*c];
+                double v = get(&a, at[0]) * get(&b, at[1]);
+                want += v == 0 && signbit(v);
+            }
+        if (negative != want) check_report("%s: %d zeros are negative, not %d", text, negative, want);
+        free(a.data), free(b.data), free(got.data);
+    }
+}
+
 TEST(results_that_blas_cannot_address) { /* two sums in an accumulator that is larger than the result */
     const tra_kernel *k = einsum("ijb,jkb->ikb");
     for (int f32 = 0; f32 < 2; f32++) {
