@@ -19,12 +19,17 @@ int64_t tra_point(tra_bytes t) {
 
 static tra_bytes after(tra_bytes t, int64_t bytes) { return (tra_bytes){t.s + bytes, t.n - bytes}; }
 
+/* Are these eight bytes ASCII, of which each is a code point? */
+static bool is_plain(const char *s) {
+    uint64_t eight;
+    memcpy(&eight, s, sizeof eight);
+    return (eight & UINT64_C(0x8080808080808080)) == 0;
+}
+
 int64_t tra_points(tra_bytes t) {
     int64_t n = 0;
-    for (uint64_t eight; t.n - n >= 8; n += 8) { /* of ASCII each byte is one */
-        memcpy(&eight, t.s + n, sizeof eight);
-        if (eight & UINT64_C(0x8080808080808080)) break;
-    }
+    while (t.n - n >= 8 && is_plain(t.s + n)) n += 8;
+    if (t.n >= 8 && t.n - n < 8 && is_plain(t.s + (t.n - 8))) return t.n;
     t = (tra_bytes){t.s + n, t.n - n};
     for (; t.n > 0; t = after(t, tra_point(t))) n++;
     return n;

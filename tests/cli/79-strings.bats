@@ -245,7 +245,7 @@ END
     [ -z "$(ls -A "$TRA_SCRATCH")" ]
 }
 
-@test "like, contains and position are those of python, whatever stands around % and _, at any length" {
+@test "like, contains, position and length are those of python, whatever stands around % and _, at any length" {
     py '
 import csv, random, re, subprocess
 r = random.Random(3)
@@ -254,10 +254,11 @@ strings = sorted({"".join(r.choice(pieces) for _ in range(r.randrange(0, 9))) fo
 patterns = ["".join(r.choice(["a", "b", "%", "_", "ab", "é", "%", "aa", "y", "a" * 16]) for _ in range(r.randrange(0, 7))) for _ in range(40)]
 with open("s.csv", "w") as f: csv.writer(f, quoting=csv.QUOTE_ALL).writerows([["s"]] + [[s] for s in strings])
 columns = ", ".join(f"l{i} = like(s, \"{p}\"), c{i} = contains(s, \"{p}\"), p{i} = position(s, \"{p}\")" for i, p in enumerate(patterns))
-open("p.tra", "w").write(f"input t from \"s.csv\" (header = yes)\nO = project(t, s, {columns})\noutput O to \"o.csv\"\n")
+open("p.tra", "w").write(f"input t from \"s.csv\" (header = yes)\nO = project(t, s, n = length(s), {columns})\noutput O to \"o.csv\"\n")
 subprocess.run([sys.argv[1], "run", "-q", "--no-history", "p.tra"], check=True)
 for row in csv.DictReader(open("o.csv")):
     s = row["s"]
+    assert len(s) == int(row["n"])
     for i, p in enumerate(patterns):
         like = "".join(".*" if c == "%" else "." if c == "_" else re.escape(c) for c in p)
         want = (re.fullmatch(like, s, re.S) is not None, p in s, s.find(p) + 1 if p else 1)
