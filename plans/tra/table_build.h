@@ -272,5 +272,12 @@ tra_node *tra_table_join_selected(tra_table_builder *w, const tra_colexpr *x, co
  * be selected, of which the rest of t has selected. Rules (Q-3) do the same with joins that are one node. NULL: it is
  * something else. */
 tra_node *tra_table_select_below(tra_table_builder *w, const tra_table_term *t);
+/* The inner or left join that made n, which checks nothing of its rows and which nobody else reads; NULL: none did. */
+const tra_table_op *tra_join_below_group(const tra_build *b, const tra_node *n);
+/* The column of a table of the join that column c of its result is, or -1; *side: which table. */
+int tra_join_operand_column(const tra_table_op *op, int c, int *side);
+/* If w groups, by the keys of a join that consists of several nodes, what is all of its right table: the same by groups
+ * of the right rows, which are joined. operand: two terms of each aggregate. NULL: it is something else. */
+tra_node *tra_table_group_joined(tra_table_builder *w, const tra_table_term *operand);
 
 #endif

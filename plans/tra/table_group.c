@@ -265,6 +265,8 @@ tra_node *tra_table_group(tra_table_builder *w) {
     int errors = w->b->d->errors;
     tra_node *shared = tra_table_group_shared(w, operand);
     if (shared || w->b->d->errors > errors) return shared;
+    tra_node *below = tra_table_group_joined(w, operand);
+    if (below) return below;
     tra_node *rows = project_operands(w, operand, columns);
     if (!rows) return NULL;
     w->op.rows = rows, w->op.aggregated = columns;

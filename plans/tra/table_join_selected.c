@@ -125,8 +125,12 @@ static bool is_divided(const tra_build *b, const tra_node *n, int *steps) {
     return op->divided || is_divided(b, op->in[0], steps) || is_divided(b, op->in[1], steps);
 }
 
-/* The column of a table of the join that column c of its result is; *side: which table. */
-static int operand_column(const tra_table_op *op, int c, int *side) {
+const tra_table_op *tra_join_below_group(const tra_build *b, const tra_node *n) {
+    const tra_table_op *op = tra_table_op_of(b->g, n);
+    return op && passes(op) && !is_shared(b, n) ? op : NULL;
+}
+
+int tra_join_operand_column(const tra_table_op *op, int c, int *side) {
     int left = op->in[0]->type.columns->n, at = left, shared;
     *side = c >= left;
     if (c < left) return c;
@@ -139,7 +143,7 @@ static int operand_column(const tra_table_op *op, int c, int *side) {
 static int sides_of(const tra_table_op *op, const tra_ast *x) {
     int side, sides = 0;
     if (x->kind == TRA_AST_NAME && x->quoted)
-        return operand_column(op, tra_schema_find(op->columns, x->text), &side) < 0 ? 3 : 1 + side;
+        return tra_join_operand_column(op, tra_schema_find(op->columns, x->text), &side) < 0 ? 3 : 1 + side;
     for (int i = 0; i < x->nkids; i++) sides |= sides_of(op, x->kids[i]);
     return sides;
 }
@@ -149,7 +153,7 @@ static tra_ast *of_operand(tra_arena *a, const tra_table_op *op, const tra_ast *
     tra_ast *y = tra_table_ast_copy(a, x);
     int side;
     if (x->kind == TRA_AST_NAME && x->quoted) {
-        int c = operand_column(op, tra_schema_find(op->columns, x->text), &side);
+        int c = tra_join_operand_column(op, tra_schema_find(op->columns, x->text), &side);
         y->text = op->in[side]->type.columns->v[c].name;
     }
     if (x->nkids > 0) y->kids = tra_news(a, tra_ast *, x->nkids);

@@ -240,3 +240,33 @@ END
         ! grep -q 'select(v < 40)  *40 of' shared || return 1
     done
 }
+
+@test "of a divided join the larger right table is grouped before, where its groups are those of the join's keys" {
+    local case key
+    awk 'BEGIN { print "k,g,v,s"; for (i = 0; i < 3000; i++) print (i % 5 ? i % 7 : "") "," i % 3 "," i ",s" i % 11 }' >a.csv
+    awk 'BEGIN { print "k,g,w,f"; for (i = 0; i < 9000; i++) print (i % 6 ? i % 9 : "") "," i % 4 "," (i % 5 && i % 9 != 5 ? i % 100 : "") ",t" i % 13 }' >b.csv
+    for case in 'k == k' 'k == k, how = left' 'k == k && g == g, how = left, nulls = match' 'k == k && k == g, how = left'; do
+        printf '%s\n' 'input a from "a.csv"' 'input b from "b.csv"' 'B = project(b, k, g, w = i32(w), x = w / 8, f)' \
+            "j = join(a, B, $case, prefix = \"r_\")" \
+            'Y = group(j, [k, g, d = v % 2], n = count(), m = count(r_w), s = sum(r_w), x = mean(r_x), lo = min(r_f), hi = max(r_w))' \
+            'output Y' >early.tra
+        tra explain --operators early.tra >alone
+        [[ $case == *'k == g'* ]] || grep -q 'group(\[`key 0' alone # that one is one node
+        printf 'S = rows(j)\noutput S\n' | cat early.tra - >late.tra
+        tra explain --operators late.tra >shared
+        ! grep -q 'group(\[`key 0' shared || return 1
+        tra run -q late.tra
+        tra digest -q Y.h5 >late
+        for sites in 1 3; do
+            tra run -q --sites $sites early.tra
+            is "$(cat late)" tra digest -q Y.h5
+        done
+    done
+    # what may fail, goes by order, or is of both tables is grouped after
+    for key in 's = sum(y)' 'l = last(w)' 's = sum(w + v)' 's = sum(ifnull(w, 1))'; do
+        printf '%s\n' 'input a from "a.csv"' 'input b from "b.csv"' 'j = join(a, project(b, k, w, y = w * 1), k == k)' \
+            "Y = group(j, [k], $key)" 'output Y' >Y.tra
+        tra explain --operators Y.tra >plan
+        ! grep -q 'group(\[`key' plan || return 1
+    done
+}
