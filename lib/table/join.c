@@ -239,12 +239,15 @@ static tra_status put_single(pairing *p, int64_t row, int n, const int32_t *part
         p->rows += all ? n : met ? there : n - there;
         return TRA_OK;
     }
+    int64_t *left = p->made[0], *right = p->made[1];
+    int made = p->nout;
     for (int i = 0; i < n; i++) {
-        p->made[0][p->nout] = row + i;
-        p->made[1][p->nout] = partner[i];
-        p->nout += all || (partner[i] >= 0) == met;
+        left[made] = row + i;
+        right[made] = partner[i];
+        made += all | ((partner[i] >= 0) == met);
     }
-    p->rows += p->nout;
+    p->nout = made;
+    p->rows += made;
     write_out(p);
     return TRA_OK;
 }
@@ -261,8 +264,9 @@ static tra_status find(const pairing *p, const tra_right *r, int64_t row, int n,
     const tra_finder *x = &r->x;
     TRA_TRY(tra_finder_slots(l, x, p->left, row, n, p->first, found, scratch, e));
     if (l->s.asof) return tra_asof_partners(l, p->left, row, n, p->first, x, found, &r->asof, scratch, e);
+    const int32_t *head = x->head;
     for (int i = 0; has_one(l, x) && !x->exists && i < n; i++)
-        if (found[i] >= 0) found[i] = x->head[found[i]];
+        if (found[i] >= 0) found[i] = head[found[i]];
     return TRA_OK;
 }
 

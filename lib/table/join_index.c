@@ -70,16 +70,15 @@ static tra_status refuse_errors(const uint8_t *state, int n, int64_t first, tra_
 /* Adds a key's part of the words. */
 static tra_status add_key(strip *s, int c, tra_colvalue v, int n, int64_t first, tra_err *e) {
     const tra_key_range *r = &s->x->key[c];
-    uint64_t far[STRIP];
+    uint64_t far[STRIP], *word = s->word, range = r->range, stride = r->stride;
+    uint8_t *restrict none = s->none; /* locals: what is written might be one of them, for all the compiler knows */
     switch (tra_coltype_held(s->keys->x[c]->type)) { TRA_WHOLE_DTYPES(DISTANCE) TRA_FLOAT_DTYPES(REAL) }
-    for (int i = 0; !v.state && i < n; i++) {
-        s->none[i] |= far[i] > r->range;
-        s->word[i] += far[i] * r->stride;
-    }
+    for (int i = 0; !v.state && i < n; i++) none[i] |= far[i] > range;
+    for (int i = 0; !v.state && i < n; i++) word[i] += far[i] * stride;
     for (int i = 0; v.state && i < n; i++) {
         bool null = v.state[i] != TRA_STATE_VALUE;
-        s->none[i] |= null ? !s->x->nulls_match : far[i] > r->range;
-        s->word[i] += (null ? r->null : far[i]) * r->stride;
+        none[i] |= null ? !s->x->nulls_match : far[i] > range;
+        word[i] += (null ? r->null : far[i]) * stride;
     }
     return refuse_errors(v.state, n, first, e);
 }
@@ -229,10 +228,15 @@ tra_status tra_finder_slots(const tra_lookup *l, const tra_finder *x, const tra_
     uint64_t hash[STRIP];
     if (x->nkeys == 0) return memset(slot, 0, (size_t)n * sizeof *slot), TRA_OK;
     TRA_TRY(take_strip(&s, row, n, e));
+    const uint64_t *word = s.word, *bit = x->bit;
+    const uint8_t *none = s.none;
     if (x->direct) {
-        for (int i = 0; i < n; i++) slot[i] = s.none[i] ? -1 : (int32_t)s.word[i];
+        for (int i = 0; i < n; i++) slot[i] = none[i] ? -1 : (int32_t)word[i];
     } else if (x->exists) {
-        for (int i = 0; i < n; i++) slot[i] = !s.none[i] && has_bit(x, (int64_t)s.word[i]) ? 0 : -1;
+        for (int i = 0; i < n; i++) { /* without a branch, which would be mispredicted */
+            uint64_t w = none[i] ? 0 : word[i];
+            slot[i] = (int32_t)(bit[w / 64] >> (w % 64) & !none[i]) - 1;
+        }
     } else if (x->close) {
         for (int i = 0; i < n; i++) slot[i] = s.none[i] || !has_bit(x, (int64_t)s.word[i]) ? -1 : ranked(x, s.word[i]);
     } else if (x->sorted) {
@@ -258,7 +262,7 @@ static tra_status make_bits(tra_finder *x, strip *s, tra_err *e) {
             if (!s->none[i]) set_bit(x, (int64_t)s->word[i]);
     }
     int32_t rank = 0;
-    for (int64_t i = 0; i < tra_finder_bit_words(x->nbits); i++) {
+    for (int64_t i = 0; !x->exists && i < tra_finder_bit_words(x->nbits); i++) {
         x->rank[i] = rank;
         rank += __builtin_popcountll(x->bit[i]);
     }

@@ -22,6 +22,11 @@ static int64_t most_bits(int64_t rows) {
     enum { LARGE = 1 << 27 };
     return tra_max64(32 * rows, tra_min64(64 * rows, LARGE)) + (1 << 16);
 }
+/* The same of bits alone, which have no rank: for each row as many bytes as a hash table takes. */
+static int64_t most_asked(int64_t rows) {
+    enum { EACH = 256 };
+    return tra_max64(most_bits(rows), tra_mul_most(EACH, rows));
+}
 static int64_t hash_bits(int64_t rows) { return 8 * hash_slots(rows); }
 
 int tra_finder_words(const tra_lookup *l) {
@@ -50,7 +55,8 @@ static void use(tra_finder *x, way how, int64_t rows) {
 void tra_finder_choose(const tra_lookup *l, bool lists, int64_t rows, tra_finder *x) {
     bool bits = tra_lookup_asks(l) && !lists;
     bool direct = x->total < direct_slots(rows) && !(bits && rows > STRIP);
-    use(x, direct ? DIRECT : x->total >= most_bits(rows) ? BY_HASH : bits ? BITS : CLOSE, rows);
+    bool hashed = x->total >= (bits ? most_asked(rows) : most_bits(rows));
+    use(x, direct ? DIRECT : hashed ? BY_HASH : bits ? BITS : CLOSE, rows);
 }
 
 static void *take(char **p, bool needed, int64_t bytes) {
@@ -68,7 +74,7 @@ char *tra_finder_place(const tra_lookup *l, tra_finder *x, int64_t rows, char *r
     x->list = take(&p, slots, 4 * rows);
     x->head = x->direct ? x->begin : take(&p, slots, 4 * x->nslots); /* slots that are keys have rows, or lists */
     x->bit = take(&p, !x->direct, tra_finder_bit_words(x->nbits) * 8);
-    x->rank = take(&p, x->close && !x->direct, tra_finder_bit_words(x->nbits) * 4);
+    x->rank = take(&p, x->close && slots && !x->direct, tra_finder_bit_words(x->nbits) * 4);
     return p;
 }
 
@@ -84,7 +90,8 @@ int64_t tra_finder_bytes(const tra_lookup *l, int64_t rows) {
     if (l->s.nkeys == 0) return 64 + tra_round64(4 * rows);
     bool bits = tra_lookup_asks(l);
     int64_t few = bits ? tra_min64(rows, STRIP) : rows;
-    int64_t close = tra_min64(l->total, most_bits(rows) - 1), direct = tra_min64(l->total, direct_slots(few) - 1);
+    int64_t close = tra_min64(l->total, (bits ? most_asked(rows) : most_bits(rows)) - 1),
+            direct = tra_min64(l->total, direct_slots(few) - 1);
     /* Each way has as many rows as it may have with such words: tra_finder_choose takes others for more. */
     int64_t most = bytes_of(l, BY_HASH, tra_min64(rows, l->total / 32), INT64_MAX);
     most = tra_max64(most, bytes_of(l, bits ? BITS : CLOSE, tra_min64(rows, close / 2), close));
