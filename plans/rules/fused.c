@@ -18,7 +18,7 @@ static bool is_candidate(const tra_memo *m, const tra_einsum *s) {
     if (m->of_node[s->node->id] < 0 || s->nrefs < 2) return false;
     for (int i = 0; i < s->nrefs; i++) {
         const tra_node *n = s->ref[i].node;
-        if (n->type.columns || n->type.bounded || m->of_node[n->id] < 0) return false;
+        if (n->type.columns || n->type.bounded || !(fused_is_expr(m, n) || m->of_node[n->id] >= 0)) return false;
         sparse = sparse || n->type.sparse;
     }
     return sparse;

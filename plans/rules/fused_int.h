@@ -35,10 +35,13 @@ const tra_einsum *fused_of_sums(tra_arena *a, const tra_einsum *s);
 const tra_einsum *fused_of_maps(tra_memo *m, const tra_einsum *s);
 /* The product with argument i as argument number[i]. */
 const tra_scalar *fused_renumber(tra_arena *a, const tra_scalar *x, const int *number);
+/* Is the operand's node an expression of the memo, which rules made, and not a node of the program? */
+static inline bool fused_is_expr(const tra_memo *m, const tra_node *n) {
+    return n->id < m->n && &m->v[n->id]->node == n;
+}
 /* The expression of the memo that a reference reads: its own, or that of a node of the program. */
 static inline tra_expr *fused_expr(const tra_memo *m, const tra_node *n) {
-    bool own = n->id < m->n && &m->v[n->id]->node == n;
-    return m->v[own ? n->id : m->of_node[n->id]];
+    return m->v[fused_is_expr(m, n) ? n->id : m->of_node[n->id]];
 }
 
 /* ---- products under a mask (fused_masked.c) --------------------------------------------------------------------- */
