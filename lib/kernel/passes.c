@@ -47,11 +47,14 @@ static tra_passes step_passes(const tra_kernel *k, tra_dtype t, const tra_dims *
     return (tra_passes){own.moved / n, own.computed / n};
 }
 
-/* Each row's first places of m elements: a few are kept in a heap, many are ordered by splitting. */
+/* Each row's first k places of m elements: a few are kept in a heap. Of many the row is split, until the first k are
+ * apart, which takes up to m elements more for each half that is left, and only these are split on down to short runs.
+ */
 static tra_passes top_passes(const tra_dims *in, const tra_dims *out, double moved) {
-    static const double HEAP = 3, LEVEL = 9; /* of an element */
+    static const double HEAP = 3, LEVEL = 6, SHORT = 12, RUN = 2; /* of an element; RUN: levels to order a short run */
     double m = in->n ? (double)in->v[in->n - 1] : 1, k = out->n ? (double)out->v[out->n - 1] : 1;
-    return (tra_passes){moved, (k < m / 16 ? HEAP : LEVEL * log2(fmax(2, k))) / 2};
+    double apart = k < m ? 2 - k / m : 1, levels = apart + k / m * (RUN + log2(fmax(1, k / SHORT)));
+    return (tra_passes){moved, (k < m / 16 ? HEAP : LEVEL * levels) / 2};
 }
 
 tra_passes tra_kernel_passes(const tra_kernel *k, bool held, tra_dtype t, const tra_dims *a, const tra_dims *b,

@@ -39,6 +39,7 @@ END
         status 0 py 'assert float(sys.argv[1]) < json.load(open("cost.json"))["plans"][0]["seconds"] < float(sys.argv[2]), open("cost.json").read()[:400]' \
             "$least" "$most"
     done <<'END'
+1.2|4|x[i] = median[j](L[i,j])
 0.3|2|x[i] = min[j](sum[d]((X[i,d] - C[j,d])^2))
 0.1|1.2|x[j] = sum (tanh(exp(sin(L[i,j])) + cos(L[i,j])))
 0.3|1.5|x[c] = sum[n](abs(w[n] - W[n,c]))
