@@ -11,6 +11,18 @@ int64_t tra_project_scratch(int64_t entries) {
     return tra_min64(TRA_SIZE_MOST, tra_add_most(tra_mul_most(2 * (int64_t)sizeof(tra_entry), entries), 64));
 }
 
+int64_t tra_project_stay(int64_t entries, const tra_dims *ext, const int8_t *label) {
+    int64_t places = 1;
+    for (int d = 0; d < ext->n; d++) {
+        if (memchr(label, label[d], (size_t)d)) continue;
+        int64_t least = ext->v[d];
+        for (int i = d + 1; i < ext->n; i++)
+            if (label[i] == label[d]) least = tra_min64(least, ext->v[i]);
+        places = tra_mul_most(places, least);
+    }
+    return tra_min64(entries, places);
+}
+
 /* What is to be sorted: bits in which keys differ, and whether they ascend already. */
 typedef struct disorder {
     uint64_t row, column;
@@ -79,7 +91,7 @@ tra_entry *tra_sort_entries(tra_entry *e, tra_entry *other, int64_t n) {
 int64_t tra_project_rows(const tra_cell *in, const tra_route *route, int64_t box, void *scratch, int64_t *rows) {
     disorder o = {.column_sorted = true, .sorted = true};
     tra_entry *e = scratch;
-    int64_t most = tra_rows_of(in).n, n;
+    int64_t most = tra_project_stay(tra_rows_of(in).n, &in->array.ext, route->label), n;
     uint64_t *seen = (uint64_t *)(void *)(e + most);
     if (box > most * (int64_t)sizeof(tra_entry) * 8) return -1;
     n = route_all(in, route, TRA_F64, e, &o);
@@ -97,6 +109,6 @@ int64_t tra_project(const tra_cell *in, const tra_route *route, tra_dtype t, voi
     disorder o = {.column_sorted = true, .sorted = true};
     tra_entry *e = scratch;
     int64_t n = route_all(in, route, t, e, &o);
-    *out = sort(e, e + tra_rows_of(in).n, n, &o);
+    *out = sort(e, e + tra_project_stay(tra_rows_of(in).n, &in->array.ext, route->label), n, &o);
     return n;
 }

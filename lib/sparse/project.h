@@ -21,7 +21,10 @@ typedef struct tra_route {
     const int64_t *from, *to; /* by label (NULL: all): only these stay */
 } tra_route;
 
-/* Bytes of scratch for so many entries. */
+/* How many of so many entries of an array stay at most: where labels are repeated, as many as the diagonal has places.
+ * label: of each dimension. */
+int64_t tra_project_stay(int64_t entries, const tra_dims *ext, const int8_t *label);
+/* Bytes of scratch for so many entries that stay. */
 int64_t tra_project_scratch(int64_t entries);
 /* The entries that stay and are not 0, sorted by row, then by column where these order them; entries that come to the
  * same place keep their order. They are in scratch; returns how many. */

@@ -50,6 +50,12 @@ bool tra_rows_moves(const tra_kernel *step) {
            (step->cls == TRA_K_ALIGNED && step->nlabels == step->nout);
 }
 
+bool tra_is_diagonal(const tra_fold_labels *l) {
+    for (int d = 1; d < l->rank; d++)
+        if (memchr(l->in, l->in[d], (size_t)d)) return true;
+    return false;
+}
+
 int64_t tra_folded(const tra_fold_labels *l, const tra_dims *in) {
     int64_t n = 1;
     for (int d = 0; d < l->rank; d++)
@@ -314,8 +320,8 @@ void tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_
     int64_t each = tra_folded(&l, &in->array.ext);
     tra_fold_route(&l, &out->array.ext, &route);
     int64_t rows, entries = -1, box = tra_rows_box(&out->array.ext);
-    if (moves && out->layout && !before->code && !after->code && in->array.dtype == out->array.dtype &&
-        is_quick(in, box, tra_last_extent(&out->array.ext)))
+    if (moves && !tra_is_diagonal(&l) && out->layout && !before->code && !after->code &&
+        in->array.dtype == out->array.dtype && is_quick(in, box, tra_last_extent(&out->array.ext)))
         return move(in, &route, box, out, scratch);
     if (out->layout && moves && (entries = tra_project_rows(in, &route, box, scratch, &rows)) >= 0 &&
         !tra_rows_take(out, rows, entries))

@@ -13,6 +13,8 @@ typedef struct tra_fold_labels {
 bool tra_fold_labels_of(const tra_kernel *step, int of, int rank, tra_fold_labels *l);
 /* Does the step bring each element to a place of its own? */
 bool tra_rows_moves(const tra_kernel *step);
+/* Are two dimensions of the same label? */
+bool tra_is_diagonal(const tra_fold_labels *l);
 /* How many elements are folded into one of the result. */
 int64_t tra_folded(const tra_fold_labels *l, const tra_dims *in);
 void tra_fold_route(const tra_fold_labels *l, const tra_dims *out, tra_route *route);

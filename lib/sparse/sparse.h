@@ -205,7 +205,7 @@ bool tra_rows_reduces(const tra_kernel *step, int rank);
  * is `after` where the result is rows. */
 void tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_unary *after, const tra_cell *in,
                      tra_cell *out, void *scratch);
-/* Bytes of scratch for it, for an operand of at most so many entries. */
+/* Bytes of scratch for it, for an operand of which at most so many entries stay (project.h). */
 int64_t tra_rows_reduce_scratch(int64_t entries);
 /* The same where entries only move, as they are, into rows below box, in columns below `columns`. */
 int64_t tra_rows_move_scratch(int64_t entries, int64_t box, int64_t columns);

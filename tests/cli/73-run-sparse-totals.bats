@@ -263,3 +263,24 @@ assert (got["m"] == a.max(0).toarray()[0]).all()
 END
     done
 }
+
+@test "the diagonal of a product takes room for its places, not for all entries that a block may have" {
+    tra gen -q --shape 30000x30000 --density 1e-4 --seed 1 --storage csr --block 6000x30000 -o a.h5
+    cat >p.tra <<'P'
+input A from "a.h5"
+C[i,k] = sum A[i,j] * A[j,k]
+d[i] = C[i,i]^2
+t[] = sum C[i,i]
+output d
+output t
+P
+    tra export -q a.h5 -o a.npz
+    for how in "" "--codegen off"; do
+        tra run -q --memory 64M --threads 2 $how p.tra
+        for f in d t; do tra export -q $f.h5 -o $f.npy; done
+        py '
+import scipy.sparse as sp
+a = sp.load_npz("a.npz").tocsr(); c = np.asarray(a.multiply(a.T).sum(1)).ravel()
+assert np.count_nonzero(c) and np.allclose(np.load("d.npy"), c**2) and np.allclose(np.load("t.npy"), c.sum())'
+    done
+}
