@@ -92,7 +92,7 @@ tra_status tra_csv_pack_piece(tra_csv_import *m, tra_csv_worker *w, const tra_cs
         }
     }
     int64_t heads = head - w->pack, texts = text - (w->pack + most);
-    memmove(head, w->pack + most, (size_t)texts);
+    if (texts > 0) memmove(head, w->pack + most, (size_t)texts);
     x->v[number] = (packed){atomic_fetch_add(&x->end, heads + texts), heads, heads + texts};
     return tra_pwrite(x->fd, w->pack, (size_t)(heads + texts), x->v[number].at, x->where, e);
 }
