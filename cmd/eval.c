@@ -195,7 +195,7 @@ static tra_status read_text(const char *path, char **text, size_t *n, tra_err *e
     if (strcmp(eval.program, "-") == 0) TRA_TRY(tra_slurp("-", TRA_MAX_PROGRAM, &own, &size, e));
     tra_status s = compose(own ? own : eval.program, size, &all, e);
     free(own);
-    *text = tra_strdup(tra_str_get(&all));
+    if (s == TRA_OK) *text = tra_strdup(tra_str_get(&all));
     *n = all.n;
     tra_str_free(&all);
     return s;
