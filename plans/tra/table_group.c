@@ -125,7 +125,7 @@ static double pass_flops(const tra_group_column *v, int nkeys, int naggs, double
     static const double SORT = 15, KEY = 2.5, TAKE = 10;
     double direct = FIND * (1 + nkeys) + groups * (GROUP + GATHER * (nkeys + naggs));
     double sorted = SORT + KEY * nkeys + TAKE * naggs;
-    bool sorts = groups > 0.5 && !places;
+    bool sorts = groups > TRA_TABLE_HASHED_SHARE && !places;
     for (int i = 0; i < naggs; i++) {
         tra_aggregate_way way = tra_aggregate_way_of(v[i].f);
         bool powers = way == TRA_WAY_POWERS || way == TRA_WAY_PAIR || way == TRA_WAY_RANKED;
@@ -196,6 +196,12 @@ static bool is_exact(const tra_schema *s, const tra_group_column *v) {
     return way != TRA_WAY_SUM || !tra_coltype_is_float(s->v[v->column].type);
 }
 
+double tra_table_group_share(const tra_table_builder *w, const tra_node *rows) {
+    double each = (double)tra_type_entries(&rows->type).expected / (double)tra_max64(1, rows->type.cat->n);
+    double groups = tra_table_groups_expected(rows->type.columns, w->op.nterms, key_expressions(w), each);
+    return each > 0 ? groups / each : 0;
+}
+
 /* Is one pass over all rows better than states of each block? It is where nearly every row of a block is expected to be
  * a group of its own, since states would then take more memory than the rows and as much time as the groups, and where
  * the rows need not be divided into parts. */
@@ -206,9 +212,7 @@ static bool one_pass_is_better(const tra_table_builder *w, const tra_node *rows,
     x.numbered = x.may_run = true;
     for (int i = 0; i < w->op.naggs; i++)
         if (!is_exact(s, &columns[i])) return false;
-    double each = (double)tra_type_entries(&rows->type).expected / (double)tra_max64(1, rows->type.cat->n);
-    return w->op.nterms > 0 && tra_table_groups_expected(s, w->op.nterms, key_expressions(w), each) > 0.9 * each &&
-           !tra_table_divide(rows->type.cat, &x, &d);
+    return w->op.nterms > 0 && tra_table_group_share(w, rows) > 0.9 && !tra_table_divide(rows->type.cat, &x, &d);
 }
 
 tra_node *tra_table_group_rows(tra_table_builder *w, tra_node *rows, const tra_group_column *columns, bool states) {

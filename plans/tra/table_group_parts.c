@@ -15,14 +15,15 @@
 
 /* ---- columns ------------------------------------------------------------------------------------------------ */
 
-/* A builder of a group by the first columns of s, which have the names of the keys of w. */
-static tra_table_builder group_builder(tra_table_builder *w, const tra_schema *s, int naggs, const tra_table_agg *agg) {
+/* A builder of a group by the first columns of s, which is of the keys of w and of values. */
+static tra_table_builder group_builder(tra_table_builder *w, const tra_schema *s, int nkeys, int naggs,
+                                       const tra_table_agg *agg) {
     tra_table_builder one = {.b = w->b, .call = w->call, .in = w->in, .op.op = TRA_TABLE_GROUP};
-    tra_table_term *t = tra_news(w->b->arena, tra_table_term, w->op.nterms + 1);
-    for (int k = 0; k < w->op.nterms; k++)
+    tra_table_term *t = tra_news(w->b->arena, tra_table_term, nkeys + 1);
+    for (int k = 0; k < nkeys; k++)
         t[k] =
             (tra_table_term){.name = s->v[k].name, .ast = tra_table_name_ast(w->b->arena, s->v[k].name, w->call->span)};
-    one.op.nterms = w->op.nterms;
+    one.op.nterms = nkeys;
     one.op.term = t;
     one.op.naggs = naggs;
     one.op.agg = agg;
@@ -48,10 +49,13 @@ static bool divide(const tra_catalog *c, const tra_schema *s, bool numbered, tra
 
 /* ---- distinct values ---------------------------------------------------------------------------------------- */
 
-/* Each different row once, in the order of rows. */
+/* Each different row once. Where few rows of a block are expected to differ, they are groups by all columns, which are
+ * looked up; otherwise rows are sorted, and the first of those that are equal stays. */
 static tra_node *each_once(tra_table_builder *w, tra_node *in, const tra_division *d) {
     tra_arena *a = w->b->arena;
     const tra_schema *s = in->type.columns;
+    tra_table_builder one = group_builder(w, s, s->n, 0, NULL);
+    if (tra_table_group_share(&one, in) <= TRA_TABLE_HASHED_SHARE) return tra_table_group_rows(&one, in, NULL, true);
     tra_part_keys by = all_columns(a, s);
     tra_arrange x = tra_table_sorting(a, s, false, by.n, by.column, NULL, "of which values are counted");
     x.keep = TRA_ARRANGE_FIRST;
@@ -67,7 +71,7 @@ static tra_node *count_distinct(tra_table_builder *w, tra_node *in, const tra_ta
     bool parts = divide(in->type.cat, in->type.columns, false, &d);
     *count = (tra_table_agg){agg->name, parts ? TRA_AGGREGATE_COUNT : TRA_AGGREGATE_DISTINCT, .ast = agg->ast};
     *v = (tra_group_column){.name = agg->name, .f = count->f, .column = w->op.nterms};
-    tra_table_builder one = group_builder(w, in->type.columns, 1, count);
+    tra_table_builder one = group_builder(w, in->type.columns, w->op.nterms, 1, count);
     if (!parts) return tra_table_group_rows(&one, in, v, false);
     tra_node *once = each_once(w, in, &d);
     return once ? tra_table_group_rows(&one, once, v, true) : NULL;
@@ -163,7 +167,7 @@ static tra_node *quantile_of_parts(tra_table_builder *w, tra_node *in, const cha
         first[i] = (tra_table_agg){own, TRA_AGGREGATE_FIRST, .ast = tra_table_name_ast(a, own, w->call->span)};
         column[i] = (tra_group_column){.name = own, .f = TRA_AGGREGATE_FIRST, .column = nkeys + i};
     }
-    tra_table_builder one = group_builder(w, x->out, RANKED, first);
+    tra_table_builder one = group_builder(w, x->out, w->op.nterms, RANKED, first);
     tra_node *groups = tra_table_group_rows(&one, ranked, column, true);
     if (!groups) return NULL;
     tra_projection p = {.arena = a};
@@ -182,7 +186,7 @@ static tra_node *quantile(tra_table_builder *w, tra_node *in, const tra_table_ag
         return quantile_of_parts(w, in, agg->name, q, &d);
     tra_group_column *column = tra_new(w->b->arena, tra_group_column);
     *column = (tra_group_column){.name = agg->name, .f = agg->f, .column = w->op.nterms, .q = agg->q};
-    tra_table_builder one = group_builder(w, in->type.columns, 1, agg);
+    tra_table_builder one = group_builder(w, in->type.columns, w->op.nterms, 1, agg);
     return tra_table_group_rows(&one, in, column, false);
 }
 
@@ -208,7 +212,7 @@ static tra_node *group_with_states(tra_table_builder *w, tra_node *rows, const t
     for (int i = 0; i < w->op.naggs; i++)
         if (tra_aggregate_has_states(v[i].f)) own[n] = v[i], agg[n++] = w->op.agg[i];
     if (n == 0) return NULL;
-    tra_table_builder one = group_builder(w, rows->type.columns, n, agg);
+    tra_table_builder one = group_builder(w, rows->type.columns, w->op.nterms, n, agg);
     return tra_table_group_rows(&one, rows, own, true);
 }
 

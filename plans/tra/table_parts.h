@@ -88,8 +88,12 @@ const char *tra_composed_aggregate(int i);
 /* table_group.c: the groups of rows whose first columns are the keys; w->op says how keys are called. states: all
  * aggregates have states, so that groups are made block by block first. */
 tra_node *tra_table_group_rows(tra_table_builder *w, tra_node *rows, const tra_group_column *columns, bool states);
-/* The same where aggregates are the first values that rows of w->in, whose columns are keys, a column and a value, have
- * beside each value of that column. */
+/* Groups that one block of rows is expected to have, as a share of its rows. Up to this share, the groups of a block
+ * are found by a hash table of their keys; of more, or where keys are not looked up, rows are sorted. */
+double tra_table_group_share(const tra_table_builder *w, const tra_node *rows);
+#define TRA_TABLE_HASHED_SHARE 0.5
+/* The groups of rows where aggregates are the first values that rows of w->in, whose columns are keys, a column and a
+ * value, have beside each value of that column. */
 struct tra_pivot_key;
 tra_node *tra_table_group_wide(tra_table_builder *w, const struct tra_pivot_key *key, const tra_group_column *columns);
 /* table_group_parts.c: the same where some aggregates have no states. divides: has the table so many rows that it

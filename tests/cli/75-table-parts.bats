@@ -148,7 +148,9 @@ input L from "l.h5"
 input R from "r.h5"
 input M from "m.h5"
 E = group(L, [g], n = count(), m = median(u), d = distinct(v), q = quantile(v, 0.9), s = sum(v), c = distinct(s))
-F = group(L, [], m = median(v), d = distinct(g), q = quantile(u, 0.25))
+F = group(L, [], m = median(v), d = distinct(g), q = quantile(u, 0.25), h = distinct(v), i = distinct(u), k = distinct(s),
+    z = distinct(u * 0), c = distinct(g div 100))
+B = group(L, [s], d = distinct(v), n = count(), e = distinct(g div 100), f = distinct(g))
 U = project(L, g, v, i = number(g, v), j = number(u))
 W = join(L, R, g == k && v > r_w, prefix = "r_")
 X = join(L, R, g == k && u * 2 > w, how = left)
@@ -157,6 +159,7 @@ Z = join(L, M, g == g && q > v + 60, how = anti)
 C = join(select(L, v > 7), M, g == g && m_q < v * 3, how = left, prefix = "m_")
 output E
 output F
+output B
 output U
 output W
 output X
@@ -186,11 +189,13 @@ db.execute("drop table if exists e")
 db.execute("""create table e as select g, count(*), quantile(u, 0.5), count(distinct v), quantile(v, 0.9), sum(v),
               count(distinct s) from l group by g order by g is null, g""")
 db.execute("drop table if exists f")
-db.execute("create table f as select quantile(v, 0.5), count(distinct g), quantile(u, 0.25) from l")
+db.execute("""create table f as select quantile(v, 0.5), count(distinct g), quantile(u, 0.25), count(distinct v),
+              count(distinct u), count(distinct s), count(distinct u * 0), count(distinct g / 100) from l""")
 db.commit()
 END
     same E "select * from e"
     same F "select * from f"
+    same B "select s, count(distinct v), count(*), count(distinct g / 100), count(distinct g) from l group by s order by s"
     same U "select g, v, dense_rank() over (order by g is null, g, v) - 1, dense_rank() over (order by u) - 1 from l
             order by rowid"
     same W "select l.*, k, w, z from l join r on g = k and v > w order by l.rowid"
@@ -206,14 +211,17 @@ END
     tra explain --without J-1 --format json p.tra >plan
     [ "$(grep -o "values at 0" plan | wc -l)" -ge 4 ]
     grep -q "number rows as" plan
+    # values that are expected to repeat in a block are looked up, others sorted
+    for one in '[k]' '[z]' '[s, d]'; do grep -qF "partial group($one)" plan; done
+    for one in '[q]' '[g, d]'; do grep -qF "first of each $one" plan; done
     [ "$(grep -o 'prefix = ."r\. ' plan | wc -l)" -ge 5 ]
     status 0 tra run -q --without J-1 p.tra
     judge_across
-    want=$(for o in E F U W X Y Z C; do tra digest $o.h5; done)
+    want=$(for o in E F B U W X Y Z C; do tra digest $o.h5; done)
     for sites in 3; do
         rm -f [A-Z].h5
         status 0 tra run -q --without J-1 --sites $sites p.tra
-        [ "$(for o in E F U W X Y Z C; do tra digest $o.h5; done)" = "$want" ]
+        [ "$(for o in E F B U W X Y Z C; do tra digest $o.h5; done)" = "$want" ]
     done
 }
 
