@@ -93,8 +93,8 @@ const tra_dictionary *tra_dictionary_union(tra_arena *a, int n, const tra_dictio
 /* Have they the same strings in the same order? */
 bool tra_dictionary_eq(const tra_dictionary *a, const tra_dictionary *b);
 /* The mark of a dictionary under way: strings are added in their order, n of them at a time, of which string k is
- * bytes[begin[k] - begin[0]] and so on, up to begin[k + 1] - begin[0]. end sets the mark, of which mark[0] is not 0, and
- * *sum (NULL allowed), the XXH64 of all bytes; it frees m. */
+ * bytes[begin[k] - begin[0]] and so on, up to begin[k + 1] - begin[0]. end sets the mark, of which mark[0] is not 0,
+ * and *sum (NULL allowed), the XXH64 of all bytes; it frees m. */
 typedef struct tra_marking tra_marking;
 tra_marking *tra_marking_new(void);
 void tra_marking_add(tra_marking *m, int64_t n, const int64_t *begin, const char *bytes);

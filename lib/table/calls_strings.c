@@ -83,8 +83,8 @@ static int64_t literal(tra_bytes p) {
     return n;
 }
 
-/* Goes from s, behind a % of the pattern, to where the bytes p stand that follow it, which is not before `from`; at the
- * end of the pattern that is where s ends with them. */
+/* Goes on in s to the next place of the first n bytes of p, which follow a % of the pattern. Where the pattern ends
+ * with them, that place is the end of s. False: s has them nowhere. */
 static bool go_on(tra_bytes *s, tra_bytes p, int64_t n) {
     if (n == p.n) {
         if (s->n < n || memcmp(s->s + (s->n - n), p.s, (size_t)n) != 0) return false;
@@ -114,7 +114,7 @@ void tra_call_like(tra_call *c) {
             p = after(p, 1);
             s = after(s, 1);
         } else if (star.s && at.n > 0) {
-            s = after(at, 1);
+            s = after(at, tra_point(at));
             if (!go_on(&s, star, n)) return;
             at = s;
             s = after(s, n);

@@ -22,7 +22,7 @@ static int64_t most_bits(int64_t rows) {
     enum { LARGE = 1 << 27 };
     return tra_max64(32 * rows, tra_min64(64 * rows, LARGE)) + (1 << 16);
 }
-/* The same of bits alone, which have no rank: for each row as many bytes as a hash table takes. */
+/* The same of bits alone, which have no ranks. For each row they take as many bytes as a hash table: 32. */
 static int64_t most_asked(int64_t rows) {
     enum { EACH = 256 };
     return tra_max64(most_bits(rows), tra_mul_most(EACH, rows));

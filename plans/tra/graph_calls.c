@@ -4,6 +4,7 @@
 #include "table_derived.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* The operators of the algebra. args has a letter for each argument: R a relation, L a list of its key dimensions, N a
  * list of numbers of parts, X a list of block extents, D an array dimension, Y a key dimension, S a tile size, K a
@@ -357,15 +358,18 @@ tra_node *tra_build_operand_tensor(tra_build *b, const tra_ast *x) {
 
 /* How a file that stands where a relation is expected becomes one. */
 static const char *file_advice(tra_build *b, const char *name, const char *file) {
+    const char *quote = strpbrk(file, " \t'\"$&;()*?[]<>|\\`!#~") ? "'" : "";
     return tra_arena_printf(b->arena,
-                            "name the file first: input %s from \"%s\"; for tra eval, %s=%s after the program", name,
-                            file, name, file);
+                            "name the file first: input %s from \"%s\"; for tra eval, %s=%s%s%s after the program",
+                            name, file, name, quote, file, quote);
 }
 
-/* Is T.c, of no relation T, rather a file's name? */
-static bool is_file(const tra_build *b, const tra_ast *x) {
-    return x->kids[0]->kind == TRA_AST_NAME && x->kids[1]->kind == TRA_AST_NAME &&
-           tra_names_find(&b->symbols, x->kids[0]->text) < 0;
+/* The file that T.c, of no relation T, is the name of; NULL: there is none. */
+static const char *file_of(const tra_build *b, const tra_ast *x) {
+    bool names = x->kids[0]->kind == TRA_AST_NAME && x->kids[1]->kind == TRA_AST_NAME;
+    if (!names || tra_names_find(&b->symbols, x->kids[0]->text) >= 0) return NULL;
+    const char *file = tra_arena_printf(b->arena, "%s.%s", x->kids[0]->text, x->kids[1]->text);
+    return access(file, F_OK) == 0 ? file : NULL;
 }
 
 tra_node *tra_build_relation(tra_build *b, const tra_ast *x) {
@@ -393,8 +397,7 @@ tra_node *tra_build_relation(tra_build *b, const tra_ast *x) {
     case TRA_AST_LITERAL: break;
     case TRA_AST_COMPOSE:
         advice = x->kids[1]->kind == TRA_AST_NAME && strcmp(x->kids[1]->text, "T") == 0 ? "write transpose(A)"
-                 : is_file(b, x) ? file_advice(b, x->kids[0]->text,
-                                               tra_arena_printf(b->arena, "%s.%s", x->kids[0]->text, x->kids[1]->text))
+                 : file_of(b, x) ? file_advice(b, x->kids[0]->text, file_of(b, x))
                  : x->kids[0]->kind == TRA_AST_NAME && x->kids[1]->kind == TRA_AST_NAME
                      ? tra_arena_printf(b->arena,
                                         "a column stands in an operator on its table: project(%s, %s), or "

@@ -1,6 +1,7 @@
 /* table_group_joined.c - groups of the rows of a join that is several nodes, which rules do not look through (Q-9 does
  * the same with joins that are one node): the right rows are grouped by the keys of the join first, and the join has a
  * row for each of these groups in place of one for each pair. */
+#include "cardinality.h"
 #include "table_build.h"
 #include "table_parts.h"
 
@@ -48,7 +49,18 @@ static bool reads_left_alone(const tra_table_op *join, const tra_colexpr *x) {
     return true;
 }
 
-/* Does the group have all keys of the join, each of the left table, and is the right table the larger one? */
+/* Is the right table the larger one, and does it have several rows for each of its keys? */
+static bool is_worth_it(const joined *j) {
+    enum { ROWS = 2 }; /* of a group, at least */
+    const tra_lookup_spec *s = &j->join->lookup;
+    double left = tra_type_entries(&j->join->in[0]->type).expected,
+           rows = tra_type_entries(&j->join->in[1]->type).expected;
+    const tra_colexpr **key = tra_news(j->w->b->arena, const tra_colexpr *, s->nkeys);
+    for (int k = 0; k < s->nkeys; k++) key[k] = tra_colexpr_column(j->w->b->arena, s->right, s->rkey[k]);
+    return rows >= left && ROWS * tra_table_groups_expected(s->right, s->nkeys, key, rows) <= rows;
+}
+
+/* Does the group have all keys of the join, each of the left table, and aggregates of right columns? */
 static bool can(const joined *j, const tra_table_term *operand) {
     const tra_table_builder *w = j->w;
     const tra_table_op *join = j->join;
@@ -63,7 +75,7 @@ static bool can(const joined *j, const tra_table_term *operand) {
         if (!reads_left_alone(join, w->op.term[k].x)) return false;
     for (int i = 0; i < w->op.naggs; i++)
         if (!is_made_of_groups(j, &w->op.agg[i], &operand[2 * i])) return false;
-    return tra_type_entries(&join->in[1]->type).expected >= tra_type_entries(&join->in[0]->type).expected;
+    return is_worth_it(j);
 }
 
 /* ---- syntax ------------------------------------------------------------------------------------------------------ */

@@ -84,6 +84,12 @@ static bool sum_fits(const tra_table_builder *w, const form *f, const tra_colexp
            tra_mul(rows, f->plus < 0 ? -f->plus : f->plus, &moved) && tra_add(sum, moved, &v);
 }
 
+/* Do the least and the most of the base fit i64 by themselves, and times the factor? */
+static bool extremes_fit(const form *f, const tra_colexpr *base) {
+    int64_t v;
+    return base->least > INT64_MIN && tra_mul(base->least, f->times, &v) && tra_mul(base->most, f->times, &v);
+}
+
 /* The form of aggregate i, whose operand is x: over a base as small as it can be, or as it is. */
 static form form_of(tra_table_builder *w, int i, const tra_colexpr *x, bool least) {
     const tra_ast *call = argument(w, i);
@@ -98,7 +104,7 @@ static form form_of(tra_table_builder *w, int i, const tra_colexpr *x, bool leas
     tra_table_term base;
     bool sums = f.f == TRA_AGGREGATE_SUM || f.f == TRA_AGGREGATE_MEAN;
     linear = linear && tra_table_build_term(&sc, "x", f.base, &base) && is_integer(base.x) && !base.x->fails;
-    linear = linear && (f.f != TRA_AGGREGATE_MIN || base.x->least > INT64_MIN);
+    linear = linear && (sums || extremes_fit(&f, base.x));
     f.whole = linear && sums && sum_fits(w, &f, base.x);
     if (!linear || (sums && !f.whole)) f = own;
     for (int k = 0; k < call->nkids; k++) {
@@ -136,11 +142,26 @@ static int key_of_column(const tra_table_builder *w, int c) {
     return -1;
 }
 
+/* Does the expression name a param by a name that a column of the groups has too? */
+static bool is_hidden(const tra_table_builder *w, const tra_ast *x) {
+    if (x->kind == TRA_AST_NAME && tra_schema_find(w->in->type.columns, x->text) < 0) {
+        for (int k = 0; k < w->op.nterms; k++)
+            if (strcmp(w->op.term[k].name, x->text) == 0) return true;
+        for (int i = 0; i < w->op.naggs; i++)
+            if (strcmp(w->op.agg[i].name, x->text) == 0) return true;
+    }
+    for (int i = 0; i < x->nkids; i++)
+        if (is_hidden(w, x->kids[i])) return true;
+    return false;
+}
+
 /* Is key k a function of keys before it, so that groups and their order are the same without it? */
 static bool key_follows(const tra_table_builder *w, int k) {
     const tra_colexpr *x = w->op.term[k].x;
     const tra_schema *s = w->in->type.columns;
+    const tra_ast *text = w->call->kids[1]->kids[k];
     bool *used = tra_news(w->b->arena, bool, s->n + 1);
+    if (is_hidden(w, text->kind == TRA_AST_NAMED ? text->kids[0] : text)) return false;
     if (x->untyped || !is_plain(x) || tra_colexpr_can_be_made(x)) return false;
     tra_colexpr_columns(x, used);
     for (int c = 0; c < s->n; c++) {

@@ -245,3 +245,9 @@ for g in read("D.csv"):
 '
     done
 }
+
+@test "a key that follows from others means the param, also where a key has its name" {
+    printf 'k,s\n1,5\n1,6\n2,5\n,5\n' >t.csv
+    is $'k,c,u\n1,5,3\n1,6,3\n2,5,6\n,5,' tra eval 'param c = 3; group(t, [k, c = s, u = k * c])' t.csv
+    is $'k,c,u\n1,1,3\n2,1,6\n,1,' tra eval 'param c = 3; project(group(t, [k, u = k * c], c = count(s) / count(s)), k, c, u)' t.csv
+}

@@ -266,3 +266,10 @@ for row in csv.DictReader(open("o.csv")):
         assert got == want, (s, p, got, want)
 ' "$TRA"
 }
+
+@test "_ is a whole character after % too, however many bytes that has" {
+    printf 's\n日\n日本\né\nab\n😀\n日bc\n' >u.csv
+    is $'s,a,b,c,d\n日,false,false,true,false\n日本,true,false,true,false\né,false,false,true,false\nab,true,false,true,true\n😀,false,false,true,false\n日bc,true,true,true,true' \
+        tra eval 'project(t, s, a = like(s, "%__"), b = like(s, "%___"), c = like(s, "%_%"), d = like(s, "%_b%"))' t=u.csv
+    is $'s,a\n日,false\n日本,false\né,false\nab,false\n😀,false\n日bc,false' tra eval 'project(t, s, a = like(s, "%__b%"))' t=u.csv
+}
