@@ -55,9 +55,10 @@ static bool is_worth_it(const joined *j) {
     const tra_lookup_spec *s = &j->join->lookup;
     double left = tra_type_entries(&j->join->in[0]->type).expected,
            rows = tra_type_entries(&j->join->in[1]->type).expected;
-    const tra_colexpr **key = tra_news(j->w->b->arena, const tra_colexpr *, s->nkeys);
-    for (int k = 0; k < s->nkeys; k++) key[k] = tra_colexpr_column(j->w->b->arena, s->right, s->rkey[k]);
-    return rows >= left && ROWS * tra_table_groups_expected(s->right, s->nkeys, key, rows) <= rows;
+    tra_column *key = tra_news(j->w->b->arena, tra_column, s->nkeys);
+    const tra_schema keys = {s->nkeys, key};
+    for (int k = 0; k < s->nkeys; k++) key[k] = s->right->v[s->rkey[k]];
+    return rows >= left && ROWS * tra_table_groups_expected(&keys, s->nkeys, NULL, rows) <= rows;
 }
 
 /* Does the group have all keys of the join, each of the left table, and aggregates of right columns? */

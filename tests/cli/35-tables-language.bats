@@ -244,9 +244,9 @@ END
 @test "of a divided join the larger right table is grouped before, where its groups are those of the join's keys" {
     local case key
     awk 'BEGIN { print "k,g,v,s"; for (i = 0; i < 3000; i++) print (i % 5 ? i % 7 : "") "," i % 3 "," i ",s" i % 11 }' >a.csv
-    awk 'BEGIN { print "k,g,w,f"; for (i = 0; i < 9000; i++) print (i % 6 ? i % 9 : "") "," i % 4 "," (i % 5 && i % 9 != 5 ? i % 100 : "") ",t" i % 13 }' >b.csv
+    awk 'BEGIN { print "i,k,g,w,f"; for (i = 0; i < 9000; i++) print i "," (i % 6 ? i % 9 : "") "," i % 4 "," (i % 5 && i % 9 != 5 ? i % 100 : "") ",t" i % 13 }' >b.csv
     for case in 'k == k' 'k == k, how = left' 'k == k && g == g, how = left, nulls = match' 'k == k && k == g, how = left'; do
-        printf '%s\n' 'input a from "a.csv"' 'input b from "b.csv"' 'B = project(b, k, g, w = i32(w), x = w / 8, f)' \
+        printf '%s\n' 'input a from "a.csv"' 'input b from "b.csv"' 'B = project(b, i, k, g, w = i32(w), x = w / 8, f)' \
             "j = join(a, B, $case, prefix = \"r_\")" \
             'Y = group(j, [k, g, d = v % 2], n = count(), m = count(r_w), s = sum(r_w), x = mean(r_x), lo = min(r_f), hi = max(r_w))' \
             'output Y' >early.tra
@@ -269,4 +269,9 @@ END
         tra explain --operators Y.tra >plan
         ! grep -q 'group(\[`key' plan || return 1
     done
+    # and where no key of the right table repeats
+    printf '%s\n' 'input a from "a.csv"' 'input b from "b.csv"' 'j = join(project(a, i = v * 1), project(b, i, w = w * 1), i == i)' \
+        'Y = group(j, [i], m = max(w))' 'output Y' >Y.tra
+    tra explain --operators Y.tra >plan
+    ! grep -q 'group(\[`key' plan || return 1
 }
