@@ -141,7 +141,7 @@ char *tra_span_text(double seconds, char buf[TRA_SPANTEXT]) {
 /* A number of bytes that is at least so large and is printed as it is, so that it never reads as less. */
 static int64_t printed_above(int64_t bytes) {
     int64_t unit = 1;
-    if (bytes > INT64_MAX >> 10) return bytes; /* PiB, of which nobody counts the tenths */
+    if (bytes > INT64_MAX >> 10) return bytes; /* such a number is not rounded up: the products below would overflow */
     while (unit < bytes >> 10) unit <<= 10;
     bool tenths = unit > 1 && bytes < 999 * unit;
     int64_t steps = tra_ceil_div(tenths ? bytes * 10 : bytes, unit);

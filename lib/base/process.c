@@ -50,7 +50,7 @@ tra_process_state tra_process_of_name(const char *name, const char **end) {
 
 int64_t tra_resident_bytes(void) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return 18 << 20; /* a sanitizer's own memory is of no interest: what an empty process has without it */
+    return 18 << 20; /* sanitizers take memory of their own: an empty process has this without them */
 #endif
     int64_t pages = 0;
     char line[128];

@@ -71,7 +71,7 @@ static tra_status refuse_errors(const uint8_t *state, int n, int64_t first, tra_
 static tra_status add_key(strip *s, int c, tra_colvalue v, int n, int64_t first, tra_err *e) {
     const tra_key_range *r = &s->x->key[c];
     uint64_t far[STRIP], *word = s->word, range = r->range, stride = r->stride;
-    uint8_t *restrict none = s->none; /* locals: what is written might be one of them, for all the compiler knows */
+    uint8_t *restrict none = s->none; /* in locals, which no write through a pointer can change */
     switch (tra_coltype_held(s->keys->x[c]->type)) { TRA_WHOLE_DTYPES(DISTANCE) TRA_FLOAT_DTYPES(REAL) }
     for (int i = 0; !v.state && i < n; i++) none[i] |= far[i] > range;
     for (int i = 0; !v.state && i < n; i++) word[i] += far[i] * stride;

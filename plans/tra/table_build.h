@@ -127,6 +127,8 @@ tra_ast *tra_table_ast(tra_arena *a, tra_ast_kind kind, const char *text, tra_sp
 tra_ast *tra_table_ast_copy(tra_arena *a, const tra_ast *x);
 /* The name of a column as syntax that is resolved already. */
 tra_ast *tra_table_name_ast(tra_arena *a, const char *name, tra_span span);
+/* The argument name = x, where the name may be any text. */
+tra_ast *tra_table_named_ast(tra_arena *a, const char *name, const tra_ast *x, tra_span span);
 /* `name`, with apostrophes added until no column of s is called so. */
 const char *tra_table_free_name(tra_arena *a, const tra_schema *s, const char *name);
 /* These n columns of s (column NULL: the first ones), and more. */

@@ -86,9 +86,7 @@ static tra_ast *call(const joined *j, const char *f, int n, tra_ast *const *args
 }
 
 static tra_ast *named(const joined *j, const char *name, const tra_ast *x) {
-    tra_ast *y = tra_table_ast(j->w->b->arena, TRA_AST_NAMED, name, x->span, 1, (tra_ast *[]){(tra_ast *)x});
-    y->quoted = true;
-    return y;
+    return tra_table_named_ast(j->w->b->arena, name, x, x->span);
 }
 
 static tra_ast *column(const joined *j, const char *name) {

@@ -178,9 +178,7 @@ static tra_ast *of(const sharing *s, tra_ast_kind kind, const char *text, int n,
 }
 
 static tra_ast *named(const sharing *s, const char *name, const tra_ast *x) {
-    tra_ast *y = of(s, TRA_AST_NAMED, name, 1, (tra_ast *[]){(tra_ast *)x});
-    y->quoted = true;
-    return y;
+    return tra_table_named_ast(s->w->b->arena, name, x, s->w->call->span);
 }
 
 static tra_ast *binary(const sharing *s, const char *op, tra_ast *l, tra_ast *r) {

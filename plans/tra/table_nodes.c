@@ -29,6 +29,12 @@ tra_ast *tra_table_name_ast(tra_arena *a, const char *name, tra_span span) {
     return x;
 }
 
+tra_ast *tra_table_named_ast(tra_arena *a, const char *name, const tra_ast *x, tra_span span) {
+    tra_ast *y = tra_table_ast(a, TRA_AST_NAMED, name, span, 1, (tra_ast *[]){(tra_ast *)x});
+    y->quoted = true;
+    return y;
+}
+
 const char *tra_table_free_name(tra_arena *a, const tra_schema *s, const char *name) {
     while (tra_schema_find(s, name) >= 0) name = tra_arena_printf(a, "%s'", name);
     return name;

@@ -40,9 +40,7 @@ static bool is_expression(const splitting *s, const tra_ast *x) {
 }
 
 static tra_ast *named(const splitting *s, const char *name, const tra_ast *x) {
-    tra_ast *y = tra_table_ast(s->w->b->arena, TRA_AST_NAMED, name, x->span, 1, (tra_ast *[]){(tra_ast *)x});
-    y->quoted = true;
-    return y;
+    return tra_table_named_ast(s->w->b->arena, name, x, x->span);
 }
 
 static bool is_taken(const splitting *s, const char *name) {
