@@ -30,8 +30,5 @@ void tra_group_run_direct(const tra_group_direct *d, tra_batch *out);
 bool tra_group_run_places(const tra_group_direct *d, int i, tra_batch *out);
 /* Makes quantile i, and those of the same column (group_values.c). */
 void tra_group_run_values(const tra_group_direct *d, int i, tra_batch *out);
-/* Writes the numbers of rows, ascending, whose value in a column of d->in comes among the first `most` of their group
- * or is equal to one of them; returns how many. `row` has room for all. 2 d->groups <= d->n. */
-int64_t tra_group_first_rows(const tra_group_direct *d, int column, bool desc, int64_t most, int64_t *row);
 
 #endif

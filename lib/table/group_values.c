@@ -1,4 +1,4 @@
-/* group_values.c - quantiles of groups that were found (group_direct.c), and their first rows: the values of each group
+/* group_values.c - quantiles of groups that were found (group_direct.c): the values of each group
  * are brought together as words in their order, of which those at its place are selected. Nothing is sorted. */
 #include "../base/share.h"
 #include "group_strips.h"
@@ -77,33 +77,4 @@ void tra_group_run_values(const tra_group_direct *d, int i, tra_batch *out) {
     a.x = x, a.first = i, a.out = out;
     gather(&a, &x->of, &d->in->v[x->c.column]);
     tra_share(a.pieces, select_piece, &a, NULL);
-}
-
-/* ---- the first rows of each group -------------------------------------------------------------------------------- */
-
-int64_t tra_group_first_rows(const tra_group_direct *d, int column, bool desc, int64_t most, int64_t *row) {
-    const tra_column *c = &d->in->schema->v[column];
-    const tra_vector *v = &d->in->v[column];
-    uint64_t word[TRA_GROUP_STRIP], turn = desc ? UINT64_MAX : 0;
-    values a = values_of(d);
-    int64_t found = 0;
-    gather(&a, c, v);
-    for (int64_t k = 0; k < d->groups; k++) { /* the last word that is wanted becomes the first one */
-        uint64_t *w = a.word + a.begin[k], last = 0;
-        int64_t n = a.end[k] - a.begin[k];
-        for (int64_t i = 0; i < n; i++) w[i] ^= turn;
-        tra_select_words(w, n, most);
-        for (int64_t i = 0; i < tra_min64(n, most); i++) last = w[i] > last ? w[i] : last;
-        w[0] = most < n ? last : UINT64_MAX;
-    }
-    for (int64_t from = 0; from < d->n; from += TRA_GROUP_STRIP) {
-        const tra_group_strip r = tra_group_strip_of(d, (const uint8_t *const[2]){NULL}, 0, (uint32_t)d->groups, from);
-        words_of(c, v, from, r.n, word);
-        for (int i = 0; i < r.n; i++) {
-            bool none = v->state && v->state[from + i];
-            row[found] = from + i;
-            found += (none ? UINT64_MAX : word[i] ^ turn) <= a.word[a.begin[r.of[i]]];
-        }
-    }
-    return found;
 }

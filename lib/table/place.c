@@ -13,6 +13,7 @@ typedef struct placing {
     const tra_placing *x;
     tra_batch left, found;
     int64_t *begin, *list, rows; /* rows: of the result */
+    bool listed;                 /* what was found is in the order of the result, and nothing else is in that */
 } placing;
 
 TRA_ROWS_FORM(place_form, tra_placing, .in = {x->left, x->right}, .out = x->out, .viewed = {true, true})
@@ -32,16 +33,35 @@ static int64_t rows_of(const placing *p, int64_t i) {
     return 0;
 }
 
+/* Notes that a row is not in the block. */
+static bool refuse_row(void) { return tra_kernel_fail("a row was found that is not in the block"), false; }
+
+/* Do the numbers of rows ascend, and are only these rows wanted? */
+static bool is_listed(const placing *p) {
+    const int64_t *number = p->found.v[0].values, rows = p->x->rows;
+    if (p->x->how != TRA_PLACE_INNER || p->x->matched) return false;
+    for (int64_t i = 0, before = 0; i < p->found.rows; i++) {
+        if (number[i] < 0 || number[i] % rows < before) return false;
+        before = number[i] % rows;
+    }
+    return true;
+}
+
 static bool open_placing(const tra_placing *x, const tra_rows_io *io, placing *p) {
     *p = (placing){.x = x, .left = io->in[0], .found = io->in[1]};
     const int64_t *number = p->found.v[0].values;
     int64_t n = p->left.rows, all = p->found.rows;
     p->begin = (int64_t *)io->rest + 2 * STRIP;
     p->list = p->begin + n + 2;
+    p->listed = is_listed(p);
+    if (p->listed) {
+        p->rows = all;
+        return all == 0 || number[all - 1] % x->rows < n || refuse_row();
+    }
     memset(p->begin, 0, (size_t)(n + 2) * sizeof *p->begin);
     for (int64_t i = 0; i < all; i++) {
         int64_t row = number[i] < 0 ? n : number[i] % x->rows;
-        if (row >= n) return tra_kernel_fail("a row was found that is not in the block"), false;
+        if (row >= n) return refuse_row();
         p->begin[row + 2]++;
     }
     for (int64_t i = 0; i < n; i++) p->begin[i + 2] += p->begin[i + 1];
@@ -72,7 +92,14 @@ static void place_run(const void *data, tra_rows_io *io) {
     if (!open_placing(data, io, &p) || !tra_rows_result(io, p.rows)) return;
     int64_t *l = p.begin - 2 * STRIP, *f = l + STRIP, written = 0;
     int n = 0;
-    for (int64_t i = 0; i < p.left.rows; i++) {
+    for (int64_t i = 0; p.listed && i < p.rows; i += n, n = 0) {
+        for (; n < STRIP && i + n < p.rows; n++) {
+            l[n] = ((const int64_t *)p.found.v[0].values)[i + n] % p.x->rows;
+            f[n] = i + n;
+        }
+        write_rows(&p, l, f, n, i, &io->made);
+    }
+    for (int64_t i = 0; i < p.left.rows && !p.listed; i++) {
         int64_t rows = rows_of(&p, i), found = p.begin[i + 1] - p.begin[i];
         for (int64_t k = 0; k < rows; k++) {
             l[n] = i;
@@ -83,7 +110,7 @@ static void place_run(const void *data, tra_rows_io *io) {
             n = 0;
         }
     }
-    write_rows(&p, l, f, n, written, &io->made);
+    if (n > 0) write_rows(&p, l, f, n, written, &io->made);
 }
 
 static void place_reads(const void *data, tra_rows_reads *r) {

@@ -1,7 +1,6 @@
 /* window.c - functions of each row and of the rows around it: their types, and the kernel. */
 #include "window_int.h"
 
-#include "group_direct.h"
 #include "table_int.h"
 #include "window_context.h"
 
@@ -215,8 +214,8 @@ TRA_ROWS_REST(window_rest, tra_window, a->v[0] > INT64_MAX / 256 ? INT64_MAX : 8
 
 bool tra_window_selects(const tra_window *x) {
     for (int i = 0; i < x->n; i++)
-        if (x->v[i].f != TRA_WINDOW_ROW_NUMBER && x->v[i].f != TRA_WINDOW_RANK) return false;
-    return x->top > 0 && x->by != TRA_WINDOW_DENSE_RANK && x->nkeys > 0 && x->norder > 0;
+        if (table[x->v[i].f].way != TRA_WINDOW_PLACE || x->v[i].f == TRA_WINDOW_NTILE) return false;
+    return x->top > 0 && x->norder > 0;
 }
 
 /* Where only the first rows of each group have results, the items are those that come among them by the first column of
@@ -224,12 +223,10 @@ bool tra_window_selects(const tra_window *x) {
 static bool choose_items(tra_windowing *w) {
     const tra_window *x = w->x;
     int first = x->nkeys;
-    tra_group keys = {.in = x->in, .nkeys = x->nkeys, .key = (int *)x->column};
-    tra_group_direct d;
     if (w->place || !tra_window_selects(x) || tra_order_looks_up(x->in, 1, &first)) return false;
-    if (!tra_group_find_direct(&keys, &w->in, w->group, &d) || 2 * d.groups > d.n) return false;
-    w->n = tra_group_first_rows(&d, first, x->desc[first], x->top, w->at);
-    return true;
+    int64_t n = tra_window_top_rows(x, &w->in, w->at, w->group, words(x, w->n) - w->n);
+    if (n >= 0) w->n = n;
+    return n >= 0;
 }
 
 /* Brings the items in their order, and finds groups and ties. */

@@ -54,6 +54,12 @@ void tra_window_find_frames(tra_windowing *w, const tra_window_frame *f);
 void tra_window_fold(tra_windowing *w, int i, int64_t *source);
 void tra_window_rank(tra_windowing *w, int i);
 
+/* Writes the numbers of rows, ascending, that x->top may select: whose value in the first column of the order, whose
+ * strings need not be looked up, comes among the first ones of their group or is equal to one of them. Returns how
+ * many; -1: most rows, or not known (window_top.c). row: room for all; words: scratch, nwords of it, at least 6 for
+ * each row. */
+int64_t tra_window_top_rows(const tra_window *x, const tra_batch *in, int64_t *row, int64_t *words, int64_t nwords);
+
 /* What is known of a bundle for function i; NULL: the item is a row. */
 const tra_group_total *tra_window_bundled(tra_windowing *w, int i, int64_t bundle);
 static inline const tra_group_total *tra_window_total(tra_windowing *w, int i, int64_t item) {
