@@ -76,8 +76,6 @@ enum { TRA_OPT_TABLES = 7 };
 int tra_opt_tables(const tra_cmd *cmd, const tra_opt *t[TRA_OPT_TABLES]);
 /* Appends the completion file of a shell to out; false: there is none for it. */
 bool tra_completion(const char *shell, tra_str *out);
-/* Of an option's row: was it on the command line? */
-bool tra_opt_given(const tra_opt *o);
 /* Appends " --name 'value'" to out if it was. */
 void tra_opt_print(const tra_opt *o, tra_str *out);
 

@@ -150,7 +150,8 @@ static const tra_opt *find_brief(const tra_cmd *cmd, char c) {
 static const tra_opt *given[128];
 static int ngiven;
 
-bool tra_opt_given(const tra_opt *o) {
+/* Of an option's row: was it on the command line? */
+static bool is_given(const tra_opt *o) {
     int i = 0;
     while (i < ngiven && given[i] != o) i++;
     return i < ngiven;
@@ -169,7 +170,7 @@ static tra_status take(const tra_opt *o, const char *what, const char *attached,
     }
     TRA_TRY(set(o, what, v ? v : "", e));
     if (o->given) *o->given = true;
-    if (tra_opt_given(o)) return TRA_OK;
+    if (is_given(o)) return TRA_OK;
     assert(ngiven < (int)(sizeof given / sizeof *given));
     given[ngiven++] = o;
     return TRA_OK;
@@ -214,7 +215,7 @@ tra_status tra_options_parse(const tra_cmd *cmd, int argc, char **argv, int *nar
     const tra_opt *t[TRA_OPT_TABLES];
     for (int i = tra_opt_tables(cmd, t) - 1; i >= 0; i--)
         for (const tra_opt *o = t[i]; o->name; o++) {
-            const char *v = o->env && !tra_opt_given(o) ? getenv(o->env) : NULL;
+            const char *v = o->env && !is_given(o) ? getenv(o->env) : NULL;
             if (v && *v) TRA_TRY(set(o, o->env, v, e));
         }
     if (n < cmd->minargs) return tra_fail(e, TRA_USAGE, "usage: tra %s %s", cmd->name, cmd->usage);
@@ -228,7 +229,7 @@ tra_status tra_options_parse(const tra_cmd *cmd, int argc, char **argv, int *nar
 /* ---- options that were given ------------------------------------------------------------------------------------- */
 
 void tra_opt_print(const tra_opt *o, tra_str *out) {
-    if (!tra_opt_given(o)) return;
+    if (!is_given(o)) return;
     switch (o->kind) {
     case TRA_OPT_FLAG:
     case TRA_OPT_COUNT: tra_str_printf(out, " --%s", o->name); break;

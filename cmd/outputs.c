@@ -9,7 +9,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-bool tra_outputs_any(const tra_graph *g) {
+/* Has the program such an output? */
+static bool has_any(const tra_graph *g) {
     int i = 0;
     while (i < g->noutputs && !g->outputs[i].target) i++;
     return i < g->noutputs;
@@ -98,7 +99,7 @@ tra_status tra_outputs_export(const tra_graph *g, const tra_comm *comm, const tr
                               const tra_plan *plan, tra_report *report, tra_err *e) {
     tra_track *mine = tra_record_track(o->record, -1);
     double from = tra_now();
-    if (!tra_outputs_any(g)) return TRA_OK;
+    if (!has_any(g)) return TRA_OK;
     (void)tra_track_do(mine, comm->rank == 0 ? TRA_DO_WRITE : TRA_DO_EXCHANGE);
     tra_status s = comm->rank == 0 ? export(g, o->memory, base, plan, report, e) : TRA_OK;
     s = tra_comm_agree(comm, s, e);

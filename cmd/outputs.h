@@ -12,8 +12,6 @@ TRA_MUSTUSE tra_status tra_outputs_check(const tra_graph *g, tra_err *e);
 /* The least ceiling under which a process that holds `base` bytes besides can write them in their formats; 0: there are
  * none. */
 int64_t tra_outputs_least(const tra_graph *g, int64_t base);
-/* Has the program such an output? */
-bool tra_outputs_any(const tra_graph *g);
 /* Writes each in its format, and removes the intermediate files; the first rank does. Collective. o: the ceiling of
  * memory, and the record; base: bytes that the process holds besides. The seconds are added to the report of the plan
  * (NULL: there is none), and there to those of each output. */

@@ -253,15 +253,11 @@ TRA_MUSTUSE tra_status tra_table_strips(tra_rel *rel, int64_t from, int64_t rows
 /* Sets *text to value i as text, in buf or in the column's dictionary, and returns its length: 0 for a NULL. */
 enum { TRA_VALUETEXT = 64 };
 size_t tra_column_text(const tra_column *c, const tra_vector *v, int64_t i, char buf[TRA_VALUETEXT], const char **text);
-/* Append a cell, the header, and row i of a batch as CSV; cells are quoted where they have to be. text: the cell is a
- * string, so that an empty one gets quotes, which tell it from NULL. */
-void tra_csv_put_name(tra_str *out, const char *name, char delimiter); /* as a cell, as the next */
-/* The label of a position. */
-void tra_csv_put_label(tra_str *out, const struct tra_dim_labels *l, int64_t position, char delimiter);
-/* The cell before a row where rows have labels, and the line above a vector that has some, or a matrix whose columns
- * have; else nothing. */
+/* CSV, appended; cells are quoted where they have to be. The cell before a row where rows have labels, and the line
+ * above a vector that has some, or a matrix whose columns have; else nothing. */
 void tra_csv_put_margin(tra_str *out, const struct tra_dim_labels *const *labels, int64_t row, char delimiter);
 void tra_csv_put_top(tra_str *out, const struct tra_dim_labels *const *labels, int rank, char delimiter);
+/* The names of the columns; row i. */
 void tra_csv_put_header(tra_str *out, const tra_schema *s, char delimiter);
 void tra_csv_put_row(tra_str *out, const tra_batch *b, int64_t i, char delimiter);
 /* A line for an element, data[i]: where it is, and what it is. Before these the names of the dimensions, of which those

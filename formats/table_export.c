@@ -81,6 +81,7 @@ static bool wants_quotes(const char *s, size_t n, char delimiter, bool text) {
     return text && (s[0] == ' ' || s[n - 1] == ' ' || s[0] == '#');
 }
 
+/* text: the cell is a string, so that an empty one gets quotes, which tell it from NULL. */
 static void put_cell(tra_str *out, const char *s, size_t n, char delimiter, bool text) {
     if (!wants_quotes(s, n, delimiter, text)) {
         tra_str_addn(out, s, n);
@@ -91,19 +92,19 @@ static void put_cell(tra_str *out, const char *s, size_t n, char delimiter, bool
     tra_str_addn(out, "\"", 1);
 }
 
+static void put_name(tra_str *out, const char *name, char delimiter) {
+    put_cell(out, name, strlen(name), delimiter, true);
+}
+
 void tra_csv_put_header(tra_str *out, const tra_schema *s, char delimiter) {
     for (int c = 0; c < s->n; c++) {
         if (c) tra_str_addn(out, &delimiter, 1);
-        put_cell(out, s->v[c].name, strlen(s->v[c].name), delimiter, true);
+        put_name(out, s->v[c].name, delimiter);
     }
     tra_str_addn(out, "\n", 1);
 }
 
-void tra_csv_put_name(tra_str *out, const char *name, char delimiter) {
-    put_cell(out, name, strlen(name), delimiter, true);
-}
-
-void tra_csv_put_label(tra_str *out, const tra_dim_labels *l, int64_t position, char delimiter) {
+static void put_label(tra_str *out, const tra_dim_labels *l, int64_t position, char delimiter) {
     tra_arena *a = tra_arena_new();
     const char *text = tra_dim_labels_text(a, l, position);
     put_cell(out, text, strlen(text), delimiter, l->type == TRA_COL_STRING);
@@ -112,7 +113,7 @@ void tra_csv_put_label(tra_str *out, const tra_dim_labels *l, int64_t position, 
 
 void tra_csv_put_margin(tra_str *out, const tra_dim_labels *const *labels, int64_t row, char delimiter) {
     if (!labels || !labels[0]) return;
-    tra_csv_put_label(out, labels[0], row, delimiter);
+    put_label(out, labels[0], row, delimiter);
     tra_str_addn(out, &delimiter, 1);
 }
 
@@ -124,7 +125,7 @@ void tra_csv_put_top(tra_str *out, const tra_dim_labels *const *labels, int rank
     if (rank == 1) tra_str_printf(out, "%cvalue", delimiter);
     for (int64_t c = 0; columns && c < columns->n; c++) {
         if (c || rows) tra_str_addn(out, &delimiter, 1);
-        tra_csv_put_label(out, columns, c, delimiter);
+        put_label(out, columns, c, delimiter);
     }
     tra_str_addn(out, "\n", 1);
 }
@@ -134,7 +135,7 @@ void tra_csv_put_entry(tra_str *out, const tra_dim_labels *const *labels, const 
     char number[TRA_NUMTEXT];
     for (int d = 0; d < at->n; d++) {
         if (labels && labels[d])
-            tra_csv_put_label(out, labels[d], at->v[d], delimiter);
+            put_label(out, labels[d], at->v[d], delimiter);
         else
             tra_str_printf(out, "%" PRId64, at->v[d]);
         tra_str_addn(out, &delimiter, 1);
@@ -146,7 +147,7 @@ void tra_csv_put_entry(tra_str *out, const tra_dim_labels *const *labels, const 
 void tra_csv_put_entries(tra_str *out, const tra_dim_labels *const *labels, int rank, const char *dim, char delimiter) {
     for (int d = 0; d < rank; d++) {
         if (labels && labels[d])
-            tra_csv_put_name(out, labels[d]->name, delimiter);
+            put_name(out, labels[d]->name, delimiter);
         else
             tra_str_printf(out, "%s%d", dim, d);
         tra_str_addn(out, &delimiter, 1);

@@ -64,7 +64,6 @@ typedef struct calc_list {
 } calc_list;
 void calc_list_add(tra_arena *a, calc_list *l, void *x);
 
-const char *calc_kind_text(tra_calc_kind k); /* the operator, or NULL */
 bool calc_is_comparison(tra_calc_kind k);
 const char *calc_fn_text(tra_calc_fn fn);
 

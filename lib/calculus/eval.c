@@ -48,7 +48,7 @@ static void bind(interp *in, const tra_calc_binder *b, const calc_value *v) {
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 /* The number that x is: its contents are needed, not only its place. */
-tra_status calc_eval_number(interp *in, const tra_calc *x, tra_calc_number *out) {
+static tra_status number_of(interp *in, const tra_calc *x, tra_calc_number *out) {
     calc_value v;
     TRA_TRY(calc_eval(in, x, &v));
     *out = v.number;
@@ -57,7 +57,7 @@ tra_status calc_eval_number(interp *in, const tra_calc *x, tra_calc_number *out)
 
 tra_status calc_eval_whole(interp *in, const tra_calc *x, int64_t *out) {
     tra_calc_number v;
-    TRA_TRY(calc_eval_number(in, x, &v));
+    TRA_TRY(number_of(in, x, &v));
     *out = v.i;
     return TRA_OK;
 }
@@ -72,7 +72,7 @@ tra_status calc_check(interp *in, const tra_calc *x, tra_calc_wrong w) {
 
 static tra_status call(interp *in, const tra_calc *x, tra_calc_number *out) {
     tra_calc_number v[TRA_CALC_MAXRANK];
-    for (int i = 0; i < x->nkids; i++) TRA_TRY(calc_eval_number(in, x->kids[i], &v[i]));
+    for (int i = 0; i < x->nkids; i++) TRA_TRY(number_of(in, x->kids[i], &v[i]));
     return calc_check(in, x, calc_function(x->fn, x->type.real, x->nkids, v, out));
 }
 
@@ -88,8 +88,8 @@ tra_status calc_eval_condition(interp *in, const tra_calc *x, bool *out) {
         return *out == (x->kind == TRA_CALC_OR) ? TRA_OK : calc_eval_condition(in, x->kids[1], out);
     }
     tra_calc_number a, b;
-    TRA_TRY(calc_eval_number(in, x->kids[0], &a));
-    TRA_TRY(calc_eval_number(in, x->kids[1], &b));
+    TRA_TRY(number_of(in, x->kids[0], &a));
+    TRA_TRY(number_of(in, x->kids[1], &b));
     *out = calc_compare(x->kind, a, b);
     return TRA_OK;
 }
@@ -100,7 +100,7 @@ static tra_status run_body(interp *in, const loop *l) {
     const tra_calc *body = l->x->kids[l->x->nkids - 1];
     if (l->out) return calc_contribute(in, body, l->out);
     tra_calc_number v;
-    TRA_TRY(calc_eval_number(in, body, &v));
+    TRA_TRY(number_of(in, body, &v));
     if (l->sum->real) {
         l->sum->r += tra_calc_as_real(v);
         return TRA_OK;
@@ -273,7 +273,7 @@ static tra_status range(interp *in, const tra_calc *x, calc_value *v) {
 static tra_status eval_number(interp *in, const tra_calc *x, tra_calc_number *out) {
     tra_calc_number a, b;
     switch ((int)x->kind) {
-    case TRA_CALC_NEG: TRA_TRY(calc_eval_number(in, x->kids[0], out)); return calc_check(in, x, calc_negative(out));
+    case TRA_CALC_NEG: TRA_TRY(number_of(in, x->kids[0], out)); return calc_check(in, x, calc_negative(out));
     case TRA_CALC_CALL: return call(in, x, out);
     case TRA_CALC_EXTENT: *out = tra_calc_int(in->scope[x->index].operand->extent[x->whole]); return TRA_OK;
     case TRA_CALC_SUM:
@@ -285,8 +285,8 @@ static tra_status eval_number(interp *in, const tra_calc *x, tra_calc_number *ou
         return TRA_OK;
     }
     default:
-        TRA_TRY(calc_eval_number(in, x->kids[0], &a));
-        TRA_TRY(calc_eval_number(in, x->kids[1], &b));
+        TRA_TRY(number_of(in, x->kids[0], &a));
+        TRA_TRY(number_of(in, x->kids[1], &b));
         return calc_check(
             in, x, calc_arithmetic(x->kind, x->type.real, a, x->kids[0]->type.sparse, b, x->kids[1]->type.sparse, out));
     }

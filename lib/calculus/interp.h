@@ -40,9 +40,8 @@ typedef struct loop {
     tra_calc_number *sum; /* or NULL */
 } loop;
 
-/* The value of x; the number that x is, whose contents are needed, not only its place; one that is whole. */
+/* The value of x; the number that x is, which is whole. */
 tra_status calc_eval(interp *in, const tra_calc *x, calc_value *v);
-tra_status calc_eval_number(interp *in, const tra_calc *x, tra_calc_number *out);
 tra_status calc_eval_whole(interp *in, const tra_calc *x, int64_t *out);
 tra_status calc_eval_condition(interp *in, const tra_calc *x, bool *out);
 /* Binds the names of a LET. */

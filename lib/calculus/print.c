@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-const char *calc_kind_text(tra_calc_kind k) {
+/* The operator, or NULL. */
+static const char *kind_text(tra_calc_kind k) {
     static const char *const text[] = {
 #define X(name, text) text,
         TRA_CALC_KINDS(X)
@@ -148,7 +149,7 @@ static void print_binary(const printer *p, const tra_calc *x, bool last) {
     int right = b == BINDS_NOT || b == BINDS_RANGE ? BINDS_SUM : b + 1;
     const char *blank = x->kind == TRA_CALC_RANGE ? "" : " ";
     print_at(p, x->kids[0], left, false);
-    tra_str_printf(p->out, "%s%s%s", blank, calc_kind_text(x->kind), blank);
+    tra_str_printf(p->out, "%s%s%s", blank, kind_text(x->kind), blank);
     print_at(p, x->kids[1], right, last);
 }
 

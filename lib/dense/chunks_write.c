@@ -55,7 +55,8 @@ static tra_status create_dataset(tra_writer *w, tra_err *e) {
     return s;
 }
 
-tra_status tra_writer_new_chunk(tra_writer *w, int64_t ordinal, int64_t len, uint32_t mask, int64_t *addr, tra_err *e) {
+/* Lets the library allocate and index the chunk of a tuple, of len bytes. Under the HDF5 lock. */
+static tra_status new_chunk(tra_writer *w, int64_t ordinal, int64_t len, uint32_t mask, int64_t *addr, tra_err *e) {
     char buf[TRA_DIMTEXT];
     tra_dims key;
     int64_t off[TRA_MAXDIM];
@@ -71,7 +72,7 @@ tra_status tra_writer_new_chunk(tra_writer *w, int64_t ordinal, int64_t len, uin
 
 /* Allocates all chunks of codec none, in the order of keys. */
 static tra_status allocate_all(tra_writer *w, tra_err *e) {
-    for (int64_t i = 0; i < w->type.cat->n; i++) TRA_TRY(tra_writer_new_chunk(w, i, w->chunk_bytes, 0, &w->addr[i], e));
+    for (int64_t i = 0; i < w->type.cat->n; i++) TRA_TRY(new_chunk(w, i, w->chunk_bytes, 0, &w->addr[i], e));
     return tra_writer_reserve(w, w->fd, (int64_t)w->vfd->eof, e);
 }
 
@@ -156,7 +157,7 @@ tra_status tra_writer_encode(const tra_writer *w, int64_t ordinal, void *data, v
 
 tra_status tra_writer_allocate(tra_writer *w, int64_t ordinal, const tra_encoded *enc, int64_t *addr, tra_err *e) {
     tra_h5_enter();
-    tra_status s = tra_writer_new_chunk(w, ordinal, enc->len, enc->mask, addr, e);
+    tra_status s = new_chunk(w, ordinal, enc->len, enc->mask, addr, e);
     tra_h5_leave();
     if (s != TRA_OK) return s;
     w->sums[ordinal] = enc->sum;

@@ -264,8 +264,5 @@ bool tra_writer_put_lists(tra_writer *w, hid_t group);
 /* Claims disk space for the first so many bytes of a file of the writer, so that a full disk is found before the work
  * and not after it. TRA_RESOURCE; file systems that cannot do that are fine. */
 TRA_MUSTUSE tra_status tra_writer_reserve(const tra_writer *w, int fd, int64_t bytes, tra_err *e);
-/* Lets the library allocate and index the chunk of a tuple, of len bytes. Under the HDF5 lock. */
-TRA_MUSTUSE tra_status tra_writer_new_chunk(tra_writer *w, int64_t ordinal, int64_t len, uint32_t mask, int64_t *addr,
-                                            tra_err *e);
 
 #endif

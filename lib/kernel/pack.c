@@ -31,7 +31,8 @@ int64_t tra_program_row(const tra_calc_program *p, int o) {
     return at;
 }
 
-int64_t tra_program_row_in(const tra_dims *ext, const tra_dims *block, int64_t row) {
+/* The number that row `row` of an array of extents `ext` has in an array of whole blocks. */
+static int64_t row_in(const tra_dims *ext, const tra_dims *block, int64_t row) {
     int64_t at = 0, stride = 1;
     for (int d = ext->n - 2; d >= 0; d--) {
         at += row % ext->v[d] * stride;
@@ -55,9 +56,7 @@ void tra_pack_extents(const tra_kernel *k, tra_dims *out) {
 /* ---- making --------------------------------------------------------------------------------------------------- */
 
 /* Does a packed array of rows have all elements of operand o, not its entries alone? */
-static bool has_all(const tra_calc_program *p, int o) {
-    return p->fused && !tra_fused_has_rows(p, o, TRA_FUSED_FIRST);
-}
+static bool has_all(const tra_calc_program *p, int o) { return p->fused && !tra_fused_has_rows(p, o, TRA_FUSED_FIRST); }
 
 static void widen(const tra_array *from, int64_t *to) {
     int64_t n = tra_elements_of(&from->ext);
@@ -92,7 +91,7 @@ static void put_held(packer *x, const tra_cell *c, const tra_dims *block, int64_
     tra_convert(m->value + (size_t)m->n * m->size, tra_dtype_is_float(c->array.dtype) ? TRA_F64 : TRA_I64, v.value,
                 c->array.dtype, v.n);
     for (int64_t r = 0; r < v.nrows; r++) {
-        m->row[m->nrows] = to + tra_program_row_in(&c->array.ext, block, v.row[r]);
+        m->row[m->nrows] = to + row_in(&c->array.ext, block, v.row[r]);
         m->begin[m->nrows++] = m->n + v.begin[r];
     }
     m->n += v.n;
@@ -109,7 +108,7 @@ static void put_rows(packer *x, const tra_cell *c, const tra_dims *block, int64_
     if (c->layout) v = tra_rows_of(c);
     int64_t width = last_of(ext), rows = c->layout ? v.nrows : tra_rows_box(ext);
     for (int64_t r = 0; r < rows && !tra_cancelled(); r++) {
-        int64_t row = to + tra_program_row_in(ext, block, c->layout ? v.row[r] : r);
+        int64_t row = to + row_in(ext, block, c->layout ? v.row[r] : r);
         int64_t from = c->layout ? v.begin[r] : r * width, end = c->layout ? v.begin[r + 1] : from + width;
         for (int64_t i = from; i < end; i++) {
             int64_t bits = tra_element_bits(c->array.dtype, c->layout ? v.value : c->array.data, i);
@@ -174,7 +173,7 @@ static const void *together(const tra_program_operand *o, const int64_t *from, i
     for (int d = 0; d < ext.n; d++) ext.v[d] = length[d];
     int64_t rows = tra_rows_box(&ext), width = last_of(&ext);
     for (int64_t r = 0; r < rows; r++)
-        memcpy(to + r * width, from + tra_program_row_in(&ext, &o->block, r) * stride, (size_t)width * sizeof *to);
+        memcpy(to + r * width, from + row_in(&ext, &o->block, r) * stride, (size_t)width * sizeof *to);
     *scratch += (size_t)(rows * width) * sizeof *to;
     return to;
 }

@@ -17,8 +17,6 @@ tra_filled tra_program_filled(const tra_kernel *k, const tra_dims *a, const tra_
 double tra_program_flops(const tra_kernel *k, const tra_dims *a, const tra_dims *b);
 /* The first row that operand o has in a packed array. */
 int64_t tra_program_row(const tra_calc_program *p, int o);
-/* The number that row `row` of an array of extents `ext` has in an array of whole blocks. */
-int64_t tra_program_row_in(const tra_dims *ext, const tra_dims *block, int64_t row);
 /* The length of a label's block, for operands of these extents. */
 int64_t tra_program_length(const tra_kernel *k, int label, const tra_dims *a, const tra_dims *b);
 

@@ -150,7 +150,8 @@ static int level(const tra_scalar *s) {
     return s->op == TRA_S_CONST && signbit(s->value) ? SIGN : ATOM;
 }
 
-void tra_number_print(double v, tra_number_form form, int64_t whole, tra_str *out) {
+/* As the language writes it, and so that it reads back as the same. */
+static void print_number(double v, tra_number_form form, int64_t whole, tra_str *out) {
     char buf[32];
     if (form == TRA_NUMBER_EXACT) {
         tra_str_printf(out, "%" PRId64, whole);
@@ -169,7 +170,7 @@ static void print(const tra_scalar *s, int outer, const char *const *args, tra_s
     const char *text = ops[s->op].text;
     if (mine < outer) tra_str_add(out, "(");
     if (s->op == TRA_S_CONST) {
-        tra_number_print(s->value, s->form, s->whole, out);
+        print_number(s->value, s->form, s->whole, out);
     } else if (s->op == TRA_S_ARG) {
         tra_str_add(out, args[s->arg]);
     } else if (mine == ATOM) { /* a function */

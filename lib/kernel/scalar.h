@@ -29,7 +29,8 @@ typedef enum tra_scalar_op {
     TRA_SCALARS(X)
 #undef X
         TRA_S_COUNT,
-    TRA_S_ARGMAX, TRA_S_ARGMIN /* folds, no operators: the first place of the greatest or least; NaN is both */
+    TRA_S_ARGMAX,
+    TRA_S_ARGMIN /* folds, no operators: the first place of the greatest or least; NaN is both */
 } tra_scalar_op;
 static inline bool tra_fold_places(tra_scalar_op fold) { return fold > TRA_S_COUNT; }
 
@@ -77,8 +78,6 @@ tra_scalar tra_scalar_of_whole(int64_t v);
 tra_scalar tra_scalar_of_real(double v);
 /* The number that an operator on numbers gives. */
 void tra_scalar_fold(const tra_scalar *s, tra_scalar *out);
-/* A number as the language writes it, and so that it reads back as the same. */
-void tra_number_print(double value, tra_number_form form, int64_t whole, tra_str *out);
 void tra_scalar_print(const tra_scalar *s, const char *const *args, tra_str *out); /* args: names of the arguments */
 
 #endif

@@ -28,24 +28,25 @@ int64_t tra_cell_room(int nparts, const int64_t *count, const int64_t *each) {
     return tra_min64(place(nparts, count, each, part), TRA_SIZE_MOST);
 }
 
-tra_cell tra_cell_new(const tra_type *t, int64_t ordinal, void *block) {
-    tra_cell c = {.layout = t->layout, .sparse = t->sparse, .array.dtype = t->dtype};
-    tra_catalog_ext(t->cat, ordinal, &c.array.ext);
-    c.columns = t->columns;
-    if (t->columns || t->cut[0] == 1) c.first = tra_rows_before(t, ordinal);
-    if (t->layout)
-        c.head = block;
-    else
-        c.array.data = block;
-    return c;
-}
-
-int64_t tra_rows_before(const tra_type *t, int64_t ordinal) {
+/* Number of the first row of a tuple whose dimension 0 is cut; -1 where only the run tells. */
+static int64_t rows_before(const tra_type *t, int64_t ordinal) {
     tra_dims key, at;
     if (t->bounded || t->cat->frontier.n != 1) return -1;
     tra_catalog_key(t->cat, ordinal, &key);
     tra_type_offset(t, &key, &at);
     return at.v[0];
+}
+
+tra_cell tra_cell_new(const tra_type *t, int64_t ordinal, void *block) {
+    tra_cell c = {.layout = t->layout, .sparse = t->sparse, .array.dtype = t->dtype};
+    tra_catalog_ext(t->cat, ordinal, &c.array.ext);
+    c.columns = t->columns;
+    if (t->columns || t->cut[0] == 1) c.first = rows_before(t, ordinal);
+    if (t->layout)
+        c.head = block;
+    else
+        c.array.data = block;
+    return c;
 }
 
 bool tra_cell_take(tra_cell *c, int64_t bytes) {

@@ -95,7 +95,6 @@ int64_t tra_cell_room(int nparts, const int64_t *count, const int64_t *each);
  * NULL, and set later. */
 tra_cell tra_cell_new(const tra_type *t, int64_t ordinal, void *block);
 /* Number of the first row of a tuple whose dimension 0 is cut; -1 where only the run tells. */
-int64_t tra_rows_before(const tra_type *t, int64_t ordinal);
 /* Has the cell a block? Asks for one of so many bytes if it is yet to be made; false: its maker gives up. */
 bool tra_cell_take(tra_cell *c, int64_t bytes);
 /* Writes the header of a block that is not dense. The caller fills the parts. */

@@ -59,6 +59,9 @@ static tra_status next_of_all(tra_merging_strings *m, tra_err *e) {
     return TRA_OK;
 }
 
+/* Goes on to those among which the string of this code is, which is not before those that are here. */
+static tra_status strings_to(tra_strings *s, int64_t code, tra_err *e);
+
 /* Goes on to the next of one dictionary's strings that is wanted: those in between are not read. */
 static tra_status next_kept(tra_merging_strings *m, tra_err *e) {
     tra_strings *s = &m->of[0];
@@ -68,7 +71,7 @@ static tra_status next_kept(tra_merging_strings *m, tra_err *e) {
     m->nhits = 0;
     if (x == 0) return TRA_OK;
     int64_t code = word * 64 + __builtin_ctzll(x);
-    TRA_TRY(tra_strings_to(s, code, e));
+    TRA_TRY(strings_to(s, code, e));
     m->s = tra_strings_at(s, code - s->from, &m->len);
     m->hit[m->nhits++] = 0;
     m->code = code + 1;
@@ -113,7 +116,7 @@ tra_status tra_spooled_ends(const tra_spooled *f, int64_t at, void *to, int64_t 
     return tra_pread(f->fd, to, (size_t)n, f->ends_at + at, f->where, e);
 }
 
-tra_status tra_spooled_bytes(const tra_spooled *f, int64_t at, void *to, int64_t n, tra_err *e) {
+static tra_status spooled_bytes(const tra_spooled *f, int64_t at, void *to, int64_t n, tra_err *e) {
     if (f->held[1]) return memcpy(to, f->held[1] + f->bytes_at + at, (size_t)n), TRA_OK;
     return tra_pread(f->fd, to, (size_t)n, f->bytes_at + at, f->where, e);
 }
@@ -126,7 +129,7 @@ static tra_status load(tra_strings *s, tra_err *e) {
     s->n = some_of(s->ends, s->n);
     int64_t bytes = s->ends[s->n] - s->ends[0];
     make_room(s, bytes);
-    return bytes == 0 ? TRA_OK : tra_spooled_bytes(f, s->ends[0], s->buf, bytes, e);
+    return bytes == 0 ? TRA_OK : spooled_bytes(f, s->ends[0], s->buf, bytes, e);
 }
 
 static tra_status merge(tra_strings *s, tra_err *e) {
@@ -167,7 +170,7 @@ tra_status tra_strings_more(tra_strings *s, tra_err *e) {
     return status;
 }
 
-tra_status tra_strings_to(tra_strings *s, int64_t code, tra_err *e) {
+static tra_status strings_to(tra_strings *s, int64_t code, tra_err *e) {
     while (code >= s->from + s->n) {
         if (s->d->begin || s->d->file) s->from = tra_max64(s->from + s->n, code - code % AT_ONCE), s->n = 0;
         TRA_TRY(tra_strings_more(s, e));
@@ -209,7 +212,7 @@ const char *tra_dictionary_text(const tra_dictionary *d, int64_t code, char buf[
     const char *text = "?";
     *len = 1;
     tra_strings_begin(&s, d);
-    if (tra_strings_to(&s, code, NULL) == TRA_OK) {
+    if (strings_to(&s, code, NULL) == TRA_OK) {
         text = tra_strings_at(&s, code - s.from, len);
         *len = tra_min64(*len, TRA_ENTRYTEXT - 1);
         memcpy(buf, text, (size_t)*len);
@@ -246,7 +249,7 @@ tra_status tra_dictionary_find_all(const tra_dictionary *in, const tra_dictionar
     for (int64_t i = 0; i < n && s == TRA_OK; i++) {
         bool is = v[i][0] >= 0 && v[i][0] < d->n;
         int64_t code = -1;
-        if (is) s = tra_strings_to(&of, v[i][0], e);
+        if (is) s = strings_to(&of, v[i][0], e);
         const char *text = is && s == TRA_OK ? tra_strings_at(&of, v[i][0] - of.from, &len) : NULL;
         if (text && in->begin)
             code = tra_dictionary_find(in, text, len);

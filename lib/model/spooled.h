@@ -17,9 +17,8 @@ typedef struct tra_spooled {
     int64_t n, ends_at, bytes_at, first, bytes;
     const char *held[2]; /* ends and bytes, where they are in memory instead, both from 0 on */
 } tra_spooled;
-/* Reads n bytes of the ends, or of the bytes, from byte `at` of the strings on. */
+/* Reads n bytes of the ends from byte `at` of them on. */
 TRA_MUSTUSE tra_status tra_spooled_ends(const tra_spooled *f, int64_t at, void *to, int64_t n, tra_err *e);
-TRA_MUSTUSE tra_status tra_spooled_bytes(const tra_spooled *f, int64_t at, void *to, int64_t n, tra_err *e);
 
 /* Are its strings not in memory? */
 static inline bool tra_dictionary_is_away(const tra_dictionary *d) { return d && d->n > 0 && !d->begin; }
@@ -45,8 +44,6 @@ typedef struct tra_strings {
 void tra_strings_begin(tra_strings *s, const tra_dictionary *d);
 /* The next ones; n = 0: there are no more. */
 TRA_MUSTUSE tra_status tra_strings_more(tra_strings *s, tra_err *e);
-/* Goes on to those among which the string of this code is, which is not before those that are here. */
-TRA_MUSTUSE tra_status tra_strings_to(tra_strings *s, int64_t code, tra_err *e);
 void tra_strings_end(tra_strings *s);
 static inline const char *tra_strings_at(const tra_strings *s, int64_t k, int64_t *len) {
     *len = s->begin[k + 1] - s->begin[k];

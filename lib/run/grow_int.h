@@ -86,7 +86,6 @@ bool grow_hold(const tra_grow *g, const tra_cell *l, const tra_cell *r, tra_pane
 /* Adds the terms that are held, and l and r (NULL: none). */
 TRA_MUSTUSE tra_status grow_add_held(const tra_grow *g, const tra_cell *l, const tra_cell *r, tra_panels *sum,
                                      tra_err *e);
-void grow_release_held(const tra_grow *g, tra_panels *sum);
 
 /* Can a sum of which there are but terms that are held go to its file strip by strip? Then grow_emit_strips makes it
  * so, and sets *emitted, where it is longer than a strip and memory is not short. */

@@ -121,7 +121,7 @@ bool grow_hold(const tra_grow *g, const tra_cell *l, const tra_cell *r, tra_pane
     return true;
 }
 
-void grow_release_held(const tra_grow *g, tra_panels *sum) {
+static void release_held(const tra_grow *g, tra_panels *sum) {
     int64_t bytes = 0;
     for (int i = 0; i < sum->nheld; i++)
         for (int k = 0; k < 2; k++) {
@@ -144,7 +144,7 @@ tra_status grow_add_held(const tra_grow *g, const tra_cell *l, const tra_cell *r
     if (!l && x.nterms > 0) x.l = &all[0].cell[0], x.r = &all[0].cell[1]; /* their extents tell what can be cut */
     tra_status s = x.nterms > 0 ? grow_for_each(&x, try_terms, e) : TRA_OK;
     for (int i = 0; i < sum->n; i++) sum->v[i].added = 0;
-    grow_release_held(g, sum);
+    release_held(g, sum);
     free(all);
     return s;
 }
@@ -244,7 +244,7 @@ tra_status grow_emit_strips(const tra_grow *g, tra_panels *sum, bool *emitted, t
     else if (status != TRA_OK)
         *e = own;
     if (*emitted) {
-        if (n > 1) grow_release_held(g, sum);
+        if (n > 1) release_held(g, sum);
         tra_panels_writing *to = tra_outlet_begin_panels(g->st->outlet, g->w, g->ordinal);
         status = tra_outlet_end_panels(to, write_strips(&s, to, e), e);
     } else if (begun) {
@@ -255,7 +255,7 @@ tra_status grow_emit_strips(const tra_grow *g, tra_panels *sum, bool *emitted, t
         grow_set_block(&s.x, s.a.made, &s.out);
         s.a.made = NULL;
     }
-    if (begun) grow_release_held(g, sum);
+    if (begun) release_held(g, sum);
     tra_block_free(grow_pool(&s.x), s.a.room);
     tra_block_free(grow_pool(&s.x), s.a.made);
     free(s.a.cell[0]);

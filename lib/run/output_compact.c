@@ -91,7 +91,8 @@ static tra_status share_joined(tra_outfile *o, tra_err *e) {
     return tra_comm_agree(&o->comm, s, e);
 }
 
-tra_status tra_compact_create(tra_outfile *o, tra_err *e) {
+/* Collective. */
+static tra_status create(tra_outfile *o, tra_err *e) {
     bool join = o->op->what.levels || o->op->what.mapping || o->options.codec.zstd;
     tra_status s = final_type(o, e);
     if (s == TRA_OK && o->comm.rank == 0)
@@ -187,7 +188,7 @@ static tra_status count_block(tra_outfile *o, tra_worker *w, int64_t t, const tr
 }
 
 const tra_output_sink tra_sink_compact = {
-    .put = tra_held_put, .count = count_block, .place = tra_compact_create, .write = write_block};
+    .put = tra_held_put, .count = count_block, .place = create, .write = write_block};
 
 /* ---- what is in the file ----------------------------------------------------------------------------------------- */
 

@@ -131,14 +131,12 @@ TRA_MUSTUSE tra_status tra_held_each(tra_outfile *o, tra_worker *w, tra_held *x,
 TRA_MUSTUSE tra_status tra_held_place(tra_outfile *o, tra_err *e);
 void tra_held_free(tra_outfile *o);
 
-/* output_sinks.c: entries of the array in a cell; of a dense one, its elements. Bytes of the components of a tuple. */
-int64_t tra_held_entries(const tra_cell *c);
+/* output_sinks.c: bytes of the components of a tuple. */
 int64_t tra_packed_bytes(const tra_outfile *o, int64_t ordinal);
 
 /* output_compact.c: tensors of which only the run tells some extents, whose file is made when all blocks are counted.
  */
 TRA_MUSTUSE tra_status tra_compact_check(const tra_op *op, tra_err *e); /* TRA_PROGRAM: it cannot be written */
-TRA_MUSTUSE tra_status tra_compact_create(tra_outfile *o, tra_err *e);  /* collective */
 /* After all ranks have put all: computes checksums and digest, of some of the chunks on each rank. */
 TRA_MUSTUSE tra_status tra_compact_seal(tra_outfile *o, tra_err *e);
 /* The same where chunks have come together in a file of their own: stores them as the program says, by an output of

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t tra_held_entries(const tra_cell *c) {
+/* Entries of the array in a cell; of a dense one, its elements. */
+static int64_t entries_of(const tra_cell *c) {
     int64_t n;
     if (c->layout) return tra_cell_count(c, c->layout == &tra_rows ? TRA_ROWS_VALUE : c->layout->nparts - 1);
     return tra_dims_product(&c->array.ext, &n) ? n : INT64_MAX;
@@ -37,7 +38,7 @@ static tra_status count_levels(tra_outfile *o, tra_worker *w, int64_t t, const t
     tra_cell c;
     tra_block *own = NULL;
     TRA_TRY(tra_cell_of(&o->memory_type, t, b->ptr, b->bytes, &c, e));
-    int64_t entries = tra_levels_in_order(o->levels) ? 0 : tra_held_entries(&c); /* that are sorted */
+    int64_t entries = tra_levels_in_order(o->levels) ? 0 : entries_of(&c); /* that are sorted */
     int64_t bytes = tra_stored_scratch(o->levels, entries);
     if (bytes > o->count_room) TRA_TRY(find_scratch(o, w, t, &c, bytes, &own, e));
     tra_status s = tra_stored_count(o->levels, &o->file_type.cat->bound, &c, o->counts + t * o->levels->n,
@@ -58,7 +59,7 @@ static tra_status put_panel(tra_outfile *o, tra_worker *w, int64_t t, const tra_
     tra_cell c;
     TRA_TRY(tra_cell_of(&o->memory_type, t, b->ptr, b->bytes, &c, e));
     if (!x->put) {
-        int64_t entries = tra_held_entries(&c);
+        int64_t entries = entries_of(&c);
         TRA_TRY(find_scratch(o, w, t, &c, tra_stored_put_room(o->writer, t, entries), &x->scratch, e));
         x->put = tra_stored_put_begin(o->writer, t, entries, x->scratch->ptr);
     }
@@ -108,7 +109,7 @@ static tra_status put_packed(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_
     tra_status s = tra_cell_of(&o->memory_type, rec->ordinal, b->ptr, b->bytes, &c, e);
     if (s == TRA_OK) {
         int64_t bytes = tra_packed_bytes(o, rec->ordinal) + (int64_t)sizeof(int64_t);
-        bytes = tra_mapping_room(bytes, tra_held_entries(&c));
+        bytes = tra_mapping_room(bytes, entries_of(&c));
         s = bytes > o->count_room ? tra_engine_take_block(w, bytes, &room, &own) : TRA_OK;
         if (s != TRA_OK) s = with_place(o, s, &own, o->mapping->name, e);
     }

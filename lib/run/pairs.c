@@ -135,10 +135,26 @@ void tra_pairs_key(const tra_pairs *x, const tra_pairs_entry *l, const tra_pairs
     for (int d = 0; d < key->n; d++) key->v[d] = value[x->op->what.agg ? x->op->what.group.v[d] : d];
 }
 
+/* The next entries that meet, those of one value of B and K; from {0} on. */
+static bool next_match(const tra_pairs *x, tra_pairs_range *m) {
+    const tra_side *l = &x->l, *r = &x->r;
+    for (m->l0 = m->l1, m->r0 = m->r1; m->l0 < l->n && m->r0 < r->n;) {
+        const tra_pairs_entry *a = &l->v[m->l0], *b = &r->v[m->r0];
+        int order = compare_meeting(a, b);
+        m->l0 += order < 0;
+        m->r0 += order > 0;
+        if (order != 0) continue;
+        for (m->l1 = m->l0; m->l1 < l->n && compare_meeting(&l->v[m->l1], a) == 0;) m->l1++;
+        for (m->r1 = m->r0; m->r1 < r->n && compare_meeting(&r->v[m->r1], b) == 0;) m->r1++;
+        return true;
+    }
+    return false;
+}
+
 int64_t tra_pairs_count(const tra_pairs *x) {
     int64_t n = 0;
     if (!x->r.part) return x->l.n;
-    for (tra_pairs_range m = {0}; tra_pairs_next_match(x, &m);) n += (m.l1 - m.l0) * (m.r1 - m.r0);
+    for (tra_pairs_range m = {0}; next_match(x, &m);) n += (m.l1 - m.l0) * (m.r1 - m.r0);
     return n;
 }
 
@@ -183,21 +199,6 @@ bool tra_pairs_next_span(const tra_pairs *x, tra_pairs_range *b) {
         b->r0 = b->r1;
         while (b->r1 < r->n && r->v[b->r1].b == at) b->r1++;
         if (!r->part || b->r0 < b->r1) return true;
-    }
-    return false;
-}
-
-bool tra_pairs_next_match(const tra_pairs *x, tra_pairs_range *m) {
-    const tra_side *l = &x->l, *r = &x->r;
-    for (m->l0 = m->l1, m->r0 = m->r1; m->l0 < l->n && m->r0 < r->n;) {
-        const tra_pairs_entry *a = &l->v[m->l0], *b = &r->v[m->r0];
-        int order = compare_meeting(a, b);
-        m->l0 += order < 0;
-        m->r0 += order > 0;
-        if (order != 0) continue;
-        for (m->l1 = m->l0; m->l1 < l->n && compare_meeting(&l->v[m->l1], a) == 0;) m->l1++;
-        for (m->r1 = m->r0; m->r1 < r->n && compare_meeting(&r->v[m->r1], b) == 0;) m->r1++;
-        return true;
     }
     return false;
 }

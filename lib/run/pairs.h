@@ -66,8 +66,6 @@ typedef struct tra_pairs_range {
 } tra_pairs_range;
 /* The next span, from {0} on: the entries of one value of B. Spans in which nothing meets are left out. */
 bool tra_pairs_next_span(const tra_pairs *x, tra_pairs_range *b);
-/* For joins: the next entries that meet, those of one value of B and K; from {0} on. */
-bool tra_pairs_next_match(const tra_pairs *x, tra_pairs_range *m);
 /* How many lines, distinct values of `own`, the entries from..to of one span have. */
 int64_t tra_side_lines(const tra_side *s, int64_t from, int64_t to);
 

@@ -48,7 +48,7 @@ static void operand_of(operand *x, const tra_cell *c, const tra_dims *out) {
 }
 
 /* Puts the operands before row `number` of the result. */
-void tra_job_at_row(job *j, int64_t number) {
+static void at_row(job *j, int64_t number) {
     int64_t row[2] = {number, number}, rest = number;
     operand *last = &j->arg[j->nargs - 1];
     bool outside = false;
@@ -219,7 +219,7 @@ static void run_piece(void *ctx, int piece, void *scratch) {
     (void)scratch;
     if (j.out && !j.out->layout) {
         for (int64_t row = x->at[piece]; row < j.rows && !tra_cancelled(); row++) {
-            tra_job_at_row(&j, row);
+            at_row(&j, row);
             dense_row(&j, row);
         }
         return;
@@ -235,7 +235,7 @@ static void run_piece(void *ctx, int piece, void *scratch) {
             row = end - 1;
             continue;
         }
-        tra_job_at_row(&j, row);
+        at_row(&j, row);
         int64_t here = tra_job_row(&j, row, x->count ? NULL : &to);
         nrows += here > 0;
         n += here;

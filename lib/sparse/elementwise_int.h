@@ -50,8 +50,6 @@ typedef struct job {
     int64_t apart; /* rows before this one are taken one by one */
 } job;
 
-/* Puts the operands before row `number` of the result. */
-void tra_job_at_row(job *j, int64_t number);
 /* The value of an operand at that column, or what stands for it, as number i of a strip. Columns ascend from call to
  * call. */
 void tra_job_take(job *j, int arg, int64_t column, void *strip, int64_t i);
@@ -60,8 +58,6 @@ void tra_job_compute(const job *j, double (*in)[TRA_STRIP], int64_t n, void *to)
 
 /* ---- results that are rows (elementwise_rows.c) ------------------------------------------------------------------ */
 
-/* Is the result made of the places of two operands that are rows, and is it there that they are read? */
-bool tra_job_is_merge(const job *j);
 /* Appends the row to the batch; to NULL: counts where it may be other than 0, or more than that. */
 int64_t tra_job_row(job *j, int64_t number, tra_rows_maker *to);
 /* Takes the rows from `row` on that one operand alone has, where they are several: appends them all at once, or to NULL

@@ -100,7 +100,7 @@ static int64_t next_column(job *j, int64_t from) {
 }
 
 /* Is the result made of the places of two operands that are rows, and is it there that they are read? */
-bool tra_job_is_merge(const job *j) {
+static bool is_merge(const job *j) {
     bool both = j->nargs == 2 && (j->both || (j->candidate[0] && j->candidate[1])) && !j->all && !j->part;
     for (int i = 0; both && i < 2; i++) both = !j->arg[i].in.dense && !j->arg[i].wide;
     return both;
@@ -276,10 +276,10 @@ static int64_t count_merged(const job *j) {
 /* Appends the row; to NULL: counts where it may be other than 0, or more than that. */
 int64_t tra_job_row(job *j, int64_t number, tra_rows_maker *to) {
     int one = j->all || j->part || j->candidate[0] == (j->nargs == 2 && j->candidate[1]) ? -1 : j->candidate[0] ? 0 : 1;
-    if (tra_job_is_merge(j) && to && reads_together(j)) return merged_row(j, number, to);
+    if (is_merge(j) && to && reads_together(j)) return merged_row(j, number, to);
     if (one >= 0 && !j->arg[one].in.dense && !j->arg[one].wide)
         return to ? entries_row(j, one, number, to) : j->arg[one].count;
-    if (tra_job_is_merge(j) && !to) return count_merged(j);
+    if (is_merge(j) && !to) return count_merged(j);
     int64_t entries = 0;
     for (int64_t c = next_column(j, 0); c < j->columns; c = next_column(j, c + 1), entries++) {
         if (!to) continue;
@@ -297,7 +297,7 @@ int64_t tra_job_row(job *j, int64_t number, tra_rows_maker *to) {
 static int alone(const job *j, int64_t row, int64_t *end) {
     *end = j->rows;
     if (j->sink || j->all || j->part || !j->candidate[0]) return -1;
-    if (j->nargs == 2 && (j->both || !tra_job_is_merge(j))) return -1;
+    if (j->nargs == 2 && (j->both || !is_merge(j))) return -1;
     int which = -1;
     for (int i = 0; i < j->nargs; i++) {
         const operand *x = &j->arg[i];

@@ -169,10 +169,23 @@ static void take_of_bundles(tra_windowing *w, int i, const int64_t *source) {
     }
 }
 
+/* Words of `work` for n items: what the function that takes the most needs, and a sort. In arrays of n words, a tree of
+ * n totals being one of these and a fifteenth: of sums and counts of integers 3, of floats a count and a tree, of least
+ * values a tree and codes, of moments three trees, of ranks 6. */
+static int64_t work_words(const tra_window *x, int64_t n) {
+    int64_t arrays = x->context ? 1 : 2;
+    for (int i = 0; i < x->n; i++) {
+        tra_window_way way = table[x->v[i].f].way;
+        if (way == TRA_WINDOW_RANKED) arrays = tra_max64(arrays, 6);
+        if (way == TRA_WINDOW_FOLD) arrays = tra_max64(arrays, 3);
+    }
+    return tra_add_most(tra_mul_most(n, arrays), n / 4 + 256);
+}
+
 static void run_function(tra_windowing *w, int i) {
     const tra_window_column *v = &w->x->v[i];
     const tra_column *c = &w->x->out->v[1 + i];
-    int64_t *source = w->work + tra_window_work(w->x, w->n);
+    int64_t *source = w->work + work_words(w->x, w->n);
     tra_vector *to = &w->out->v[1 + i];
     switch (table[v->f].way) {
     case TRA_WINDOW_PLACE: find_places(w, i); return;
@@ -196,19 +209,7 @@ static void run_function(tra_windowing *w, int i) {
 
 TRA_ROWS_FORM(window_form, tra_window, .in = {x->in, x->context ? x->context->summary : NULL}, .out = x->out)
 
-/* In arrays of n words, a tree of n totals being one of these and a fifteenth: of sums and counts of integers 3, of
- * floats a count and a tree, of least values a tree and codes, of moments three trees, of ranks 6. */
-int64_t tra_window_work(const tra_window *x, int64_t n) {
-    int64_t arrays = x->context ? 1 : 2;
-    for (int i = 0; i < x->n; i++) {
-        tra_window_way way = table[x->v[i].f].way;
-        if (way == TRA_WINDOW_RANKED) arrays = tra_max64(arrays, 6);
-        if (way == TRA_WINDOW_FOLD) arrays = tra_max64(arrays, 3);
-    }
-    return tra_add_most(tra_mul_most(n, arrays), n / 4 + 256);
-}
-
-static int64_t words(const tra_window *x, int64_t n) { return 7 * n + 8 + tra_window_work(x, n); }
+static int64_t words(const tra_window *x, int64_t n) { return 7 * n + 8 + work_words(x, n); }
 
 TRA_ROWS_REST(window_rest, tra_window, a->v[0] > INT64_MAX / 256 ? INT64_MAX : 8 * words(x, a->v[0]))
 

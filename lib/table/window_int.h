@@ -21,7 +21,7 @@ typedef struct tra_windowing {
     int64_t *to;                   /* the row of the result; -1: none */
     int64_t *low, *high;           /* the frame, [low, high) */
     const tra_window_frame *frame; /* that they are of; NULL: none yet */
-    int64_t *work;                 /* room for tra_window_work words */
+    int64_t *work;                 /* room for what its functions need, and a sort */
     int64_t results;               /* rows of the result */
     /* of a context (window_context.h), NULL elsewhere: the places of the items, and what the part reaches, where
      * bundles are */
@@ -29,8 +29,6 @@ typedef struct tra_windowing {
     tra_batch reached;
     tra_group_total total; /* of the bundle that was asked for last */
 } tra_windowing;
-/* Words of `work` for n items: what the function that takes the most needs, and a sort. */
-int64_t tra_window_work(const tra_window *x, int64_t n);
 
 static inline int64_t tra_window_place(const tra_windowing *w, int64_t i) { return w->place ? w->place[i] : i; }
 /* The row of what the part reaches that the item is, if it is a bundle; -1: it is a row. */

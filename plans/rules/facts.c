@@ -156,7 +156,7 @@ static double values_most(const tra_colexpr *x) {
     return n;
 }
 
-tra_column_known tra_known_of(const tra_facts *f, const tra_colexpr *x) {
+static tra_column_known known_of(const tra_facts *f, const tra_colexpr *x) {
     range r;
     tra_column_known k = {.lo = 1, .hi = 0, .distinct = values_most(x), .by = -1};
     if (f && x->op == TRA_C_COLUMN) k = f->column[x->column];
@@ -228,7 +228,7 @@ static tra_facts *facts_of_columns(const tra_memo *m, const tra_node *n) {
     tra_facts *f = tra_new(m->arena, tra_facts);
     *f = (tra_facts){.rows = tra_rows_expected(n), .most = (double)tra_catalog_elements(n->type.cat), .n = s->n};
     f->column = tra_news(m->arena, tra_column_known, s->n + 1);
-    for (int c = 0; c < s->n; c++) f->column[c] = tra_known_of(NULL, tra_colexpr_column(m->arena, s, c));
+    for (int c = 0; c < s->n; c++) f->column[c] = known_of(NULL, tra_colexpr_column(m->arena, s, c));
     return f;
 }
 
@@ -256,7 +256,7 @@ static void take_pass(const tra_memo *m, const tra_rowwise *r, const tra_facts *
     for (int c = 0; c < in->n; c++) to[c] = x ? -1 : c;
     for (int c = 0; c < f->n; c++) {
         if (x && x[c]->op == TRA_C_COLUMN && to[x[c]->column] < 0) to[x[c]->column] = c;
-        sharpen(&f->column[c], x ? tra_known_of(in, x[c]) : in->column[c]);
+        sharpen(&f->column[c], x ? known_of(in, x[c]) : in->column[c]);
     }
     for (int c = 0; c < f->n; c++) {
         int by = !x ? in->column[c].by : x[c]->op == TRA_C_COLUMN ? in->column[x[c]->column].by : -1;

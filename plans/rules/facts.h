@@ -37,7 +37,6 @@ typedef struct tra_facts {
 /* The facts of a group, which is a table. They live as long as the memo; a later call may find more. */
 const tra_facts *tra_memo_facts(const tra_memo *m, int group);
 /* What is known of an expression over the columns of a table; f NULL: by the files that its columns come from. */
-tra_column_known tra_known_of(const tra_facts *f, const tra_colexpr *x);
 /* Is it certain that the expression is never infinite? It may be NaN. */
 bool tra_is_finite(const tra_facts *f, const tra_colexpr *x);
 /* How many values x is expected to have among so many rows: a bound where there is one. */

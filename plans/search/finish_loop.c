@@ -104,20 +104,24 @@ static int add_leaf(finish *f, const tra_node *n, tra_plan_op op, int in) {
     return g < 0 || !f->x->supply[g] ? -1 : make_leaf(f, g, n, op, in);
 }
 
+/* Adds the operators of a loop that stands in f->loop, with those that it needs before its turns. */
+static void add_loop(finish *f, int loop);
+
 bool tra_finish_leaf(finish *f, int g) {
     const tra_node *n = leaf_of(f, g);
     if (!n) return false;
     if (n->leaf == TRA_LEAF_EMPTY)
         make_leaf(f, g, n, TRA_PLAN_EMPTY, -1);
     else if (!f->begun[n->loop])
-        tra_finish_loop(f, n->loop);
+        add_loop(f, n->loop);
     return true;
 }
 
 void tra_finish_turn(finish *f, int loop) {
-    static const tra_plan_op ops[] = {
-        [TRA_SINK_NEXT] = TRA_PLAN_NEXT, [TRA_SINK_UNTIL] = TRA_PLAN_UNTIL,
-        [TRA_SINK_TRACE] = TRA_PLAN_TRACE, [TRA_SINK_REQUIRE] = TRA_PLAN_REQUIRE};
+    static const tra_plan_op ops[] = {[TRA_SINK_NEXT] = TRA_PLAN_NEXT,
+                                      [TRA_SINK_UNTIL] = TRA_PLAN_UNTIL,
+                                      [TRA_SINK_TRACE] = TRA_PLAN_TRACE,
+                                      [TRA_SINK_REQUIRE] = TRA_PLAN_REQUIRE};
     const tra_graph *g = f->s->m->g;
     int *in = tra_news(f->work, int, g->noutputs);
     for (int i = 0; i < g->noutputs; i++) {
@@ -140,7 +144,7 @@ void tra_finish_turn(finish *f, int loop) {
     }
 }
 
-void tra_finish_loop(finish *f, int loop) {
+static void add_loop(finish *f, int loop) {
     const tra_graph *g = f->s->m->g;
     const tra_repeat *l = g->loops[loop];
     int outer = f->loop, *state = tra_news(f->work, int, l->nstates);

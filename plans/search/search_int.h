@@ -483,8 +483,6 @@ void tra_finish_outputs(finish *f, int g);
 
 /* Finds f->inside. */
 void tra_finish_find_loops(finish *f);
-/* Adds the operators of a loop that stands in f->loop, with those that it needs before its turns. */
-void tra_finish_loop(finish *f, int loop);
 /* What the loop takes at the end of a turn, in the order of the program; -1: what is required outside of loops. */
 void tra_finish_turn(finish *f, int loop);
 /* Is the group a leaf of a loop? The leaves of a loop come with it; what stands after a loop brings the loop. */

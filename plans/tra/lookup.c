@@ -64,6 +64,16 @@ static const tra_dim_labels *values_of(tra_build *b, const tra_ast *x, const tra
     return status == TRA_OK ? values : NULL;
 }
 
+/* Advice for a label that there is none of: "did you mean X?", or NULL. */
+static const char *near_label(tra_build *b, const tra_dim_labels *l, const char *text) {
+    enum { MOST = 10000 };
+    if (l->type != TRA_COL_STRING || l->n > MOST || !text) return NULL;
+    const char **all = tra_news(b->arena, const char *, l->n + 1);
+    for (int64_t i = 0; i < l->n; i++) all[i] = tra_dim_labels_text(b->arena, l, i);
+    const char *near = tra_nearest(text, (int)l->n, all);
+    return near ? tra_arena_printf(b->arena, "did you mean \"%s\"?", near) : NULL;
+}
+
 /* The position that an index stands for along dimension d, -1 after a diagnostic. */
 static int64_t position_of(tra_build *b, const tra_ast *x, const tra_ast *index, const tra_node *n, int d) {
     tra_dims shape;
@@ -84,19 +94,10 @@ static int64_t position_of(tra_build *b, const tra_ast *x, const tra_ast *index,
         tra_diag_error(b->d, index->span, "a number is a position: X[i,0]; label(X, d, T, column) gives it labels",
                        "dimension %d of '%s' has no labels", d, x->text);
     else if (one)
-        tra_diag_error(b->d, index->span, tra_near_label(b, l, index->text),
-                       "no position of dimension %d of '%s' stands for '%s'",
-                       d, x->text, tra_dim_labels_text(b->arena, one, 0));
+        tra_diag_error(b->d, index->span, near_label(b, l, index->text),
+                       "no position of dimension %d of '%s' stands for '%s'", d, x->text,
+                       tra_dim_labels_text(b->arena, one, 0));
     return -1;
-}
-
-const char *tra_near_label(tra_build *b, const tra_dim_labels *l, const char *text) {
-    enum { MOST = 10000 };
-    if (l->type != TRA_COL_STRING || l->n > MOST || !text) return NULL;
-    const char **all = tra_news(b->arena, const char *, l->n + 1);
-    for (int64_t i = 0; i < l->n; i++) all[i] = tra_dim_labels_text(b->arena, l, i);
-    const char *near = tra_nearest(text, (int)l->n, all);
-    return near ? tra_arena_printf(b->arena, "did you mean \"%s\"?", near) : NULL;
 }
 
 /* ---- the value of a function of a label ---------------------------------------------------------------------------

@@ -18,7 +18,8 @@ static const int arities[] = {
 
 const char *tra_opcode_text(tra_opcode op) { return texts[op]; }
 
-double tra_type_density(const tra_type *t) {
+/* The share of elements that are expected to be entries. */
+static double density_of(const tra_type *t) {
     double elements = (double)tra_catalog_elements(t->cat);
     return elements > 0 ? (double)tra_type_entries(t).expected / elements : 0;
 }
@@ -26,7 +27,7 @@ double tra_type_density(const tra_type *t) {
 static void describe_entries(const tra_type *t, tra_str *out) {
     tra_size n = tra_type_entries(t);
     tra_str_printf(out, ", sparse: %s%" PRId64 " entries, density %.3g", n.exact ? "" : "about ", n.expected,
-                   tra_type_density(t));
+                   density_of(t));
     if (!t->layout) tra_str_add(out, ", held densely");
 }
 
@@ -48,7 +49,7 @@ void tra_type_json(const tra_type *t, tra_json *j) {
     if (t->columns)
         tra_json_int(j, "row_bytes", tra_schema_row_bytes(t->columns));
     else
-        tra_json_num(j, "density", t->sparse ? tra_type_density(t) : 1);
+        tra_json_num(j, "density", t->sparse ? density_of(t) : 1);
 }
 
 /* How many rows, of `each` elements, there are: "9983412"; "<= 9983412", or "about 1200000 of <= 9983412", if only the

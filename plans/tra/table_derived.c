@@ -66,14 +66,16 @@ tra_node *tra_derive_op(const tra_deriving *d, tra_table_opcode op, tra_node *in
     return tra_table_built(&w);
 }
 
-tra_node *tra_derive_own_columns(const tra_deriving *d, tra_node *n) {
+/* The table without columns that its operand d->in does not have. */
+static tra_node *own_columns(const tra_deriving *d, tra_node *n) {
     const tra_schema *s = d->in->type.columns;
     tra_ast **args = tra_news(d->b->arena, tra_ast *, s->n + 1);
     for (int c = 0; c < s->n; c++) args[c] = tra_derive_name(d, s->v[c].name);
     return tra_derive_op(d, TRA_TABLE_PROJECT, n, NULL, s->n, args);
 }
 
-tra_node *tra_derive_numbered(const tra_deriving *d, tra_node *in, const char *name) {
+/* The table with the numbers of its rows in a column of that name. */
+static tra_node *numbered(const tra_deriving *d, tra_node *in, const char *name) {
     const tra_table_builder w = {.b = d->b, .in = in};
     tra_ast *star = tra_derive_ast(d, TRA_AST_STAR, "*", 0, NULL),
             *none = tra_derive_ast(d, TRA_AST_LIST, NULL, 0, NULL);
@@ -130,7 +132,8 @@ const char *tra_derive_word(const tra_deriving *d, const tra_ast *x, const char 
     return tra_derive_refuse(d, x, "the name of a column is expected here");
 }
 
-const tra_colexpr *tra_derive_constant(const tra_deriving *d, const tra_ast *x, const char *what) {
+/* The constant that x is. NULL after a diagnostic. */
+static const tra_colexpr *constant_of(const tra_deriving *d, const tra_ast *x, const char *what) {
     static const tra_schema none = {0};
     const tra_table_scope sc = {d->b, &none, d->call->text, .row_allowed = false};
     tra_table_term t;
@@ -152,8 +155,8 @@ tra_node *tra_derive_sample(tra_deriving *d) {
     if (plain + (v[ROWS] != NULL) + (v[FRACTION] != NULL) != 2)
         return tra_derive_refuse(d, d->call, "sample has a table, and a number of rows or a fraction of them");
     at = v[ROWS] ? v[ROWS] : v[FRACTION] ? v[FRACTION] : d->call->kids[1];
-    const tra_colexpr *x = tra_derive_constant(d, at, "a number is expected here");
-    if (!x || (v[SEED] && !tra_derive_constant(d, v[SEED], "a seed is a whole number"))) return NULL;
+    const tra_colexpr *x = constant_of(d, at, "a number is expected here");
+    if (!x || (v[SEED] && !constant_of(d, v[SEED], "a seed is a whole number"))) return NULL;
     bool number = tra_coltype_is_number(x->type) && x->type != TRA_COL_BOOL, real = tra_coltype_is_float(x->type);
     bool rows = number && !real && !v[FRACTION];
     double share = !number ? -1 : real ? x->value.f : (double)x->value.i;
@@ -163,11 +166,11 @@ tra_node *tra_derive_sample(tra_deriving *d) {
                *h = tra_table_free_name(a, d->in->type.columns, "h");
     tra_ast *number_of = tra_derive_name(d, i), *seed = v[SEED] ? (tra_ast *)v[SEED] : tra_derive_int(d, 0);
     tra_ast *hash = tra_derive_call(d, "hash", 2, (tra_ast *[]){number_of, seed});
-    tra_node *t = tra_derive_numbered(d, d->in, i);
+    tra_node *t = numbered(d, d->in, i);
     if (!rows) {
         int64_t below = share * 0x1p63 < 0x1p63 ? (int64_t)(share * 0x1p63) : INT64_MAX;
         tra_ast *taken = tra_derive_binary(d, share < 1 ? "<" : "<=", hash, tra_derive_int(d, below));
-        return tra_derive_own_columns(d, tra_derive_op(d, TRA_TABLE_SELECT, t, NULL, 1, &taken));
+        return own_columns(d, tra_derive_op(d, TRA_TABLE_SELECT, t, NULL, 1, &taken));
     }
     tra_ast *star = tra_derive_ast(d, TRA_AST_STAR, "*", 0, NULL), *key = tra_derive_name(d, h);
     t = tra_derive_op(d, TRA_TABLE_PROJECT, t, NULL, 2, (tra_ast *[]){star, tra_derive_named(d, h, hash)});
@@ -175,7 +178,7 @@ tra_node *tra_derive_sample(tra_deriving *d) {
     tra_ast *by_number = tra_derive_ast(d, TRA_AST_LIST, NULL, 1, &number_of);
     t = tra_derive_op(d, TRA_TABLE_ORDER, t, NULL, 1, &by_hash);
     t = tra_derive_op(d, TRA_TABLE_LIMIT, t, NULL, 1, (tra_ast *[]){tra_derive_int(d, x->value.i)});
-    return tra_derive_own_columns(d, tra_derive_op(d, TRA_TABLE_ORDER, t, NULL, 1, &by_number));
+    return own_columns(d, tra_derive_op(d, TRA_TABLE_ORDER, t, NULL, 1, &by_number));
 }
 
 /* ---- fill --------------------------------------------------------------------------------------------------- */
@@ -202,7 +205,7 @@ static tra_node *fill(tra_deriving *d, bool forward) {
     tra_node *t = d->in;
     if (order->nkids == 0) { /* the order of the rows */
         const char *i = tra_table_free_name(a, s, "i");
-        t = tra_derive_numbered(d, t, i);
+        t = numbered(d, t, i);
         order = tra_derive_ast(d, TRA_AST_LIST, NULL, 1, (tra_ast *[]){tra_derive_name(d, i)});
     }
     for (int c = 0; c < s->n; c++) {
@@ -267,9 +270,9 @@ tra_node *tra_derive_series(tra_deriving *d) {
     if (plain == 3 && !v[1]) v[1] = call->kids[--plain];
     if (plain != 2) return tra_derive_refuse(d, call, "series has a first value, a last one, and a step");
     const char *name = tra_derive_word(d, v[0], "value");
-    const tra_colexpr *x = tra_derive_constant(d, call->kids[0], "a constant is expected here"),
-                      *y = x ? tra_derive_constant(d, call->kids[1], "a constant is expected here") : NULL,
-                      *step = v[1] ? tra_derive_constant(d, v[1], "a constant is expected here") : NULL;
+    const tra_colexpr *x = constant_of(d, call->kids[0], "a constant is expected here"),
+                      *y = x ? constant_of(d, call->kids[1], "a constant is expected here") : NULL,
+                      *step = v[1] ? constant_of(d, v[1], "a constant is expected here") : NULL;
     if (!name || !y || (v[1] && !step)) return NULL;
     bool times = x->type == TRA_COL_DATE || x->type == TRA_COL_TIMESTAMP;
     bool fits = times ? x->type == y->type
@@ -325,7 +328,7 @@ tra_node *tra_table_distinct_of(tra_table_builder *w) {
         keys[k] = !last ? x : desc ? x->kids[0] : tra_derive_ast(&d, TRA_AST_DESC, "desc", 1, &x);
     }
     keys[norder] = last ? back : at;
-    tra_node *t = tra_derive_numbered(&d, w->in, i);
+    tra_node *t = numbered(&d, w->in, i);
     if (!t) return NULL;
     const char *n = tra_table_free_name(a, t->type.columns, "n");
     tra_ast *number = tra_derive_named(&d, n, tra_derive_call(&d, "row_number", 0, NULL)),
@@ -334,7 +337,7 @@ tra_node *tra_table_distinct_of(tra_table_builder *w) {
     t = tra_derive_op(&d, TRA_TABLE_WINDOW, t, NULL, 3, (tra_ast *[]){list, order, number});
     t = t ? tra_derive_op(&d, TRA_TABLE_SELECT, t, NULL, 1, &first) : NULL;
     tra_ast *as_stood = tra_derive_ast(&d, TRA_AST_LIST, NULL, 1, &at);
-    return t ? tra_derive_own_columns(&d, tra_derive_op(&d, TRA_TABLE_ORDER, t, NULL, 1, &as_stood)) : NULL;
+    return t ? own_columns(&d, tra_derive_op(&d, TRA_TABLE_ORDER, t, NULL, 1, &as_stood)) : NULL;
 }
 
 /* ---- the table ---------------------------------------------------------------------------------------------- */

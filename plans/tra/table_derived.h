@@ -41,10 +41,6 @@ tra_ast *tra_derive_binary(const tra_deriving *d, const char *op, const tra_ast 
  * diagnostic, or where an operand is NULL. */
 tra_node *tra_derive_op(const tra_deriving *d, tra_table_opcode op, tra_node *in, tra_node *right, int n,
                         tra_ast *const *args);
-/* The table without columns that its operand d->in does not have. */
-tra_node *tra_derive_own_columns(const tra_deriving *d, tra_node *n);
-/* The table with the numbers of its rows in a column of that name. */
-tra_node *tra_derive_numbered(const tra_deriving *d, tra_node *in, const char *name);
 /* The whole numbers from 0 on, n of them, in a column of that name. */
 tra_node *tra_derive_numbers(const tra_deriving *d, int64_t n, const char *name);
 void *tra_derive_refuse(const tra_deriving *d, const tra_ast *at, const char *why);
@@ -57,8 +53,6 @@ bool tra_derive_named_args(const tra_deriving *d, int from, int n, const char *c
 int tra_derive_column(const tra_deriving *d, const tra_ast *x);
 /* The text of a name, or `other` where there is none. NULL after a diagnostic. */
 const char *tra_derive_word(const tra_deriving *d, const tra_ast *x, const char *other);
-/* The constant that x is. NULL after a diagnostic. */
-const tra_colexpr *tra_derive_constant(const tra_deriving *d, const tra_ast *x, const char *what);
 
 /* The operators: of d->call. */
 #define X(name, form) tra_node *tra_derive_##name(tra_deriving *d);

@@ -280,8 +280,8 @@ typedef struct tra_tables_room {
 #define TRA_WHOLE_ANY (INT64_MAX - 1)
 /* The same as tra_graph_build, where tables have this room; there they have none. */
 TRA_MUSTUSE tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefines,
-                                           const tra_define *defines, tra_tables_room room, tra_arena *a,
-                                           tra_diags *d, tra_graph **out, tra_err *e);
+                                           const tra_define *defines, tra_tables_room room, tra_arena *a, tra_diags *d,
+                                           tra_graph **out, tra_err *e);
 /* The rows for which the one block has room in which all rows of a table of this type are brought together, as
  * tra_node.most: no more than their bound. 0: all that its blocks could hold. */
 int64_t tra_rows_together(const tra_graph *g, const tra_type *t);
@@ -317,8 +317,6 @@ const tra_layout *tra_type_best_layout(const tra_type *t);
 /* Gives the type the layout, and counts in the arena what its entries take in that. */
 void tra_type_set_layout(tra_arena *a, tra_type *t, const tra_layout *layout);
 
-/* The share of elements that are expected to be entries. */
-double tra_type_density(const tra_type *t);
 /* A predicted figure as the member `key`, with KEY_kind, and with KEY_bound unless it is exact. */
 void tra_json_size(tra_json *j, const char *key, tra_size s);
 /* Members of a JSON object: dtype, sparse, held, entries (of tables rows) with _kind and _bound, density. */
