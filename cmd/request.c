@@ -85,10 +85,9 @@ static tra_status plan(asking *x, tra_point *p, int64_t ceiling, bool *fits, int
     tra_status s = tra_job_load_text(x->path, x->text, x->size, &r, &job, e);
     tra_made_asked = NULL;
     if (s != TRA_OK) return s;
-    s = job.compiled
-            ? tra_fail(e, TRA_USAGE, "%s is a plan, whose sites are settled: --request is for its program", x->path)
-            : TRA_OK;
-    if (s == TRA_OK) {
+    if (job.compiled) {
+        s = tra_fail(e, TRA_USAGE, "%s is a plan, whose sites are settled: --request is for its program", x->path);
+    } else {
         const tra_plan *q = job.plan;
         int64_t base = tra_memory_base(q, p->threads), of_plan = q->least_memory;
         if (tra_plan_memory_estimated(q)) /* results may be larger than what is reserved for them */
@@ -101,8 +100,8 @@ static tra_status plan(asking *x, tra_point *p, int64_t ceiling, bool *fits, int
         p->memory = ceiling;
         p->seconds = q->cost.seconds + made.seconds + tra_job_seconds_before(&job);
         p->scratch = q->scratch;
-        tra_job_free(&job);
     }
+    tra_job_free(&job);
     return s;
 }
 

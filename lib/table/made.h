@@ -11,7 +11,8 @@
 #include "table.h"
 
 /* The most combinations of values that operands may have for which the strings of a call are computed beforehand:
- * 2^16 where strings of rows can be made, else 2^22. Planning has one thread. */
+ * where strings of rows can be made, as many as there are rows, but at least 2^16. Planning has one thread. */
+enum { TRA_COMBINATIONS_MOST = 1 << 22 };
 extern int64_t tra_combinations_most;
 /* Has every expression of strings in the tree a dictionary? */
 bool tra_colexpr_is_known(const tra_colexpr *x);

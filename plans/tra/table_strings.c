@@ -118,11 +118,16 @@ static const char *identity_of(tra_build *b, const char *what) {
     return tra_arena_take(b->arena, &s);
 }
 
+static int64_t rows_of(const tra_node *n) {
+    const tra_type *t = &n->type;
+    return t->bounded && t->entries ? t->entries->all.expected : tra_catalog_elements(t->cat);
+}
+
 /* Notes how many strings are made of a table; x NULL: one of each row, all different. */
 static void note_strings(const tra_table_builder *w, int n, const tra_colexpr *const *x) {
     const tra_type *t = &w->in->type;
     tra_graph *g = w->b->g;
-    int64_t rows = t->bounded && t->entries ? t->entries->all.expected : tra_catalog_elements(t->cat);
+    int64_t rows = rows_of(w->in);
     for (int i = 0; i < n; i++) {
         g->strings[0] += (double)rows;
         g->strings[1] += (double)tra_min64(rows, x ? tra_table_values_most(&t->columns->v[0], x[i]) : INT64_MAX);
@@ -280,7 +285,10 @@ tra_node *tra_table_with_strings(tra_table_builder *w, tra_node *(*build)(tra_ta
     const char **name = NULL;
     tra_table_builder start = *w;
     bool makes = makes_strings() && !tra_makes_tables->by_row;
-    tra_combinations_most = makes && b->loop < 0 ? 1 << 16 : 1 << 22;
+    bool by_row = tra_makes_tables && tra_makes_tables->by_row; /* who runs the program, or plans it, does alike */
+    tra_combinations_most = b->loop >= 0 || by_row
+                                ? TRA_COMBINATIONS_MOST
+                                : tra_min64(tra_max64(rows_of(w->in), 1 << 16), TRA_COMBINATIONS_MOST);
     tra_node *n = build(w);
     while (n && b->deferred > before && makes) {
         b->deferred = before;

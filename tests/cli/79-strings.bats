@@ -273,3 +273,16 @@ for row in csv.DictReader(open("o.csv")):
         tra eval 'project(t, s, a = like(s, "%__"), b = like(s, "%___"), c = like(s, "%_%"), d = like(s, "%_b%"))' t=u.csv
     is $'s,a\n日,false\n日本,false\né,false\nab,false\n😀,false\n日bc,false' tra eval 'project(t, s, a = like(s, "%__b%"))' t=u.csv
 }
+
+@test "strings of two columns are computed before the rows where they have no more combinations than rows, and runs do as explain says" {
+    /usr/bin/python3 -c '
+print("a,b")
+for i in range(80000): print(f"x{i % 270},y{i // 270 % 270}")' >w.csv # 270 * 270 of the 2^16 and more
+    tra import -q --header w.csv -o w.h5
+    printf 'input w from "w.h5"\nO = project(w, s = concat(b, ":", a))\noutput O to "o.h5"\n' >w.tra
+    status 0 tra explain w.tra
+    digest=$(grep -o 'plan digest .*' <<<"$output")
+    status 0 tra run -q --no-history --plan-digest "${digest##* }" w.tra
+    tra export -q o.h5 -o o.csv
+    cmp <(tail -n +2 w.csv | awk -F, '{print $2 ":" $1}') <(tail -n +2 o.csv)
+}
