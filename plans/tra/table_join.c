@@ -148,7 +148,7 @@ double tra_table_join_share(const tra_join_size *m, const tra_type *left, const 
         rows *= (double)tra_max64(1, tra_type_entries(t).expected) / (double)tra_max64(1, tra_catalog_elements(t->cat));
     }
     double share = rows > 0 ? m->rows_expected / rows : 1;
-    return share < 1 || m->block_most ? share : 1;
+    return share < 1 || m->block_most || m->met_alone ? share : 1;
 }
 
 /* ---- joins as nodes ----------------------------------------------------------------------------------------- */
@@ -188,6 +188,18 @@ static double recoded_flops(const tra_lookup *l, int nkeys, const tra_type *left
     return flops;
 }
 
+void tra_rows_meet_as_many(tra_rows_kernel *k, double times) {
+    if (k->kept == TRA_KEPT_MET)
+        k->share *= times;
+    else if (k->kept == TRA_KEPT_UNMET)
+        k->share = fmax(0, 1 - (1 - k->share) * times);
+}
+
+/* Rows of a table that are expected, as a share of those that there is room for. */
+static double share_there(const tra_node *n) {
+    return (double)tra_type_entries(&n->type).expected / (double)tra_max64(1, tra_catalog_elements(n->type.cat));
+}
+
 tra_lookup *tra_join_lookup(tra_table_builder *w, const tra_lookup_spec *s, const tra_ast *at) {
     tra_lookup *l;
     tra_err e = {0};
@@ -212,6 +224,10 @@ tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tr
     bool one_partner = once && !s->asof && (unique || !tra_lookup_condition(l)); /* else one of several is chosen */
     tra_division d;
     bool parts = !s->number && divide_right(w, l, left, right, one_partner, &d);
+    bool tests = s->unique && size.partners_most > 1; /* all right rows, also those without partner */
+    tra_node *some = parts && !tests ? tra_table_right_with_partners(w, s, left, right) : NULL;
+    double had = share_there(right);
+    if (some) right = some, size.met_alone = true, parts = divide_right(w, l, left, right, one_partner, &d);
     tra_join_slices slices;
     bool joins = s->nkeys > 0 || tra_lookup_condition(l);
     bool cut = parts && !once && tra_table_slice_parts(l, left, right, &size, &slices);
@@ -240,6 +256,7 @@ tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tr
     double share = once ? share_of_left(s) : tra_table_join_share(&size, &left->type, &right->type);
     tra_rows_kernel k = lookup_kernel(w, s, l, &size, share, once);
     k.flops += recoded_flops(l, s->nkeys, &left->type, &right->type);
+    if (some && once) tra_rows_meet_as_many(&k, had / fmax(1e-12, share_there(right)));
     if (s->asof) k.flops += times_flops(&size, &left->type, &right->type);
     tra_node *n = tra_table_kernel(w, left, right, -1, -1, &k);
     if (n && keeps) n->rows = left->rows;

@@ -100,4 +100,8 @@ struct tra_table_op {
     int64_t taken;            /* and how many */
 };
 
+/* The kernel of a join whose right table lost rows without partner: as many rows are met as before. times: how many
+ * times larger the share of right rows was that are expected, of those that there is room for. */
+void tra_rows_meet_as_many(tra_rows_kernel *k, double times);
+
 #endif

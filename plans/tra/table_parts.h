@@ -126,6 +126,7 @@ typedef struct tra_join_size {
     double rows_expected;
     double matched;     /* the expected share of left rows that have a partner */
     int64_t block_most; /* rows of a block of the result, at most; 0: no more is known */
+    bool met_alone;     /* of the right table those rows alone are there that are expected to have partners */
 } tra_join_size;
 /* The expected rows, as the share of `tra_rows_kernel`: of the rows that would come out if each left row had
  * partners_most partners, with the numbers of rows that are expected of the operands. */
@@ -145,6 +146,10 @@ bool tra_table_slice_parts(const tra_lookup *l, const tra_node *left, const tra_
                            tra_join_slices *x);
 tra_node *tra_table_left_slices(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
                                 const tra_join_slices *x);
+/* table_join_partners.c: the right rows whose keys the left table has. NULL: these are not expected to be far fewer, or
+ * the keys of the left table are not expected to have room in memory. */
+tra_node *tra_table_right_with_partners(tra_table_builder *w, const tra_lookup_spec *s, tra_node *left,
+                                        tra_node *right);
 /* table_join_parts.c: a join by keys whose right table is divided. s: what the join is. */
 tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
                                tra_node *right, const tra_division *d, const tra_join_size *size);

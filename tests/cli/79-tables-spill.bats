@@ -338,6 +338,34 @@ END2
     [ "$(tra digest O.h5)" = "$kept" ]
 }
 
+@test "of a right table that memory has no room for the rows whose keys the left table has are brought together" {
+    printf '%s\n' 't = series(0, 1999999, name = v)' 'u = project(t, k = v * 7 % 2000000, m = v % 300000, w = v % 1000)' \
+        's = project(t, a = v * 3 - 5, b = v % 100, c = v)' 'output u' 'output s' >make.tra
+    tra run -q make.tra
+    cat >p.tra <<'END2'
+input u from "u.h5"
+input t from "s.h5"
+s = select(t, b == 7 && c % 80 == 7)
+A = group(join(s, u, a == k), [b], n = count(), y = sum(w))
+B = join(s, u, a == k, how = anti)
+C = join(s, u, c == m, how = left)
+output A
+output B
+output C
+END2
+    tra run -q --memory 4G p.tra
+    for o in A B C; do tra digest $o.h5 || return 1; done >want
+    status 0 tra explain --operators --memory 90M p.tra
+    grep -q 'join(m == key 0, how = semi)' <<<"$output"
+    ! grep -qE 'DOES NOT FIT|sort\(\[[km]' <<<"$output" || return 1
+    for sites in 1 3; do
+        rm [ABC].h5
+        status 0 tra run --memory 90M --sites $sites p.tra
+        ! grep -q "planned again" <<<"$output" || return 1
+        for o in A B C; do tra digest $o.h5; done | diff want -
+    done
+}
+
 @test "a run that finds more rows than were expected is planned again by their bounds, on one site and on several" {
     # half of all rows, where conditions are taken to be independent of each other
     sparse_keys "z % 100 < 50 && z % 10 < 10 && z % 20 < 20 && z % 50 < 50 && z % 4 < 4"
