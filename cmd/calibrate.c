@@ -227,7 +227,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
                        : run_ranks(&comm, e);
     if (s != TRA_OK && comm.rank == 0) tra_say_error(e);
     if (s != TRA_OK) *e->msg = 0;
-    if (comm.rank == 0) tra_ranks_over(s);
+    s = tra_ranks_over(&comm, s);
     tra_comm_finish();
     return s;
 }

@@ -11,7 +11,9 @@
 
 tra_deadline_options tra_deadline_opts;
 
-static double end, stop, margin; /* of tra_now; the run is to stop so much before the end */
+static double end, stop; /* of tra_now */
+static double margin,
+    joined; /* seconds: that are kept free at the end at least; in which this rank has joined others */
 
 /* Keeps so many seconds free at the end, in which progress is saved. */
 static void leave(double seconds) {
@@ -32,12 +34,13 @@ tra_status tra_deadline_begin(tra_err *e) {
     if (clock) v -= (double)time(NULL) - (tra_now() - tra_process_begin());
     if (!(v > 0)) return tra_fail(e, TRA_USAGE, "--deadline %s: %s", s, clock ? "that time is over" : "it is no time");
     end = tra_process_begin() + v;
+    joined = tra_now() - tra_own_begin();
     margin = v / SHARE > most ? most : v / SHARE < least ? least : v / SHARE;
     leave(margin);
     return TRA_OK;
 }
 
-/* The longest that a unit which has begun may take: a stage makes its tuples one after the other. */
+/* The longest that a result takes, before whose end nothing of it is saved: a stage makes them one after the other. */
 static double longest_unit(const tra_plan *p, int threads) {
     double most = 0;
     for (int i = 0; i < p->nops; i++) {
@@ -47,20 +50,27 @@ static double longest_unit(const tra_plan *p, int threads) {
     return most;
 }
 
+/* Seconds in which ranks agree that they stop, and MPI and its launcher end: on a machine as busy as it was when they
+ * joined, which is work of the same kind. */
+static double ending_of_ranks(void) {
+    const double agree = 0.5, kill = 2.2; /* mpirun of Open MPI sleeps when a rank has ended with a status */
+    bool kills = !getenv("TRA_LAUNCHED") && tra_comm_launched(&(int){0}) && tra_comm_built_with() == TRA_MPI_OPEN;
+    return agree + joined + (kills ? kill : 0);
+}
+
 tra_status tra_deadline_check(const tra_job *job, int64_t saved, tra_err *e) {
     const tra_plan *p = job->plan;
-    const double ranks = 1.5; /* seconds in which ranks agree that they stop, and MPI ends */
     char need[TRA_SPANTEXT], have[TRA_SPANTEXT], kept[32];
     if (!tra_deadline_opts.time) return TRA_OK;
     const double saves = 5e8; /* bytes a second */
-    double spare = (double)p->checkpointed / saves + (p->sites > 1 ? ranks : 0),
+    double spare = (double)p->checkpointed / saves + (p->sites > 1 ? ending_of_ranks() : 0),
            unit = longest_unit(p, job->options.threads), left;
     leave(margin + spare);
     left = stop - tra_now();
     if (unit > left && !tra_deadline_opts.strict && !getenv("TRA_LAUNCHED"))
         tra_warn(
-            "one step is expected to take %s, and is not interrupted; %s are left to --deadline: no run in that time "
-            "gets past it",
+            "one step is expected to take %s, and nothing of it is saved before its end; %s are left to --deadline: no "
+            "run in that time gets past it",
             tra_span_text(unit, need), tra_span_text(left > 0 ? left : 0, have));
     if (p->cost.seconds <= left || getenv("TRA_LAUNCHED")) return TRA_OK; /* the launcher has said it */
     tra_span_text(p->cost.seconds, need);

@@ -2,7 +2,6 @@
 #include "launch.h"
 
 #include "../lib/relation/store.h"
-#include "../lib/run/comm.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,11 +32,16 @@ static bool launched_by(launcher *l) {
     return text && sscanf(text, "%lf %ld %255s %d", &l->began, &l->pid, l->host, &l->over) == 4;
 }
 
-double tra_process_begin(void) {
+double tra_own_begin(void) {
     static double began;
     if (began == 0) began = tra_now();
+    return began;
+}
+
+double tra_process_begin(void) {
+    double own = tra_own_begin();
     launcher l;
-    return launched_by(&l) && l.began > 0 && l.began < began ? l.began : began;
+    return launched_by(&l) && l.began > 0 && l.began < own ? l.began : own;
 }
 
 static bool launched_here(launcher *l) {
@@ -53,17 +57,25 @@ void tra_end_with_launcher(void) {
 /* The name of the file for the status. A file with another name is of another process that has got the same number. */
 static char *over_name(long pid, double began) { return tra_asprintf("tra-over-%ld-%.6f", pid, began); }
 
-void tra_ranks_over(tra_status s) {
+/* Writes the status where the launcher looks for it; false if it cannot be told. */
+static bool tell_launcher(tra_status s) {
     launcher l;
     char path[64], found[128] = "";
-    if (!launched_here(&l)) return;
+    if (!launched_here(&l)) return false;
     char *name = over_name(l.pid, l.began);
     snprintf(path, sizeof path, "/proc/%ld/fd/%d", l.pid, l.over);
     int code = tra_status_exit(s), fd = -1;
     if (readlink(path, found, sizeof found - 1) > 0 && strstr(found, name)) fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd >= 0 && write(fd, &code, sizeof code) == sizeof code) tra_info(4, "the launcher knows the status");
+    bool told = fd >= 0 && write(fd, &code, sizeof code) == sizeof code;
     if (fd >= 0) close(fd);
     free(name);
+    return told;
+}
+
+tra_status tra_ranks_over(const tra_comm *c, tra_status s) {
+    bool told = c->rank == 0 && tell_launcher(s);
+    tra_comm_bcast(c, &told, sizeof told);
+    return told ? TRA_OK : s;
 }
 
 char **tra_own_arguments(int *argc) {
@@ -364,10 +376,10 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
     *exit_status = pass_signals(k, pid, &chld, &before, &stuck);
     bool told = over >= 0 && pread(over, &code, sizeof code, 0) == sizeof code;
     if (over >= 0) close(over);
-    if (k == &kinds[TRA_MPI_MPICH] && *exit_status == 0 && over >= 0) /* Hydra says so whatever ranks say after USR1 */
-        *exit_status = told ? code : 128 + SIGKILL;
+    if (k == &kinds[TRA_MPI_MPICH] && *exit_status == 0 && over >= 0 && !told) /* it says so of ranks that USR1 ended */
+        *exit_status = 128 + SIGKILL;
     if (!told && own_failure(*exit_status)) TRA_TRY(check_program(self, e));
-    if (!told || !(stuck || own_failure(*exit_status))) return judge(k, *exit_status, stuck, e);
+    if (!told || (code == 0 && !stuck && !own_failure(*exit_status))) return judge(k, *exit_status, stuck, e);
     *exit_status = code;
     return TRA_OK;
 }

@@ -2,7 +2,7 @@
 #ifndef TRA_LAUNCH_H
 #define TRA_LAUNCH_H
 
-#include "../lib/base/base.h"
+#include "../lib/run/comm.h"
 
 /* The command line of this process, as it was given: main's has lost its options. One allocation, to be freed with
  * free; NULL, and *argc 0, when it cannot be had. */
@@ -25,13 +25,15 @@ void tra_take_streams(void);
 /* When the command was started (tra_now): this process (main calls this first), or that which launched it on this
  * machine. */
 double tra_process_begin(void);
+double tra_own_begin(void); /* when this process was */
 /* Of a rank that `tra run --sites` launched on this host: counts as asked to stop once that has ended. A rank that was
  * still starting when its launcher was killed would else begin work that nobody waits for. */
 void tra_end_with_launcher(void);
 
-/* Of rank 0 of those: all ranks have agreed on the status of their work, of which nothing is left to do. What becomes
- * of them, or of mpirun, while MPI ends does not matter to the launcher then. (Open MPI's issue 10117: about one in a
- * thousand MPI_Finalize crashes.) */
-void tra_ranks_over(tra_status s);
+/* All ranks have agreed on the status of their work, of which nothing is left to do: rank 0 tells the launcher, if that
+ * is on this machine. What becomes of them, or of mpirun, while MPI ends does not matter to it then. (Open MPI's issue
+ * 10117: about one in a thousand MPI_Finalize crashes.) Returns the status with which each rank is to end: that of a
+ * success if the launcher knows, since mpirun would else take one to two seconds to kill what has ended. Collective. */
+TRA_MUSTUSE tra_status tra_ranks_over(const tra_comm *c, tra_status s);
 
 #endif

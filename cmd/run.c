@@ -466,12 +466,12 @@ tra_status tra_run_program(const tra_run_source *program, tra_err *e) {
     /* Rank 0 says it, before any rank may end: mpirun kills the others when the first ends with a status. */
     if (s != TRA_OK && comm.rank == 0) tra_say_error(e);
     *e->msg = 0;
-    if (comm.rank == 0) tra_ranks_over(s);
+    tra_status ends = tra_ranks_over(&comm, s);
     tra_comm_finish();
     if ((s == TRA_OK || s == TRA_NO) && comm.rank == 0 && !opt.dry && !getenv("TRA_LAUNCHED"))
         forget(path, text, n); /* else the launcher */
     free(text);
-    return s;
+    return ends;
 }
 
 static tra_status run(int argc, char **argv, tra_err *e) {

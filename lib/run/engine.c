@@ -48,7 +48,8 @@ static const double TICK = 0.25; /* seconds */
 
 tra_status tra_engine_tick(tra_engine *g, tra_err *e) {
     double now = tra_now();
-    if (!g->producer.tick || now < g->producer.ticked + TICK) return TRA_OK;
+    bool over = g->times.until > 0 && now >= g->times.until;
+    if (!g->producer.tick || (!over && now < g->producer.ticked + TICK)) return TRA_OK;
     g->producer.ticked = now;
     return g->producer.tick(g->producer.tick_ctx, e);
 }
@@ -111,17 +112,21 @@ static void wait_for(tra_engine *g, pthread_cond_t *cond) {
     bool writes =
         atomic_load(&g->queue.inflight) == 0 && atomic_load(&g->background.calls) > 0; /* outputs, in the background */
     tra_doing before = tra_track_do_at(g->producer.track, writes ? TRA_DO_WRITE : TRA_DO_AWAIT_WORK, now);
+    double until = now + TICK;
+    if (g->times.until > now && g->times.until < until) until = g->times.until;
     if (g->producer.overlap) {
         if (!step_overlapped(g)) tra_wait_for(cond, &g->lock, TRA_SHORTLY);
     } else if (!g->producer.tick) {
         pthread_cond_wait(cond, &g->lock);
     } else {
-        tra_wait_until(cond, &g->lock, now + TICK);
+        tra_wait_until(cond, &g->lock, until);
     }
     if (!g->producer.tick) return;
     now = tra_now();
+    if (!g->producer.overlap && now - until > g->times.woken_late) g->times.woken_late = now - until;
     (void)tra_track_do_at(g->producer.track, before, now);
-    if (now >= g->producer.ticked + TICK) tick(g);
+    bool over = g->times.until > 0 && now >= g->times.until && !g->failed;
+    if (over || now >= g->producer.ticked + TICK) tick(g);
 }
 
 void tra_engine_set_record(tra_engine *g, tra_record *r) {
@@ -448,6 +453,7 @@ tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
         if (e && e->status == TRA_OK) *e = g->err;
         if (e && e->status == TRA_OK) (void)tra_fail(e, s, "a worker failed");
         set_failed(g, false, 0);
+        g->times.late = false;
         g->err = (tra_err){0};
     }
     pthread_mutex_unlock(&g->lock);

@@ -97,6 +97,16 @@ void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx);
 /* Calls it when it is due: for a stage that waits for something else. */
 TRA_MUSTUSE tra_status tra_engine_tick(tra_engine *g, tra_err *e);
 
+/* From now on nothing begins that would not have ended by `until` (of tra_now; 0: no such time): as long as what took
+ * longest since this call, waiting included, or while nothing has ended so many seconds. What runs goes on to its end,
+ * after which the stage fails as tra_stop_check does. */
+void tra_engine_until(tra_engine *g, double until, double expected);
+/* The most seconds that something took since; 0: nothing has ended. */
+double tra_engine_longest(tra_engine *g);
+/* Seconds that may pass until a stage that has failed has ended, without what workers do: the thread that runs the plan
+ * wakes up late, and background calls wait. */
+double tra_engine_ending(tra_engine *g);
+
 /* A step of the exchanges that overlap the stage, which the producer calls while it waits for workers or for memory:
  * again at once after *any became true (something was sent or received), else after about a millisecond. It fills empty
  * slots of parts. wanted: the next unit waits for such a slot. If it does not return TRA_OK the stage fails, and it is

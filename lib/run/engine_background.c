@@ -24,9 +24,12 @@ static bool can_read(const tra_engine *g) {
 
 static void call(tra_engine *g, background *b) {
     tra_err e = {0};
+    double began = tra_now();
     tra_status s = b->fn(b->ctx, &e);
     free(b);
     pthread_mutex_lock(&g->lock);
+    double took = tra_now() - began;
+    if (took > g->times.longest_call) g->times.longest_call = took;
     if (s != TRA_OK) tra_engine_fail(g, NULL, &e);
     atomic_fetch_sub(&g->background.calls, 1);
     tra_engine_tell_memory(g);

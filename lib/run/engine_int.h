@@ -88,6 +88,14 @@ struct tra_engine {
         int backoff_left; /* of these, how many are still to come */
         bool late;        /* a worker waits for a direct read */
     } direct;
+    struct {                 /* a time by which all is to have ended (tra_engine_until) */
+        double until;        /* of tra_now; 0: there is none */
+        double expected;     /* seconds of a task while none has ended; */
+        double longest;      /* the most that one took since then; 0: none has ended */
+        double longest_call; /* and a background call */
+        double woken_late;   /* the most by which the producer woke up too late */
+        bool late;           /* no task begins any more */
+    } times;
     struct { /* the thread that makes units: what it does while it waits */
         tra_engine_tick_fn *tick;
         void *tick_ctx;
@@ -111,6 +119,9 @@ static inline bool tra_engine_gives_up(const tra_engine *g, const tra_unit *u) {
 }
 /* Takes a unit out of the queue. Under the lock. */
 void tra_engine_dequeue(tra_engine *g, tra_unit *u);
+/* Nothing begins any more, and a task or an input has ended: when it was the last one the stage fails. Under the lock.
+ */
+void tra_engine_see_late(tra_engine *g);
 /* A task, or an input that is computed on reading, begins and ends to run: its time is counted. Under the lock.
  * Returns the time, if the clock was asked; else 0. */
 double tra_engine_begin_computing(tra_engine *g);

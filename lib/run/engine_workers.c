@@ -28,7 +28,7 @@ tra_unit_input *tra_engine_start_input(tra_engine *g, tra_unit *u, int i) {
 
 /* Something to do, the earliest there is: an input to prepare (*task = -1 - input) or a task. Under the lock. */
 static tra_unit *find_work(tra_engine *g, int *task) {
-    for (tra_unit *u = g->queue.head; u && !tra_engine_gives_up(g, u); u = u->next) {
+    for (tra_unit *u = g->times.late ? NULL : g->queue.head; u && !tra_engine_gives_up(g, u); u = u->next) {
         g->counts.looks++;
         int prep = find_prep(u);
         if (prep >= 0) {
@@ -67,10 +67,67 @@ void tra_engine_wake(tra_engine *g) {
     if (w && find_work(g, &task)) wake(g, w);
 }
 
+/* ---- a time by which all is to have ended ---------------------------------------------------------------------- */
+
+void tra_engine_until(tra_engine *g, double until, double expected) {
+    pthread_mutex_lock(&g->lock);
+    g->times.until = until;
+    g->times.expected = expected;
+    g->times.longest = 0;
+    g->times.late = false;
+    pthread_mutex_unlock(&g->lock);
+}
+
+double tra_engine_longest(tra_engine *g) {
+    pthread_mutex_lock(&g->lock);
+    double s = g->times.longest;
+    pthread_mutex_unlock(&g->lock);
+    return s;
+}
+
+static double ending(tra_engine *g) { /* under the lock */
+    return g->times.woken_late + atomic_load(&g->background.calls) * g->times.longest_call / TRA_BACKGROUND_THREADS;
+}
+
+double tra_engine_ending(tra_engine *g) {
+    pthread_mutex_lock(&g->lock);
+    double s = ending(g);
+    pthread_mutex_unlock(&g->lock);
+    return s;
+}
+
+static tra_status fail_late(tra_err *e) {
+    tra_stop_at(0);
+    return tra_stop_check(e);
+}
+
+void tra_engine_see_late(tra_engine *g) {
+    tra_err e = {0};
+    if (!g->times.late || g->failed || g->now.occupied > 0) return;
+    (void)fail_late(&e);
+    tra_engine_fail(g, NULL, &e);
+}
+
+/* Is there no time left for one more task? Under the lock. */
+static bool is_late(tra_engine *g) {
+    static const double VARIES = 1.25; /* the next may take so many times the longest one */
+    if (g->times.until <= 0 || g->failed) return false;
+    double next = g->times.longest > 0 ? VARIES * g->times.longest : g->times.expected;
+    g->times.late = tra_now() + next + ending(g) > g->times.until;
+    tra_engine_see_late(g);
+    return g->times.late;
+}
+
+/* Counts the seconds of something that began then and has ended. Under the lock. */
+static void count_seconds(tra_engine *g, double began) {
+    double took = g->times.until > 0 ? tra_now() - began : 0;
+    if (took > g->times.longest) g->times.longest = took;
+}
+
 /* Takes the earliest work there is, and wakes another worker if there is more. Under the lock. */
 static tra_unit *take_work(tra_engine *g, const tra_worker *w, int *task) {
     tra_unit *u = w->id < g->at_work ? find_work(g, task) : NULL;
-    if (!u) return NULL;
+    if (!u || is_late(g)) return NULL;
     if (*task < 0) {
         int prep = -1 - *task;
         if (g->direct.backoff_left > 0) g->direct.backoff_left -= u->inputs[prep].direct;
@@ -131,6 +188,7 @@ static void help(tra_engine *g, tra_shared_work *x, tra_worker *w) {
     pthread_mutex_lock(&g->lock);
     g->now.occupied--;
     g->now.computing--;
+    tra_engine_see_late(g);
     if (--x->helpers == 0) pthread_cond_signal(&x->left);
 }
 
@@ -169,6 +227,7 @@ void tra_engine_share(tra_engine *g, bool begins) {
 static void run_found(tra_engine *g, tra_worker *w, tra_unit *u, int task) {
     double now = w->ended;
     bool computes = task >= 0;
+    double began = g->times.until > 0 ? tra_now() : 0;
     g->now.occupied++;
     if (task >= 0) g->now.computing++, now = tra_engine_begin_computing(g), tra_engine_wake_readers(g);
     if (task >= 0)
@@ -181,6 +240,8 @@ static void run_found(tra_engine *g, tra_worker *w, tra_unit *u, int task) {
     pthread_mutex_lock(&g->lock);
     g->now.occupied--;
     if (s != TRA_OK) tra_engine_fail(g, u, &e);
+    count_seconds(g, began);
+    tra_engine_see_late(g);
     w->ended = computes ? tra_engine_end_computing(g) : 0;
     if (task < 0) {
         u->preps_done++;
@@ -294,6 +355,7 @@ tra_status tra_engine_retry(tra_worker *w, tra_engine_fn *fn, void *ctx, tra_err
         if (s == TRA_RESOURCE && !last && !g->failed) tra_wait_briefly(&g->freed, &g->lock);
     }
     if (mine) g->now.retrying = false;
+    if (mine && last && s == TRA_RESOURCE && g->times.late) s = fail_late(&own); /* others begin nothing any more */
     g->starved |= mine && last && s == TRA_RESOURCE;
     if (needy) {
         (void)tra_track_do(w->track, before);

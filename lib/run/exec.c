@@ -203,6 +203,7 @@ static tra_status tick(void *ctx, tra_err *e) {
         tra_progress_show(&x->progress, atomic_load(&x->site.done), x->site.total);
     if (x->report->record && tra_record_wants_sample(x->report->record, tra_now())) tra_exec_sample(x);
     tra_journal_flush(x->journal);
+    if (x->o->deadline > 0) tra_stop_at(x->o->deadline - tra_engine_ending(x->site.engine));
     return check_site(&x->site, e);
 }
 
@@ -217,27 +218,12 @@ tra_status tra_exec_name_statement(const tra_op *op, tra_status s, tra_err *e) {
                          tra_op_text(op, place, sizeof place), was.msg);
 }
 
-/* Sets the time from which on no unit of work of the operator can end by the deadline. The estimate is that of the
- * plan, times how much slower than predicted the machine was so far. */
-static void leave_time_for_unit(const tra_execution *x, const tra_op *op) {
-    static const double KNOWN = 0.2, SLOWEST = 20;
-    if (x->o->deadline <= 0) return;
-    double each = tra_unit_seconds(x->plan, op, x->o->threads), all = op->predicted.stage_seconds, now = tra_now();
-    double slow = x->foreseen > KNOWN ? x->spent / x->foreseen : 1;
-    slow = slow < 1 ? 1 : slow > SLOWEST ? SLOWEST : slow;
-    bool one = each >= all || now + 2 * slow * each > x->o->deadline; /* there is time for no second one */
-    if (one && now + slow * each <= x->o->deadline)
-        tra_stop_at(x->o->deadline);
-    else
-        tra_stop_at(x->o->deadline - slow * each);
-}
-
 /* Runs operator i. After a failure it alarms the other ranks, which may still compute. But where inputs are at fault
  * they go on to the end of the operator, so that the error of the lowest rank is told, whichever failed first. */
 static tra_status run_needed(tra_execution *x, int i, tra_err *e) {
     /* all ranks must begin an exchange, or none: it finds out about failures by itself */
     bool together = tra_op_exchanges(&x->plan->ops[i]);
-    leave_time_for_unit(x, &x->plan->ops[i]);
+    tra_exec_leave_time(x, i);
     tra_status s = together ? TRA_OK : check_site(&x->site, e);
     tra_doing what = x->site.comm.size > 1 ? TRA_DO_EXCHANGE : TRA_DO_READ; /* one site cuts what it reads */
     tra_doing before = together ? tra_engine_do(x->site.engine, what, i) : TRA_DO_COMPUTE;
@@ -300,7 +286,7 @@ static tra_status run_step(tra_execution *x, int i, bool *reads_on, double *now,
                 (*reads_on && !tra_op_is_stage(op)); /* bytes that it reads count for the join that it overlaps */
     *now = tra_now();
     add_report(x, i, &before, &begun, *now, *reads_on);
-    if (runs) x->spent += *now - begun.seconds, x->foreseen += op->predicted.stage_seconds;
+    if (runs) tra_exec_count_time(x, i, *now - begun.seconds);
     if (x->report->record && *now >= x->recorded) {
         x->recorded = tra_record_op(x->report->record, i, begun.seconds, *now);
         if (tra_record_wants_sample(x->report->record, *now)) tra_exec_sample(x);
@@ -396,6 +382,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     x.needed = tra_news(x.arena, bool, n);
     x.complete = tra_news(x.arena, bool, n);
     x.ran = tra_news(x.arena, bool, n);
+    x.longest = tra_news(x.arena, double, n);
     x.all_uses = tra_news(x.arena, int, n);
     x.loops = tra_news(x.arena, tra_loop_run, plan->nloops);
     for (int l = 0; l < plan->nloops; l++) {
@@ -448,7 +435,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     (void)tra_record_op(o->record, tra_phase_op(TRA_PHASE_OPEN), opens, tra_now());
     if (s == TRA_OK) s = tra_exec_range(&x, -1, 0, n - 1, e);
     if (report->record) tra_exec_sample(&x);
-    if (o->deadline > 0) tra_stop_at(o->deadline); /* what is left is to put outputs in place */
+    tra_exec_time_is_left(&x); /* what is left is to put outputs in place */
     report->resumed = tra_journal_has_reported(x.journal);
     double places = tra_now();
     tra_track *mine = tra_record_track(o->record, -1);

@@ -24,7 +24,7 @@ typedef struct tra_exec_options {
     uint64_t step; /* tra_commit_note.step of the outputs, whose record the caller ends; 0: there is none */
     const tra_journal_request *journal; /* NULL: nothing is saved, and signals stop the run only if it */
     bool stops;                         /* stops all the same */
-    double deadline;                    /* of tra_now: no unit begins that is not expected to end by then; 0: none */
+    double deadline;                    /* of tra_now: when work is to have ended, and progress is saved; 0: none */
     double checkpoint_seconds;          /* seconds of work that a killed run may lose (checkpoint.h); 0: the default */
     tra_codegen_mode codegen;           /* of kernels that can be compiled */
     bool checkpoint_turns;              /* each turn of a loop is saved */

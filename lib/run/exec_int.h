@@ -46,6 +46,7 @@ typedef struct tra_execution {
     int *all_uses;       /* how many operators read its result each time that it is made */
     bool *ran;           /* it has run already, with an earlier stage of its scan or for such a stage */
     tra_loop_run *loops;
+    double *longest;        /* the most seconds that a task of each took, or an input of it; 0: it has not run */
     double spent, foreseen; /* seconds of the operators that have run, and those that were predicted of them */
     bool stopped;           /* the run is to stop, and the states of its loops are saved */
     tra_report *report;
@@ -79,6 +80,15 @@ const struct tra_row_filter *tra_exec_rows_wanted(tra_execution *x, int i);
  * what that takes until the stage has ended. */
 int tra_exec_want_partners(tra_execution *x, int i, tra_block **room);
 void tra_exec_forget_partners(tra_execution *x, int input, tra_block **room);
+
+/* exec_deadline.c: a run that is to end by a time. Without a deadline these do nothing. */
+
+/* Before operator i runs: the run is to stop when nothing of it can be done by the deadline. */
+void tra_exec_leave_time(tra_execution *x, int i);
+/* Operator i has run for so many seconds. */
+void tra_exec_count_time(tra_execution *x, int i, double seconds);
+/* All operators have run: until the deadline there is time for the rest. */
+void tra_exec_time_is_left(tra_execution *x);
 
 /* exec_loop.c */
 

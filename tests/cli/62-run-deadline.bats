@@ -89,3 +89,34 @@ END
     has "no run in that time gets past it"
     [ ! -e s.h5 ]
 }
+
+# in_time MS COMMAND...: it ends with 75 before so many milliseconds have passed.
+in_time() {
+    local from=${EPOCHREALTIME/[.,]/} took
+    status 75 "${@:2}" || return
+    took=$(((${EPOCHREALTIME/[.,]/} - from) / 1000))
+    ((took < $1)) || { echo "took $took ms"; return 1; }
+}
+
+@test "no task begins that would end too late, by what tasks took in this run; saving and ending have their time" {
+    tra gen -q --shape 400x400 --block 100x100 --dist normal --seed 3 -o a.h5
+    printf 'input A from "a.h5"\nC[i,k] = sum[j](A[i,j] * A[j,k])\noutput C\n' >p.tra
+    # a task takes 2 s, and the plan expects milliseconds
+    export TRA_SLOW_TASK=2000
+    in_time 3500 slow 0 "$TRA" run --threads 1 --deadline 3.5s p.tra
+    has "stopped before the --deadline"
+    in_time 6000 slow 0 "$TRA" run --sites 2 --threads 1 --deadline 6s p.tra
+    has "stopped before the --deadline"
+}
+
+@test "tasks that have begun end, and what they made is saved" {
+    tra gen -q --shape 1200x100 --block 100x100 --dist normal --seed 3 -o a.h5
+    tra gen -q --shape 100x100 --dist normal --seed 4 -o b.h5
+    printf 'input A from "a.h5"\ninput B from "b.h5"\nC[i,k] = sum[j](A[i,j] * B[j,k])\noutput C\n' >p.tra
+    export TRA_SLOW_TASK=500
+    in_time 2500 slow 0 "$TRA" run --threads 2 --deadline 2.5s p.tra
+    has "--resume goes on"
+    unset TRA_SLOW_TASK
+    status 0 tra run -v --threads 2 --resume p.tra
+    has "blocks of C are there"
+}
