@@ -140,9 +140,11 @@ typedef struct tra_op_what {
      * loops around it that matter; NULL: always the same */
     const int64_t *origins;
     int64_t norigins;
-    int64_t size;       /* TILE: extent of a tile along `dim` */
-    const char *path;   /* INPUT, READALL, OUTPUT: file[:name] */
-    const char *target; /* OUTPUT: what it is exported to; NULL: nothing, or the plan was read from a file */
+    int64_t size;           /* TILE: extent of a tile along `dim` */
+    const char *path;       /* INPUT, READALL, OUTPUT: file[:name] */
+    bool transposed;        /* INPUT, READALL: of tra_rel_transposed */
+    const tra_kernel *turn; /* INPUT, READALL: what reading does to arrays of a file by columns; NULL: nothing */
+    const char *target;     /* OUTPUT: what it is exported to; NULL: nothing, or the plan was read from a file */
     /* OUTPUT: the storage format of the arrays in the file. levels: by levels (stored.h); mapping: by a mapping that is
      * not one of levels (mapped.h); both NULL: dense arrays, or a table. */
     const struct tra_levels *levels;

@@ -1,11 +1,17 @@
 /* exec_files.c - what a plan reads and writes: inputs, outputs, what an earlier run has saved of results, and at the
  * end outputs that appear together. */
+#include "../storage/stored.h"
 #include "exec_int.h"
 
 #include <assert.h>
 #include <string.h>
 
 /* ---- inputs and outputs ---------------------------------------------------------------------------------------- */
+
+/* The relation that operator i reads, of the file that it opened; NULL: the file does not have it. */
+static tra_rel *of_file(const tra_execution *x, int i) {
+    return x->plan->ops[i].what.transposed ? tra_rel_transposed(x->rels[i]) : x->rels[i];
+}
 
 tra_status tra_exec_open_inputs(tra_execution *x, tra_err *e) {
     tra_status s = TRA_OK;
@@ -19,8 +25,9 @@ tra_status tra_exec_open_inputs(tra_execution *x, tra_err *e) {
         }
         s = tra_rel_open_bare(op->what.path, &op->type.cat->bound, &x->rels[i], e);
         if (s != TRA_OK) break;
-        const tra_type *t = tra_rel_type(x->rels[i]);
-        if (t->dtype != op->type.dtype || t->layout != op->type.layout || t->cat->n != op->type.cat->n ||
+        tra_rel *file = of_file(x, i);
+        const tra_type *t = tra_rel_type(file ? file : x->rels[i]);
+        if (!file || t->dtype != op->type.dtype || t->layout != op->type.layout || t->cat->n != op->type.cat->n ||
             !tra_dims_eq(&t->cat->frontier, &op->type.cat->frontier) ||
             !tra_dims_eq(&t->cat->bound, &op->type.cat->bound))
             s = tra_fail(e, TRA_INPUT, "%s is not what the plan was made for; compile it again", op->what.path);
@@ -41,7 +48,7 @@ tra_part *tra_exec_input_part(tra_execution *x, int i) {
     for (int64_t t = 0; t < p->n; t++) {
         int64_t bytes = tra_part_bytes(p, t);
         int64_t read = tra_type_skips(&op->type, p->ordinal[t]) ? 0 : op->type.layout ? bytes : chunk_bytes;
-        p->block[t] = tra_block_of_file(x->rels[i], p->ordinal[t], bytes, read, &x->report->ops[i].read_seconds);
+        p->block[t] = tra_block_of_file(of_file(x, i), p->ordinal[t], bytes, read, &x->report->ops[i].read_seconds);
     }
     return p;
 }

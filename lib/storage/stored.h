@@ -85,6 +85,13 @@ TRA_MUSTUSE tra_status tra_stored_put_end(tra_stored_putting *p, tra_status s, t
  * that the bytes of the file depend on the counts alone. TRA_RESOURCE when the disk is full. */
 TRA_MUSTUSE tra_status tra_writer_place(tra_writer *w, const int64_t *counts, tra_err *e);
 
+/* ---- by columns ------------------------------------------------------------------------------------------------- */
+
+/* The transposed matrix of one that tra stored by columns (csc, dcsc): the same keys, with transposed arrays, which are
+ * read as they lie in the file; r's arrays must be put in order when they are read. r owns it. NULL: r is no such
+ * matrix. Not thread-safe; reading is. */
+tra_rel *tra_rel_transposed(tra_rel *r);
+
 /* ---- statistics ------------------------------------------------------------------------------------------------- */
 
 /* How the positions of a level are spread over their parents, which are the positions of the level above, in the array

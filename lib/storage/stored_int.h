@@ -164,6 +164,8 @@ struct tra_stored {
     } pairs;
     int64_t stored_bytes, held;
     char text[TRA_LEVELTEXT];
+    tra_rel *transposed;         /* tra_rel_transposed, once it was asked for; NULL: not yet */
+    bool is_transposed;          /* it is that of another one, which owns the datasets */
     struct tra_mapping *mapping; /* not NULL: a mapping computes the tensor from components (stored_mapping.c) */
 };
 
@@ -184,6 +186,10 @@ TRA_MUSTUSE tra_status tra_dataset_open(tra_rel *r, hid_t group, const char *nam
                                         tra_dataset_reader *out, tra_err *e);
 /* Sets type and entries of the relation, when its datasets are open and `begin` is known. */
 TRA_MUSTUSE tra_status tra_stored_complete(tra_rel *r, tra_err *e);
+/* Sets entries of each tuple, and its rows that have any, from the statistics: those of rows are the first spread; of a
+ * transposed one the last. */
+TRA_MUSTUSE tra_status tra_stored_find_entries(tra_rel *r, tra_err *e);
+void tra_stored_close_transposed(tra_rel *r);
 /* Is the attribute tra_storage a storage statement, rather than levels? Opens such a group of one block, whose
  * components are all read now. */
 bool tra_stored_is_mapping(const char *text);

@@ -103,6 +103,7 @@ uint64_t tra_stored_identity(tra_rel *r) {
 }
 
 void tra_stored_close(tra_rel *r) {
+    if (r->stored->transposed) tra_stored_close_transposed(r->stored->transposed);
     for (int i = 0; i < TRA_MAXCOMPONENTS; i++) tra_dataset_close(&r->stored->c[i]);
     tra_mapping_free(r->stored->mapping);
     free(r->stored->begin);
@@ -169,8 +170,7 @@ static bool find_begins(tra_rel *r, const int64_t *table) {
     return true;
 }
 
-/* Sets entries and rows of each tuple from the statistics. */
-static tra_status find_entries(tra_rel *r, tra_err *e) {
+tra_status tra_stored_find_entries(tra_rel *r, tra_err *e) {
     struct tra_stored *x = r->stored;
     int64_t n = r->cat.n, dims[3] = {n, tra_form_spreads(&x->form), TRA_SPREAD_WORDS}, each = dims[1] * dims[2];
     int64_t *words = tra_sealed_table(r, "statistics", 3, dims);
@@ -178,10 +178,11 @@ static tra_status find_entries(tra_rel *r, tra_err *e) {
     x->of = tra_malloc((size_t)(n + 1) * sizeof *x->of);
     x->rows = tra_malloc((size_t)(n + 1) * sizeof *x->rows);
     bool ok = true;
-    for (int64_t t = 0; t < n && ok; t++) {
-        int64_t rows = words[t * each], entries = words[t * each + 1];
+    const int64_t *spread = words + (x->is_transposed ? each - TRA_SPREAD_WORDS : 0);
+    for (int64_t t = 0; t < n && ok; t++, spread += each) {
+        int64_t rows = spread[0], entries = spread[1];
         const int64_t *last = x->begin + (x->form.levels.n - 1) * (n + 1) + t;
-        int64_t squares = words[t * each + 2], most = words[t * each + 3];
+        int64_t squares = spread[2], most = spread[3];
         ok = rows >= 0 && rows <= entries && entries <= last[1] - last[0] && most >= 0 && squares >= 0;
         ok = ok && most <= entries && (double)most * (double)rows >= (double)entries;
         x->fullest = tra_max64(x->fullest, most);
@@ -283,7 +284,7 @@ static tra_status open_levels(tra_rel *r, tra_err *e) {
     bool ok = table && find_begins(r, table);
     free(table);
     if (!ok) return TRA_REL_BAD(r, e, "the table of where its blocks begin (.tra/%s/components) is damaged", r->name);
-    TRA_TRY(find_entries(r, e));
+    TRA_TRY(tra_stored_find_entries(r, e));
     TRA_TRY(check_stored_values(r, e));
     if (r->has_sums && !(x->sums = (uint64_t *)tra_sealed_table(r, "xxh64", 2, dims)))
         return TRA_REL_BAD(r, e, "its table of checksums (.tra/%s/xxh64) is damaged", r->name);

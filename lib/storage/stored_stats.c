@@ -43,6 +43,7 @@ tra_status tra_rel_statistics(tra_rel *r, int64_t ordinal, tra_statistics *out, 
     load_spread(words, &out->rows);
     for (int l = 0; l < f->levels.n; l++)
         if (f->group[l] > 0) load_spread(words + TRA_SPREAD_WORDS * i++, &out->level[l]);
+    if (x->is_transposed) out->rows = out->level[f->levels.n - 1];
     return TRA_OK;
 }
 
@@ -186,7 +187,8 @@ static tra_status add_rows(tra_rel *r, const rows_use *u, tra_err *e) {
  * (the last dimension). -1: they cannot, or there are too many. */
 static int64_t countable(const tra_rel *r, int d) {
     int last = r->cat.bound.n - 1;
-    if (!r->stored || r->stored->unordered || last < 0 || r->cat.n > MOST_TUPLES || entries_of(r) > UINT32_MAX)
+    if (!r->stored || r->stored->unordered || r->stored->is_transposed || last < 0 || r->cat.n > MOST_TUPLES ||
+        entries_of(r) > UINT32_MAX)
         return -1;
     if (d != last && (d != 0 || !has_row_pointers(r))) return -1;
     int64_t n = is_in_blocks(r) ? tra_mul_most(r->cat.bound.v[d], r->cat.frontier.v[d]) : r->cat.bound.v[d];

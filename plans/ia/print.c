@@ -43,6 +43,7 @@ void tra_op_print(const tra_op *o, tra_str *out) {
     switch (o->op) {
     case TRA_PLAN_INPUT:
     case TRA_PLAN_READALL:
+        if (o->what.transposed) tra_str_add(out, " by columns");
         if (o->type.columns && tra_type_skipped(&o->type) > 0)
             tra_str_printf(out, " %" PRId64 " of %" PRId64 " blocks", o->type.cat->n - tra_type_skipped(&o->type),
                            o->type.cat->n);
@@ -150,7 +151,7 @@ static void print_value(const tra_plan *p, int i, const char *const *identities,
     const tra_op *o = &p->ops[i];
     bool input = tra_op_is(o->op, TRA_READS);
     if (input) /* also where all sites read it */
-        tra_str_add(out, tra_plan_op_text(TRA_PLAN_INPUT));
+        tra_str_printf(out, "%s%s", tra_plan_op_text(TRA_PLAN_INPUT), o->what.transposed ? " by columns" : "");
     else
         tra_op_print(o, out);
     tra_str_printf(out, ": %s %s", tra_dtype_name(o->type.dtype), tra_key_text(&o->type.cat->frontier, buf));

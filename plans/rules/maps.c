@@ -63,6 +63,15 @@ static bool composed(const tra_memo *m, const tra_expr *x) {
            is(m->v[q->below[0]], TRA_OP_TRANSFORM);
 }
 
+/* Does a map leave arrays of that type as they are, as a transpose of transposed ones does? */
+static bool keeps_order(const tra_kernel *map, const tra_type *t) {
+    int from[TRA_MAXDIM];
+    if (!tra_kernel_permutes(map, t->cat->bound.n, from)) return false;
+    for (int d = 0; d < t->cat->bound.n; d++)
+        if (from[d] != d) return false;
+    return true;
+}
+
 static void compose_maps(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     if (is(x, TRA_OP_REKEY) && is(y, TRA_OP_REKEY)) {
         compose_keys(w, x, y);
@@ -75,6 +84,10 @@ static void compose_maps(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     } else if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_TRANSFORM) && !composed(w->m, x)) {
         tra_node n = tra_proto_transform(then(w, y->node.kernel, x->node.kernel), y->node.in[0]);
         if (!n.kernel) return;
+        if (keeps_order(n.kernel, &y->node.in[0]->type)) {
+            tra_claim_same(w, x, y->node.in[0]);
+            return;
+        }
         tra_claim(w, x, y, n, NULL, NULL);
         if (!tra_kernel_commutes(x->node.kernel, y->node.kernel)) return;
         n.kernel = then(w, x->node.kernel, y->node.kernel);

@@ -221,7 +221,7 @@ void tra_expr_print(const tra_memo *m, int x, const int *expr, int depth, tra_st
         in[i].name = tra_str_get(&text[i]);
     }
     if (n.op == TRA_OP_INPUT)
-        tra_str_add(out, n.name);
+        tra_str_printf(out, "%s%s", n.name, n.transposed ? " by columns" : "");
     else
         tra_node_print(&n, out);
     for (int i = 0; i < 2; i++) tra_str_free(&text[i]);

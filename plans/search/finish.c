@@ -167,6 +167,9 @@ static void add_op(finish *f, int id) {
     case TRA_PLAN_INPUT:
     case TRA_PLAN_READALL:
         o->what.path = n->path;
+        o->what.transposed = n->transposed != NULL;
+        o->what.turn = tra_reading_kernel(s, n);
+        set_work(o, tra_reading_work(s, n, x->place));
         o->what.read_scratch = n->rel ? (int64_t)tra_rel_scratch_bytes(n->rel) : 0;
         o->what.unpack_bytes = n->rel ? (int64_t)tra_rel_unpack_bytes(n->rel) : 0;
         o->what.hdf5_bytes = n->rel ? tra_rel_library_bytes(n->rel) : 0;

@@ -100,19 +100,30 @@ static bool reproducible(search *s, const variant *f, int l, int r) {
     return tra_tree_fits(&t, &pairs, &n->group);
 }
 
-/* Of two tables that differ in their columns alone the narrower one is read. */
-static void add_reading(const search *s, spent *c, const tra_node *n) {
+/* Of two tables that differ in their columns alone the narrower one is read; entries of a file by columns are put in
+ * order. */
+static void add_reading(search *s, spent *c, const tra_node *n, int place) {
+    const tra_kernel *turn = tra_reading_kernel(s, n);
+    if (turn) {
+        tra_work w = tra_reading_work(s, n, place);
+        c->flops += w.total;
+        w.busiest *= tra_kernel_order_share(turn, &n->type, &n->type);
+        c->seconds += tra_work_seconds(turn, &n->type, NULL, &n->type, w.busiest, &s->o->rates);
+    }
     if (!n->type.columns || !n->rel) return;
     c->bytes += tra_type_bytes_all(&n->type).expected;
     c->seconds += (double)c->bytes / s->o->sites / s->o->rates.disk_read;
 }
+
+/* Blocks of rows are added up entry by entry, each of which is compared and moved. */
+static const double MERGED = 6; /* times what an element of dense blocks takes */
 
 int tra_implement_one(search *s, int g, const variant *f, int l, int r, int to) {
     const tra_node *n = &f->x->node;
     implementation m = {.f = f, .group = g, .in = {l, r}, .between = -1, .out = -1, .memory = f->memory[0]};
     if (n->op == TRA_OP_INPUT) {
         m.out = tra_place_of_input(s, n);
-        add_reading(s, &m.cost, n);
+        add_reading(s, &m.cost, n, m.out);
         return add_implementation(s, g, &m);
     }
     if (n->op == TRA_OP_REPART) {
@@ -128,6 +139,7 @@ int tra_implement_one(search *s, int g, const variant *f, int l, int r, int to) 
         m.out = tra_map_place(s, n, l);
         if (m.out < 0) return -1;
         tra_work w = tra_step_work(s, tra_operator_of(n->op), n, l);
+        if (n->op == TRA_OP_AGG && tra_is_held(&n->type)) w.busiest *= MERGED;
         if (n->op == TRA_OP_TRANSFORM) w.busiest *= tra_kernel_order_share(n->kernel, &n->in[0]->type, &n->type);
         tra_add_work(s, &m.cost, w, n->op == TRA_OP_TRANSFORM ? n->kernel : NULL, n);
     }

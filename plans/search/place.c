@@ -245,6 +245,23 @@ tra_work tra_step_work(search *s, tra_plan_op op, const tra_node *n, int p) {
     return m->work = w;
 }
 
+const tra_kernel *tra_reading_kernel(search *s, const tra_node *n) {
+    const tra_kernel *turn = NULL;
+    tra_err none = {0};
+    if (n->transposed || !n->rel || !tra_rel_transposed(n->rel)) return NULL;
+    return tra_kernel_named(s->a, "transpose", TRA_USE_MAP, 0, NULL, &turn, &none) == TRA_OK ? turn : NULL;
+}
+
+tra_work tra_reading_work(search *s, const tra_node *n, int p) {
+    const tra_kernel *turn = tra_reading_kernel(s, n);
+    if (!turn) return (tra_work){0};
+    if (p >= 0) return tra_work_each(turn, TRA_USE_MAP, &n->type, &s->places.v[p]);
+    tra_placement one = tra_place_all(1); /* it is read wherever it is wanted */
+    tra_work w = tra_work_each(turn, TRA_USE_MAP, &n->type, &one);
+    w.busiest /= s->o->sites;
+    return w;
+}
+
 tra_work tra_join_work(search *s, const variant *f, int p) {
     const tra_node *j = &f->join->node;
     bool fresh;

@@ -286,6 +286,9 @@ tra_traffic tra_repart_traffic(search *s, const tra_node *n, int from, int to);
  * joins, the summands of merges. */
 tra_work tra_join_work(search *s, const variant *f, int p); /* of f->join, as f makes it */
 tra_work tra_step_work(search *s, tra_plan_op op, const tra_node *n, int p);
+/* What reading does to the blocks of an input whose file has a matrix by columns; NULL: nothing. And its work. */
+const tra_kernel *tra_reading_kernel(search *s, const tra_node *n);
+tra_work tra_reading_work(search *s, const tra_node *n, int p);
 /* Placement of a unary operator's result, or -1 when it cannot run on an input placed as p. */
 int tra_map_place(search *s, const tra_node *n, int p);
 /* What plans agree in about a node's relation: found, or new, and then *fresh is true. As long as the search. */

@@ -338,7 +338,8 @@ static double again_seconds(const tra_plan *p, int i, const tra_rates *rates) {
 /* Seconds of an operator's work by the rate of its kernel. */
 static double kernel_seconds(const tra_plan *p, const tra_op *o, const tra_rates *rates) {
     double work = o->predicted.cost.flops_max;
-    if (o->in[0] < 0) return tra_work_seconds(NULL, &o->type, NULL, &o->type, work, rates);
+    if (o->what.turn) work *= tra_kernel_order_share(o->what.turn, &o->type, &o->type);
+    if (o->in[0] < 0) return tra_work_seconds(o->what.turn, &o->type, NULL, &o->type, work, rates);
     const tra_type *l = &p->ops[o->in[0]].type, *r = o->in[1] >= 0 ? &p->ops[o->in[1]].type : NULL;
     const tra_kernel *k = o->what.join ? o->what.join : o->op == TRA_PLAN_MAP ? o->what.map : NULL;
     if (o->op == TRA_PLAN_MAP) work *= tra_kernel_order_share(k, l, &o->type);

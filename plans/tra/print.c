@@ -140,7 +140,7 @@ static void print_columns(const tra_schema *s, tra_str *out) {
 }
 
 static void print_input(const tra_node *n, tra_str *out) {
-    tra_str_printf(out, "input %s ", n->name ? n->name : "_");
+    tra_str_printf(out, "input %s %s", n->name ? n->name : "_", n->transposed ? "by columns " : "");
     if (n->path) {
         tra_str_printf(out, "from \"%s\"", n->path);
     } else {
@@ -251,7 +251,7 @@ char *tra_node_text(tra_arena *a, const tra_node *n) {
     tra_str_add(&s, tra_opcode_text(n->op));
     switch (n->op) {
     case TRA_OP_INPUT:
-        tra_str_printf(&s, " %s", n->name);
+        tra_str_printf(&s, " %s%s", n->name, n->transposed ? " by columns" : "");
         if (n->leaf) tra_str_printf(&s, ", %d of loop %d, item %d", (int)n->leaf, n->loop, n->item);
         for (int i = 0; n->type.columns && i < n->type.columns->n; i++)
             tra_str_printf(&s, " %s", n->type.columns->v[i].name);

@@ -99,8 +99,9 @@ struct tra_node {
     const int *label; /* of a node made for an EinSum statement: the label of each key dimension; else NULL */
 
     /* INPUT */
-    const char *path; /* resolved file[:name], or NULL when only declared */
-    tra_rel *rel;     /* open, closed by tra_graph_close; NULL when only declared */
+    const char *path;           /* resolved file[:name], or NULL when only declared */
+    tra_rel *rel;               /* open, closed by tra_graph_close; NULL when only declared */
+    const tra_node *transposed; /* its arrays are those of that input, transposed, as they lie in the file; or NULL */
     enum { TRA_AT_ANY, TRA_AT_ALL, TRA_AT_PART } at;
     tra_dims at_dims;
     tra_leaf leaf;

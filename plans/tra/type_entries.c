@@ -141,6 +141,7 @@ static const tra_node *tensor_of(const tra_node *n, bool *turned) {
         *turned ^= is_turned(n);
         n = n->in[0];
     }
+    if (n->op == TRA_OP_INPUT && n->transposed) *turned ^= true, n = n->transposed;
     return n->op == TRA_OP_INPUT && n->rel ? n : NULL;
 }
 

@@ -614,3 +614,40 @@ for i in range(0, 2000, 99):
     assert got.keys() == want.keys() and all(abs(got[k] - want[k]) < 1e-9 for k in want), i
 END
 }
+
+@test "a matrix by columns is read as the transposed one by rows, where that is what is wanted" {
+    py '
+import scipy.sparse as sp
+a = sp.random(70, 50, .1, "csc", random_state=3)
+sp.save_npz("a.npz", a)'
+    cat >p.tra <<'END'
+input A from "a.h5"
+T[j,i] = A[i,j]
+S[j] = sum A[i,j]
+R[i] = sum A[i,j]
+G[j,k] = sum A[i,j] * A[i,k]
+P[i,k] = sum A[i,j] * A[k,j]
+output T
+output S
+output R
+output G
+output P
+END
+    for how in "csc 70x50" "csc 20x50" "dcsc 30x20"; do
+        tra import -q a.npz -o a.h5 --storage "${how% *}" --block "${how#* }"
+        tra compile -q p.tra -o p.plan
+        for more in p.tra p.plan "--without R1-9 p.tra" "--sites 3 p.tra"; do
+            tra run -q $more
+            for f in T S R G P; do tra export -q $f.h5 -o $f.npy; done
+            py '
+import scipy.sparse as sp
+a = sp.load_npz("a.npz").toarray()
+same = lambda f, x: np.testing.assert_allclose(np.load(f + ".npy"), x, rtol=1e-12)
+same("T", a.T), same("S", a.sum(0)), same("R", a.sum(1)), same("G", a.T @ a), same("P", a @ a.T)'
+        done
+    done
+    tra import -q a.npz -o a.h5 --storage csc
+    run tra explain --operators - <<<$'input A from "a.h5"\nT[j,i] = A[i,j]\noutput T'
+    has "input A by columns"
+    lacks '"ij->ji"'
+}

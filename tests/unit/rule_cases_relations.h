@@ -141,6 +141,11 @@ static const rule_cases cases_of_relations[] = {
           "d = gen(range, [6], by = [2])\nY[j] = sum S[i,j] * d[i]\nZ[j] = Y[j] * u[]\n",
           .refused = "no loop"},
      }},
+    {"R1-9",
+     {
+         {"Z = transform(wide, transpose) # (matrix, \n", .makes = "wide by columns"},
+         {"Z = transform(tall, transpose) # (matrix, \n", .refused = "by rows"},
+     }},
     {"R2-1",
      {
          {"Z = A\n", .sites = 3, .in = {"part(0)"}, .out = "part(1)"},

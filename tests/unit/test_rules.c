@@ -3,12 +3,10 @@
 
 #include "../../plans/reference/reference.h"
 #include "../../lib/model/rows.h"
-#include "../../lib/tablefile/table_file.h"
 #include "../../plans/rules/facts.h"
 #include "../../plans/rules/rules.h"
 #include "rule_cases.h"
-
-#include <unistd.h>
+#include "rule_files.h"
 
 /* What the cases of the rules are programs over. E is empty, H has holes, the arrays of R fit in no other. */
 static const char inputs[] =
@@ -27,45 +25,6 @@ typedef struct made {
     tra_memo *m;
     tra_refusals refusals;
 } made;
-
-/* A table in a file, `log`: 10 blocks of 10 rows, t ascending, x anything, word "no" in the first half; for rules that
- * ask files. */
-static char log_path[256];
-static void remove_log(void) { (void)unlink(log_path); }
-
-static const char *log_file(void) {
-    enum { ROWS = 100, BLOCK = 10 };
-    char *path = log_path;
-    if (path[0]) return path;
-    tra_arena *a = tra_arena_new();
-    tra_err e = {0};
-    const tra_dictionary *d = tra_dictionary_new(a, 2, (const char *[]){"no", "yes"}, (int64_t[]){2, 3});
-    tra_column c[] = {{.name = "t", .type = TRA_COL_I32},
-                      {.name = "x", .type = TRA_COL_F64, .nullable = true},
-                      {.name = "word", .type = TRA_COL_STRING, .dict = d}};
-    int32_t t[ROWS], word[ROWS];
-    double x[ROWS];
-    uint8_t state[ROWS];
-    for (int i = 0; i < ROWS; i++) {
-        t[i] = i, word[i] = i >= ROWS / 2;
-        x[i] = i % 7, state[i] = i % 5 == 0;
-    }
-    tra_schema s = {3, c};
-    tra_dims shape = {1, {ROWS}}, block = {1, {BLOCK}};
-    tra_catalog *cat = tra_new(a, tra_catalog);
-    CHECK_OK(tra_catalog_blocks(&shape, &block, cat, &e), e);
-    tra_type type = {.dtype = TRA_F64, .cat = cat, .layout = &tra_columns, .columns = &s, .cut = {1}};
-    tra_vector v[] = {{t, NULL}, {x, state}, {word, NULL}};
-    tra_writer *w;
-    atexit(remove_log);
-    snprintf(path, sizeof log_path, "%s/tra-rules-log-%d.h5", check_folder(), (int)getpid());
-    CHECK_OK(tra_writer_create(path, &type, &(tra_write_options){0}, &w, &e), e);
-    CHECK_OK(tra_writer_place_rows(w, NULL, &e), e);
-    CHECK_OK(tra_writer_put_rows(w, 0, &(tra_batch){&s, ROWS, v}, &e), e);
-    CHECK_OK(tra_writer_commit(w, NULL, &e), e);
-    tra_arena_free(a);
-    return path;
-}
 
 static unsigned sparse_ones; /* inputs that are of sparse type, by their place in the program */
 
@@ -89,8 +48,9 @@ static void make_sparse(tra_graph *g, tra_arena *a, unsigned ones) {
 static bool make(made *x, const char *body, const char *out, const tra_rule *only) {
     tra_err e = {0};
     *x = (made){.a = tra_arena_new()};
-    bool file = strstr(body, "(log, ");
+    bool file = strstr(body, "(log, "), matrices = strstr(body, "(matrix, ");
     const char *log = file ? tra_arena_printf(x->a, "input log from \"%s\"\n", log_file()) : "";
+    if (matrices) log = matrix_files(x->a);
     const char *text = tra_arena_printf(x->a, "%s%s%soutput %s\n", inputs, log, body, out);
     x->src = (tra_script){.name = "case", .text = text, .n = (int)strlen(text)};
     x->d = (tra_diags){.arena = x->a, .src = &x->src};
@@ -182,10 +142,10 @@ static const char *text_of(const tra_node *n, tra_arena *a) {
     return text;
 }
 
-/* The reference evaluates no tables operator by operator, and no loops. */
+/* The reference evaluates no tables operator by operator, no files, and no loops. */
 static bool is_evaluated(const made *x) {
     bool plain = x->g->nloops == 0;
-    for (int i = 0; i < x->m->n; i++) plain &= !x->m->v[i]->node.type.columns;
+    for (int i = 0; i < x->m->n; i++) plain &= !x->m->v[i]->node.type.columns && !x->m->v[i]->node.transposed;
     return plain;
 }
 
