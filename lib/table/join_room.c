@@ -29,9 +29,19 @@ static int64_t most_asked(int64_t rows) {
 }
 static int64_t hash_bits(int64_t rows) { return 8 * hash_slots(rows); }
 
-int tra_finder_words(const tra_lookup *l) {
-    return l->s.nkeys == 1 && !l->s.nulls_match ? 1 : tra_keys_words(l->s.nkeys);
+/* Are the keys of every right table one word, whatever their values are? */
+static bool is_one_word(const tra_lookup *l) {
+    unsigned __int128 total = 1;
+    if (l->s.nkeys == 1 && !l->s.nulls_match) return true;
+    for (int k = 0; k < l->s.nkeys; k++) {
+        tra_coltype t = l->right.x[k]->type;
+        if (tra_coltype_is_float(t) || total >> 64) return false;
+        total *= ((unsigned __int128)1 << 8 * tra_coltype_size(t)) + l->s.nulls_match;
+    }
+    return total - 1 <= UINT64_MAX;
 }
+
+int tra_finder_words(const tra_lookup *l) { return is_one_word(l) ? 1 : tra_keys_words(l->s.nkeys); }
 
 bool tra_lookup_asks(const tra_lookup *l) {
     return (l->s.how == TRA_LOOKUP_SEMI || l->s.how == TRA_LOOKUP_ANTI) && !l->where && !l->s.unique && !l->s.asof;

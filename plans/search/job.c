@@ -79,19 +79,22 @@ static tra_status plan_with(tra_job *job, const building *b, tra_tables_room roo
     return s;
 }
 
-/* What several whole tables take adds up. So where the ceiling has no room for the plan, only small ones stay whole;
- * then none; and if there is no room for that either, all, however large. */
+/* What several whole tables take adds up, and is not all that a join takes. So where the ceiling has no room for the
+ * plan, only smaller ones stay whole, then small ones, then none; and if there is no room for that either, all, however
+ * large. */
 static tra_status plan_in_memory(tra_job *job, const building *b, tra_err *e) {
-    enum { SHARE = 4 };
-    const tra_tables_room first = job->room = room_of(&job->options);
-    const tra_tables_room small = {first.whole / SHARE, first.expected}, none = {1, 0}, all = {TRA_WHOLE_ANY, 0};
+    enum { SHARE = 4 }; /* whole tables may take 3, 2, and 1 of so many shares of the ceiling */
+    const tra_tables_room first = job->room = room_of(&job->options), none = {1, 0}, all = {TRA_WHOLE_ANY, 0};
     tra_status s = plan_all(job, e);
     int64_t memory = job->options.memory, divided = INT64_MAX, whole = INT64_MAX, least;
     bool fits = s == TRA_OK && job->plans.v[0]->least_memory <= memory, over = job->options.over;
     if (fits || memory == 0 || job->program.graph->ntables == 0 || (s != TRA_OK && s != TRA_RESOURCE)) return s;
     job->options.over = true; /* says what would do, and is no error */
     least = INT64_MAX;
-    if (first.expected > SHARE) s = plan_with(job, b, small, &least, e);
+    for (int i = SHARE - 1; first.expected > SHARE && i > 0 && least > memory; i--) {
+        s = plan_with(job, b, (tra_tables_room){first.whole / SHARE * i, first.expected}, &least, e);
+        if (s != TRA_OK && s != TRA_RESOURCE) break;
+    }
     if ((s == TRA_OK || s == TRA_RESOURCE) && least > memory) s = plan_with(job, b, none, &divided, e);
     if (s == TRA_OK && least > memory && divided > memory && first.whole) s = plan_with(job, b, all, &whole, e);
     job->options.over = over;

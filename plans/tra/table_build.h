@@ -261,6 +261,11 @@ tra_lookup *tra_join_lookup(tra_table_builder *w, const tra_lookup_spec *s, cons
  * where all pairs are made of too many rows, both are. */
 tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
                         tra_node *right);
+/* The right table of a join that is not divided, in one block. */
+tra_node *tra_join_whole(tra_table_builder *w, const tra_lookup *l, tra_node *right);
+/* The right table of the join s, or of its rows those alone whose keys a small table has that has the keys of all left
+ * rows (table_join_reduced.c). */
+tra_node *tra_join_reduced(tra_table_builder *w, const tra_lookup_spec *s, const tra_node *left, tra_node *right);
 /* The join op, which is inner or left, of other tables that have the columns of its own. */
 tra_node *tra_join_again(tra_build *b, const tra_ast *call, const tra_table_op *op, tra_node *left, tra_node *right);
 /* The column that a key is: equal keys mean that it has equal values; -1: the key is computed otherwise. */

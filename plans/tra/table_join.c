@@ -64,22 +64,44 @@ static bool join_options(tra_table_builder *w, int from, const tra_ast **v) {
 
 /* ---- how large a join is ------------------------------------------------------------------------------------ */
 
+/* So many right rows with their index. */
+static int64_t whole_bytes(const tra_lookup *l, const tra_node *right, int64_t rows) {
+    int64_t index = rows < INT32_MAX / 8 ? tra_lookup_keep(l, rows) : INT64_MAX;
+    return tra_add_most(tra_mul_most(rows, tra_schema_row_bytes(right->type.columns)), index);
+}
+
+/* The rows for which a right table that stays whole has room; 0: it is divided. Where there is none for all that are
+ * possible, several times as many as are expected do. */
+static int64_t whole_rows(const tra_table_builder *w, const tra_lookup *l, const tra_node *right) {
+    enum { LEAST = 1 << 18, TIMES = 4 };
+    tra_size all = tra_type_entries(&right->type);
+    int64_t rows = tra_rows_together(w->b->g, &right->type), whole = w->b->whole;
+    if (rows == 0) rows = all.bound;
+    if (whole_bytes(l, right, rows) <= whole) return rows;
+    int64_t n = tra_max64(LEAST, tra_mul_most(all.expected, TIMES));
+    if (w->b->g->expected_room == 0 || n >= rows || whole_bytes(l, right, n) > whole) return 0;
+    while (2 * n < rows && whole_bytes(l, right, 2 * n) <= whole / 2) n *= 2;
+    return n;
+}
+
 /* Divides the right table if it has so many rows that it should be. one_partner: of each key one right row at most
  * matters. */
 static bool divide_right(const tra_table_builder *w, const tra_lookup *l, const tra_node *left, const tra_node *right,
                          bool one_partner, tra_division *d) {
     const tra_lookup_spec *s = tra_lookup_spec_of(l);
-    int64_t rows = tra_rows_together(w->b->g, &right->type), row = tra_schema_row_bytes(right->type.columns);
-    if (rows == 0) rows = tra_type_entries(&right->type).bound;
-    int64_t index = rows < INT32_MAX / 8 ? tra_lookup_keep(l, rows) : INT64_MAX;
-
+    if (tra_lookup_compared(s) == 0 || whole_rows(w, l, right) > 0) return false;
     tra_division_input x = {.columns = right->type.columns, .other_blocks = left->type.cat->n, .whole_share = 4};
     x.key_bytes = tra_lookup_compared(s) * ((int64_t)sizeof(int64_t) + 1);
     x.numbered = !one_partner;
     x.index = l;
     x.may_run = true;
-    if (tra_lookup_compared(s) == 0 || !tra_table_divide(right->type.cat, &x, d)) return false;
-    return tra_add_most(tra_mul_most(rows, row), index) > w->b->whole;
+    return tra_table_divide(right->type.cat, &x, d);
+}
+
+tra_node *tra_join_whole(tra_table_builder *w, const tra_lookup *l, tra_node *right) {
+    int64_t rows = right ? whole_rows(w, l, right) : 0, most = right ? tra_rows_together(w->b->g, &right->type) : 0;
+    bool fewer = rows > 0 && rows < (most ? most : tra_type_entries(&right->type).bound);
+    return fewer ? tra_table_concat(w, right, 0, rows) : tra_table_one_block(w, right, 0);
 }
 
 /* The expected share of left rows that are in the result, where each is there once at most. */
@@ -216,18 +238,20 @@ static tra_node *all_matched(tra_table_builder *w, const tra_lookup *l, tra_node
     return keeps ? tra_join_node(w, &s, keeps, left, right) : NULL;
 }
 
-tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
-                        tra_node *right) {
+/* The join as a node; right: some rows of `all`, which has no others that left rows meet. */
+static tra_node *join_node(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
+                           tra_node *right, const tra_node *all) {
     bool filters = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI, keeps = s->how == TRA_LOOKUP_KEEP;
-    tra_join_size size = size_of(w, s, l, left, right);
+    tra_join_size size = size_of(w, s, l, left, all);
     bool unique = !s->asof && (s->unique || size.partners_most == 1), once = unique || s->asof || filters || keeps;
     bool one_partner = once && !s->asof && (unique || !tra_lookup_condition(l)); /* else one of several is chosen */
     tra_division d;
     bool parts = !s->number && divide_right(w, l, left, right, one_partner, &d);
     bool tests = s->unique && size.partners_most > 1; /* all right rows, also those without partner */
     tra_node *some = parts && !tests ? tra_table_right_with_partners(w, s, left, right) : NULL;
-    double had = share_there(right);
-    if (some) right = some, size.met_alone = true, parts = divide_right(w, l, left, right, one_partner, &d);
+    double had = share_there(all);
+    if (some) right = some, parts = divide_right(w, l, left, right, one_partner, &d);
+    size.met_alone = right != all;
     tra_join_slices slices;
     bool joins = s->nkeys > 0 || tra_lookup_condition(l);
     bool cut = parts && !once && tra_table_slice_parts(l, left, right, &size, &slices);
@@ -251,16 +275,28 @@ tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tr
     tra_cross_division x;
     if (tra_lookup_compared(s) == 0 && !once && s->how == TRA_LOOKUP_INNER && tra_table_divide_cross(left, right, &x))
         return tra_table_cross_parts(w, l, left, right, &x);
-    right = tra_table_one_block(w, right, 0);
+    right = tra_join_whole(w, l, right);
     if (!right) return NULL;
     double share = once ? share_of_left(s) : tra_table_join_share(&size, &left->type, &right->type);
     tra_rows_kernel k = lookup_kernel(w, s, l, &size, share, once);
     k.flops += recoded_flops(l, s->nkeys, &left->type, &right->type);
-    if (some && once) tra_rows_meet_as_many(&k, had / fmax(1e-12, share_there(right)));
+    if (size.met_alone && once) tra_rows_meet_as_many(&k, had / fmax(1e-12, share_there(right)));
     if (s->asof) k.flops += times_flops(&size, &left->type, &right->type);
     tra_node *n = tra_table_kernel(w, left, right, -1, -1, &k);
     if (n && keeps) n->rows = left->rows;
     return n;
+}
+
+tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
+                        tra_node *right) {
+    return join_node(w, s, l, left, right, right);
+}
+
+/* The same; of the right table only rows are joined whose keys the left one may have. */
+static tra_node *reduced_node(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
+                              tra_node *right) {
+    tra_node *met = tra_join_reduced(w, s, left, right);
+    return met ? join_node(w, s, l, left, met, right) : NULL;
 }
 
 /* ---- right and outer joins, and what the program expects ---------------------------------------------------- */
@@ -347,7 +383,7 @@ static tra_node *join_nodes(tra_table_builder *w, const tra_lookup_spec *s, tra_
     tra_node *left = w->in, *right = w->right;
     if (w->op.lookup.unique_left && !(left = unique_left(w, left))) return NULL;
     if (w->op.lookup.matched_right && !(right = right_rows(w, where, TRA_LOOKUP_KEEP, left, right))) return NULL;
-    tra_node *pairs = tra_join_node(w, s, l, left, right);
+    tra_node *pairs = reduced_node(w, s, l, left, right);
     if (!pairs || (how != TRA_LOOKUP_RIGHT && how != TRA_LOOKUP_OUTER)) return pairs;
     tra_node *rest = right_rows(w, where, TRA_LOOKUP_ANTI, left, right);
     return rest ? append_unmatched(w, pairs, rest) : NULL;
@@ -364,7 +400,7 @@ tra_node *tra_join_again(tra_build *b, const tra_ast *call, const tra_table_op *
     tra_table_term where = {0};
     if (op->where && !tra_table_build_predicate(&sc, op->where, &where)) return NULL;
     if (op->where) tra_lookup_where(l, where.x);
-    return tra_table_record(&w, tra_join_node(&w, s, l, left, right));
+    return tra_table_record(&w, reduced_node(&w, s, l, left, right));
 }
 
 /* Does a condition say of a column whose it is? */

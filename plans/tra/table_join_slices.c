@@ -150,7 +150,7 @@ static tra_node *count_before(tra_table_builder *w, const tra_lookup *l, tra_nod
 tra_node *tra_table_join_slices(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
                                 const tra_join_size *size, const tra_join_slices *x) {
     const tra_schema *s = left->type.columns;
-    if (!(right = tra_table_one_block(w, right, 0))) return NULL;
+    if (!(right = tra_join_whole(w, l, right))) return NULL;
     tra_node *slices = count_before(w, l, left, right, x);
     const int64_t n_of[] = {left->type.cat->n, x->n};
     slices = slices ? cut(w, slices, s->n, x) : NULL;
