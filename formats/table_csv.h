@@ -62,7 +62,6 @@ typedef struct tra_csv_cell {
     uint32_t quoted : 1;
     uint32_t marked : 1; /* there are escapes in it, or text behind its closing quote: tra_csv_text */
 } tra_csv_cell;
-enum { TRA_CSV_LONGEST = 1 << 29 }; /* bytes of a piece, so of a cell */
 
 typedef enum tra_csv_fault {
     TRA_CSV_FINE,

@@ -163,11 +163,6 @@ int64_t tra_buffer_bytes(int64_t ceiling) {
     return (job ? tra_min64(ceiling, job) : ceiling) - PROCESS;
 }
 
-int64_t tra_buffer_held(void) {
-    enum { EMPTY = 18 << 20 };
-    return tra_max64(0, tra_resident_bytes() - EMPTY);
-}
-
 int64_t tra_ceiling;
 
 tra_status tra_ceiling_check(int64_t more, const char *what, tra_err *e) {

@@ -48,9 +48,11 @@ tra_process_state tra_process_of_name(const char *name, const char **end) {
     return tra_process_gone(pid) ? TRA_PROCESS_GONE : TRA_PROCESS_LIVES;
 }
 
+enum { EMPTY = 18 << 20 }; /* bytes of a process that has done nothing yet */
+
 int64_t tra_resident_bytes(void) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return 18 << 20; /* sanitizers take memory of their own: an empty process has this without them */
+    return EMPTY; /* sanitizers take memory of their own */
 #endif
     int64_t pages = 0;
     char line[128];
@@ -59,3 +61,5 @@ int64_t tra_resident_bytes(void) {
     if (f) fclose(f);
     return pages * sysconf(_SC_PAGESIZE);
 }
+
+int64_t tra_buffer_held(void) { return tra_max64(0, tra_resident_bytes() - EMPTY); }

@@ -86,6 +86,16 @@ static tra_calc *body(calc_parser *p) {
     return x;
 }
 
+/* The expression after what it binds: its body becomes the last of the kids. */
+static tra_calc *binding(calc_parser *p, tra_calc_kind kind, int at, calc_list *kids, const calc_list *binders) {
+    tra_calc *b = body(p);
+    if (!b) return NULL;
+    calc_list_add(p->arena, kids, b);
+    tra_calc *x = node(p, kind, at, end_of(b), kids->n, kids->v);
+    if (x) set_binders(p, x, binders);
+    return x;
+}
+
 static tra_calc *parse_sum(calc_parser *p, int at) {
     calc_list kids = {0}, binders = {0}, counts = {0};
     if (!calc_expect(p, '(', "'('")) return NULL;
@@ -106,15 +116,11 @@ static tra_calc *parse_sum(calc_parser *p, int at) {
         calc_list_add(p->arena, &counts, n);
     } while (calc_accept(p, ','));
     if (!calc_expect(p, ')', "',' or ')'")) return NULL;
-    tra_calc *b = body(p);
-    if (!b) return NULL;
-    calc_list_add(p->arena, &kids, b);
-    tra_calc *x = node(p, TRA_CALC_SUM, at, end_of(b), kids.n, kids.v);
+    tra_calc *x = binding(p, TRA_CALC_SUM, at, &kids, &binders);
     if (!x) return NULL;
     int *n = tra_news(p->arena, int, counts.n);
     for (int i = 0; i < counts.n; i++) n[i] = *(int *)counts.v[i];
     x->nnames = n;
-    set_binders(p, x, &binders);
     return x;
 }
 
@@ -139,12 +145,7 @@ static tra_calc *parse_merge(calc_parser *p, int at) {
         calc_list_add(p->arena, &kids, e);
     }
     if (!calc_expect(p, '>', "'>'") || !calc_expect(p, ')', "')'")) return NULL;
-    tra_calc *b = body(p);
-    if (!b) return NULL;
-    calc_list_add(p->arena, &kids, b);
-    tra_calc *x = node(p, TRA_CALC_MERGE, at, end_of(b), kids.n, kids.v);
-    if (x) set_binders(p, x, &binders);
-    return x;
+    return binding(p, TRA_CALC_MERGE, at, &kids, &binders);
 }
 
 /* let x = a, y = b in e. */
@@ -160,12 +161,7 @@ static tra_calc *parse_let(calc_parser *p, int at) {
         calc_unexpected(p, "write let x = e in ..", "',' or 'in'");
         return NULL;
     }
-    tra_calc *b = body(p);
-    if (!b) return NULL;
-    calc_list_add(p->arena, &kids, b);
-    tra_calc *x = node(p, TRA_CALC_LET, at, end_of(b), kids.n, kids.v);
-    if (x) set_binders(p, x, &binders);
-    return x;
+    return binding(p, TRA_CALC_LET, at, &kids, &binders);
 }
 
 static tra_calc *parse_if(calc_parser *p, int at) {

@@ -69,14 +69,7 @@ typedef struct gen_value {
 /* ---- a kernel that is being written ---------------------------------------------------------------------------- */
 
 /* Parts of the prelude that a kernel needs. */
-enum {
-    GEN_ARITHMETIC = 1,
-    GEN_KEYS = 2,
-    GEN_DICTS = 4,
-    GEN_ARRAYS = 8,
-    GEN_ENTRIES = 16,
-    GEN_RELATIONS = 32
-};
+enum { GEN_ARITHMETIC = 1, GEN_KEYS = 2, GEN_DICTS = 4, GEN_ARRAYS = 8, GEN_ENTRIES = 16, GEN_RELATIONS = 32 };
 
 typedef struct gen {
     const tra_codegen_spec *s;
@@ -98,11 +91,10 @@ typedef struct gen {
     struct gen_site {
         const char *text;
         tra_calc_wrong wrong;
-    } * sites;      /* errors, by number */
-    unsigned parts; /* GEN_ARITHMETIC ... that are needed */
+    } * sites;        /* errors, by number */
+    unsigned parts;   /* GEN_ARITHMETIC ... that are needed */
     const char *sums; /* the array to which contributions to the current row are added directly, its columns being
                          marked already; NULL: put_ takes them */
-    int ntemps;
     tra_status status;
     tra_err *e;
 } gen;

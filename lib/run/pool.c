@@ -216,18 +216,33 @@ static tra_status find_memory(tra_pool *p, tra_block *b, int64_t bytes, tra_err 
 
 /* ---- blocks ---------------------------------------------------------------------------------------------------- */
 
-tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e) {
+/* taken: by a worker, which does not wait. */
+static tra_status new_block(tra_pool *p, int64_t bytes, bool taken, tra_block **out, tra_err *e) {
     tra_block *b = tra_calloc(1, sizeof *b);
-    *b = (tra_block){
-        .bytes = bytes, .state = TRA_BLOCK_HERE, .pins = 1, .refs = 1, .dirty = true, .copy_at = -1, .copy_fd = -1};
+    *b = (tra_block){.bytes = bytes,
+                     .state = TRA_BLOCK_HERE,
+                     .pins = 1,
+                     .refs = 1,
+                     .dirty = true,
+                     .taken = taken,
+                     .copy_at = -1,
+                     .copy_fd = -1};
     pthread_mutex_lock(&p->lock);
-    tra_status s = find_memory(p, b, bytes, e);
+    tra_status s = taken ? find_memory_now(p, b, bytes, e) : find_memory(p, b, bytes, e);
     pthread_mutex_unlock(&p->lock);
     if (s != TRA_OK)
         free(b);
     else
         *out = b;
     return s;
+}
+
+tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e) {
+    return new_block(p, bytes, false, out, e);
+}
+
+tra_status tra_block_take(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e) {
+    return new_block(p, bytes, true, out, e);
 }
 
 static void wait_until_spilled(tra_pool *p, const tra_block *b) { /* under the lock */
@@ -257,26 +272,6 @@ void tra_pool_release(tra_pool *p, int64_t bytes) {
     p->reserved -= bytes;
     tra_pool_tell_freed(p);
     pthread_mutex_unlock(&p->lock);
-}
-
-tra_status tra_block_take(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e) {
-    tra_block *b = tra_calloc(1, sizeof *b);
-    *b = (tra_block){.bytes = bytes,
-                     .state = TRA_BLOCK_HERE,
-                     .pins = 1,
-                     .refs = 1,
-                     .dirty = true,
-                     .taken = true,
-                     .copy_at = -1,
-                     .copy_fd = -1};
-    pthread_mutex_lock(&p->lock);
-    tra_status s = find_memory_now(p, b, bytes, e);
-    pthread_mutex_unlock(&p->lock);
-    if (s != TRA_OK)
-        free(b);
-    else
-        *out = b;
-    return s;
 }
 
 void tra_block_unreserve(tra_pool *p, tra_block *b) {

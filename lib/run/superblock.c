@@ -216,7 +216,7 @@ static tra_status new_output(tra_joinagg *st, output *c, const tra_pairs_entry *
     return c->twin ? give_blocks(st, c->twin, 0, e) : TRA_OK;
 }
 
-/* ---- units ------------------ */
+/* ---- units ------------------------------------------------------------------------------------------------------ */
 
 /* The unit of one step, with the inputs that fall into the super-block; NULL when nothing meets. */
 static tra_unit *new_step(tra_joinagg *st, superblock *s, const tra_walk *w, const tra_superblock_bounds *at) {

@@ -61,7 +61,7 @@ typedef struct tra_joinagg {
         tra_block_loop loop;
         bool fits, right_fits;             /* do all inputs of the span fit in memory; do those of R? */
         bool l_read_again, r_read_again;   /* is the input read again, by this or another stage, after this span's last
-                                              row   of super-blocks (L), or last super-block (R)? */
+                                              row of super-blocks (L), or last super-block (R)? */
         bool l_only_reader, r_only_reader; /* is the input dropped then, since only this stage reads it, and once? */
     } span;
     struct superblock *superblock; /* the super-block under way */

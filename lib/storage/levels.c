@@ -36,17 +36,22 @@ static void close_sum(levels *l) {
     l->in_sum = false;
 }
 
+/* The level has one more generator, position and count of positions; takes the texts. */
+static void add_level(levels *l, char *generator, char *position, char *count) {
+    add_generator(l, generator);
+    set(&l->position, position);
+    if (count) set(&l->count, count);
+    free(generator);
+    free(position);
+    free(count);
+}
+
 static void add_dense(levels *l, int dim) {
     char *generator = tra_asprintf("<i%d, _> in 0:n%d", dim, dim);
     char *position =
         at_root(l) ? tra_asprintf("i%d", dim) : tra_asprintf("(%s)*n%d + i%d", tra_str_get(&l->position), dim, dim);
     char *count = at_root(l) ? tra_asprintf("n%d", dim) : tra_asprintf("(%s)*n%d", tra_str_get(&l->count), dim);
-    add_generator(l, generator);
-    set(&l->position, position);
-    set(&l->count, count);
-    free(generator);
-    free(position);
-    free(count);
+    add_level(l, generator, position, count);
 }
 
 static void add_sparse(levels *l, int d, int dim) {
@@ -63,13 +68,7 @@ static void add_sparse(levels *l, int d, int dim) {
             tra_asprintf("<p%d, i%d> in indices_%d(pointers_to_%d(%s):pointers_to_%d(%s + 1))", d, dim, d, d, p, d, p);
         count = tra_asprintf("pointers_to_%d(%s)", d, n);
     }
-    char *position = tra_asprintf("p%d", d);
-    add_generator(l, generator);
-    set(&l->position, position);
-    set(&l->count, count);
-    free(generator);
-    free(position);
-    free(count);
+    add_level(l, generator, tra_asprintf("p%d", d), count);
 }
 
 static void add_singleton(levels *l, int d, int dim) {
@@ -90,23 +89,17 @@ static void add_hash(levels *l, int d, int to) {
     }
     tra_str_printf(&l->components, "%s hashmap %s(%s)\n", last ? "real" : "int", map, tra_str_get(&sizes));
     char *from = root ? tra_strdup(map) : tra_asprintf("%s(%s)", map, tra_str_get(&l->position));
-    char *generator = tra_asprintf("<(%s), p%d> in %s", tra_str_get(&keys), d, from);
-    char *position = tra_asprintf("p%d", d);
-    add_generator(l, generator);
+    char *generator = tra_asprintf("<(%s), p%d> in %s", tra_str_get(&keys), d, from), *count = NULL;
     if (!last) {
         /* as many positions as the hash map has keys */
         tra_str names = {0};
         for (int k = d - !root; k < to; k++) tra_str_printf(&names, "%s_", k > d - !root ? ", " : "");
-        char *count = tra_asprintf("(sum(<(%s), _> in %s) 1)", tra_str_get(&names), map);
-        set(&l->count, count);
-        free(count);
+        count = tra_asprintf("(sum(<(%s), _> in %s) 1)", tra_str_get(&names), map);
         tra_str_free(&names);
     }
-    set(&l->position, position);
+    add_level(l, generator, tra_asprintf("p%d", d), count);
     free(map);
     free(from);
-    free(generator);
-    free(position);
     tra_str_free(&sizes);
     tra_str_free(&keys);
 }

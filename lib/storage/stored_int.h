@@ -126,7 +126,6 @@ int tra_stored_header(hid_t group, int64_t *v);
 /* A dataset from which slices are read. */
 typedef struct tra_dataset_reader {
     hid_t dset, memory; /* memory: HDF5's type of elements in memory */
-    bool own_type;      /* memory is to be closed */
     int64_t count;      /* elements */
     int64_t base;       /* address of element 0 where it is contiguous and has the bytes of memory; else -1 */
     size_t each;        /* bytes of an element in memory */

@@ -72,14 +72,6 @@ static bool is_low(tra_expander *x, const tra_ast *tree) {
                           "macros make an expression of more than %d operators in a row", MAX_HEIGHT);
 }
 
-/* A name like this one that the statement does not have so far: with apostrophes, which no program can write. */
-static const char *fresh_name(tra_expander *x, const char *name) {
-    const char *fresh = name;
-    while (tra_names_find(&x->used, fresh) >= 0) fresh = tra_arena_printf(x->arena, "%s'", fresh);
-    tra_names_add(&x->used, fresh, NULL);
-    return fresh;
-}
-
 static void note_name(tra_expander *x, const char *name) {
     if (name && tra_names_find(&x->used, name) < 0) tra_names_add(&x->used, name, NULL);
 }
@@ -100,7 +92,7 @@ bool tra_is_label_place(const tra_ast *x, int i, bool label) {
 static const char *own_label(expansion *s, const char *name) {
     int at = tra_names_find(&s->labels, name);
     if (at >= 0) return s->labels.value[at];
-    const char *fresh = fresh_name(s->x, name);
+    const char *fresh = tra_names_fresh(&s->x->used, name);
     tra_names_add(&s->labels, name, (void *)(uintptr_t)fresh);
     return fresh;
 }
@@ -114,7 +106,7 @@ static renaming *function_names(const expansion *s, const tra_ast *lambda, const
         from[i] = lambda->kids[i]->text;
         bool clash = false;
         for (int k = 0; k < s->call->nkids; k++) clash = clash || mentions(s->call->kids[k], from[i]);
-        r->to[i] = clash ? fresh_name(s->x, from[i]) : from[i];
+        r->to[i] = clash ? tra_names_fresh(&s->x->used, from[i]) : from[i];
     }
     r->from = from;
     return r;

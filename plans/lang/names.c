@@ -45,6 +45,12 @@ int tra_names_add(tra_names *t, const char *name, void *value) {
     return t->n - 1;
 }
 
+const char *tra_names_fresh(tra_names *t, const char *name) {
+    while (tra_names_find(t, name) >= 0) name = tra_arena_printf(t->arena, "%s'", name);
+    tra_names_add(t, name, NULL);
+    return name;
+}
+
 /* The name that came last stands in no other name's way to its slot: it was put where that was free. */
 void tra_names_cut(tra_names *t, int n) {
     for (; t->n > n; t->n--) t->slot[find_slot(t, t->name[t->n - 1])] = t->hidden[t->n - 1];

@@ -19,6 +19,8 @@ int tra_names_find(const tra_names *t, const char *name); /* index, of equal nam
 /* The name is kept, not copied. Where it is there already it hides the one before until it is cut off. Returns its
  * index. */
 int tra_names_add(tra_names *t, const char *name, void *value);
+/* A name like this one that was not there, and is now: with apostrophes, which no program can write, as it needs. */
+const char *tra_names_fresh(tra_names *t, const char *name);
 /* Takes out all names but the first n. */
 void tra_names_cut(tra_names *t, int n);
 

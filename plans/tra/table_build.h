@@ -127,10 +127,13 @@ tra_ast *tra_table_ast(tra_arena *a, tra_ast_kind kind, const char *text, tra_sp
 tra_ast *tra_table_ast_copy(tra_arena *a, const tra_ast *x);
 /* The name of a column as syntax that is resolved already. */
 tra_ast *tra_table_name_ast(tra_arena *a, const char *name, tra_span span);
-/* The argument name = x, where the name may be any text. */
-tra_ast *tra_table_named_ast(tra_arena *a, const char *name, const tra_ast *x, tra_span span);
+/* The whole number that text says; the value of a type that text says: of a label, or of a column. */
+tra_ast *tra_table_int_ast(tra_arena *a, const char *text, tra_span span);
+tra_ast *tra_table_literal_ast(tra_arena *a, tra_coltype t, const char *text, tra_span span);
 /* `name`, with apostrophes added until no column of s is called so. */
 const char *tra_table_free_name(tra_arena *a, const tra_schema *s, const char *name);
+/* Adds the names of the columns, for tra_names_fresh. */
+void tra_table_note_columns(tra_names *t, const tra_schema *s);
 /* These n columns of s (column NULL: the first ones), and more. */
 const tra_schema *tra_table_schema(tra_arena *a, const tra_schema *s, int n, const int *column, int nmore,
                                    const tra_column *more);

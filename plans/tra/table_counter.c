@@ -1,5 +1,5 @@
 /* table_counter.c - the counter of a loop in expressions over columns: a column that a cross join adds. */
-#include "table_build.h"
+#include "table_derived.h"
 
 #include <string.h>
 
@@ -25,16 +25,11 @@ static const tra_symbol *counter_of(const tra_table_builder *w, const tra_ast *x
 
 /* cross(in, T), T being the row of the counter, in a column of that name. */
 static tra_node *with_counter(const tra_table_builder *w, tra_node *in, const tra_symbol *counter, const char *name) {
-    tra_ast *value = tra_table_name_ast(w->b->arena, "value", w->call->span),
-            *none = tra_table_name_ast(w->b->arena, name, w->call->span), *both[] = {none, none};
-    tra_table_builder one = {.b = w->b, .in = counter->node, .op.op = TRA_TABLE_ENTRIES};
-    one.call = tra_table_ast(w->b->arena, TRA_AST_CALL, "entries", w->call->span, 1, &none);
-    tra_table_builder row = {.b = w->b, .call = w->call, .in = tra_table_of_tensor(&one), .op.op = TRA_TABLE_PROJECT};
-    tra_ast *named = tra_table_ast(w->b->arena, TRA_AST_NAMED, name, w->call->span, 1, &value);
-    if (!row.in || !tra_table_add_term(&row, named)) return NULL;
-    tra_table_builder cross = {.b = w->b, .in = in, .right = tra_table_project(&row), .op.op = TRA_TABLE_CROSS};
-    cross.call = tra_table_ast(w->b->arena, TRA_AST_CALL, "cross", w->call->span, 2, both);
-    return cross.right ? tra_table_join(&cross) : NULL;
+    const tra_deriving d = {.b = w->b, .call = w->call};
+    tra_ast *value = tra_derive_named(&d, name, tra_derive_name(&d, "value"));
+    tra_node *row = tra_derive_op(&d, TRA_TABLE_ENTRIES, counter->node, NULL, 0, NULL);
+    row = tra_derive_op(&d, TRA_TABLE_PROJECT, row, NULL, 1, &value);
+    return tra_derive_op(&d, TRA_TABLE_CROSS, in, row, 0, NULL);
 }
 
 /* The name of the column that stands for the counter in one operand; NULL after a diagnostic. */

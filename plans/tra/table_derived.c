@@ -32,11 +32,7 @@ tra_ast *tra_derive_name(const tra_deriving *d, const char *column) {
 }
 
 tra_ast *tra_derive_int(const tra_deriving *d, int64_t v) {
-    tra_ast *x = tra_derive_ast(d, TRA_AST_NUMBER,
-                                tra_arena_printf(d->b->arena, "%" PRIu64, v < 0 ? -(uint64_t)v : (uint64_t)v), 0, NULL);
-    x->integer = true;
-    x->value = fabs((double)v);
-    return v < 0 ? tra_derive_ast(d, TRA_AST_UNARY, "-", 1, &x) : x;
+    return tra_table_int_ast(d->b->arena, tra_arena_printf(d->b->arena, "%" PRId64, v), d->call->span);
 }
 
 tra_ast *tra_derive_named(const tra_deriving *d, const char *name, const tra_ast *x) {

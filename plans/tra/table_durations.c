@@ -40,9 +40,7 @@ static const tra_colexpr *counting(tra_arena *a, const tra_colexpr *x, tra_time_
 static bool multiply(tra_build *b, tra_ast **ast, const tra_colexpr **x, int64_t n) {
     tra_err e = {0};
     if (n == 1) return true;
-    tra_ast *number =
-        tra_table_ast(b->arena, TRA_AST_NUMBER, tra_arena_printf(b->arena, "%" PRId64, n), (*ast)->span, 0, NULL);
-    number->value = (double)n, number->integer = true;
+    tra_ast *number = tra_table_int_ast(b->arena, tra_arena_printf(b->arena, "%" PRId64, n), (*ast)->span);
     *ast = tra_table_ast(b->arena, TRA_AST_BINARY, "*", (*ast)->span, 2, (tra_ast *[]){*ast, number});
     const tra_colexpr *kids[2] = {*x, tra_colexpr_int(b->arena, n)};
     if (tra_colexpr_call(b->arena, TRA_C_MUL, 2, kids, x, &e) == TRA_OK) return true;
@@ -58,11 +56,8 @@ const tra_colexpr *tra_table_type_duration(const tra_table_scope *sc, tra_ast *x
     if (k->op == TRA_C_CONST && !k->null && tra_coltype_is_float(k->type)) { /* seconds(0.5) */
         double micros = k->value.f * (double)d->unit * (d->counts == TRA_TIME_DAYS ? (double)day_micros : 1);
         if (fabs(micros) < 0x1p62 && micros == rint(micros)) {
-            const char *digits = tra_arena_printf(b->arena, "%" PRId64, (int64_t)fabs(micros));
-            tra_ast *number = tra_table_ast(b->arena, TRA_AST_NUMBER, digits, x->span, 0, NULL);
-            number->integer = true;
             const tra_colexpr *v = tra_colexpr_int(b->arena, (int64_t)micros);
-            *x = micros < 0 ? *tra_table_ast(b->arena, TRA_AST_UNARY, "-", x->span, 1, &number) : *number;
+            *x = *tra_table_int_ast(b->arena, tra_arena_printf(b->arena, "%" PRId64, (int64_t)micros), x->span);
             return counting(b->arena, v, TRA_TIME_MICROS);
         }
     }

@@ -2,13 +2,15 @@
  * the same with joins that are one node): the right rows are grouped by the keys of the join first, and the join has a
  * row for each of these groups in place of one for each pair. */
 #include "cardinality.h"
-#include "table_build.h"
+#include "table_derived.h"
 #include "table_parts.h"
 
 #include <string.h>
 
 typedef struct joined {
     tra_table_builder *w;
+    tra_deriving d;
+    tra_names taken; /* names of columns of the tables, and of keys */
     const tra_table_op *join;
     tra_ast **first, **then, **last; /* arguments: of the right table's group, of the pairs' group, of the projection */
     int nfirst, nthen, nlast, named;
@@ -81,45 +83,26 @@ static bool can(const joined *j, const tra_table_term *operand) {
 
 /* ---- syntax ------------------------------------------------------------------------------------------------------ */
 
-static tra_ast *call(const joined *j, const char *f, int n, tra_ast *const *args) {
-    return tra_table_ast(j->w->b->arena, TRA_AST_CALL, f, j->w->call->span, n, args);
-}
-
-static tra_ast *named(const joined *j, const char *name, const tra_ast *x) {
-    return tra_table_named_ast(j->w->b->arena, name, x, x->span);
-}
-
-static tra_ast *column(const joined *j, const char *name) {
-    return tra_table_name_ast(j->w->b->arena, name, j->w->call->span);
-}
-
-static tra_ast *number(const joined *j, const char *text) {
-    tra_ast *x = tra_table_ast(j->w->b->arena, TRA_AST_NUMBER, text, j->w->call->span, 0, NULL);
-    x->integer = true;
-    return x;
-}
-
-/* A name that no column of the tables, and no key, has. */
 static const char *new_name(joined *j, const char *what) {
-    const tra_table_op *join = j->join;
-    const char *name;
-    do name = tra_arena_printf(j->w->b->arena, "%s %d", what, j->named++);
-    while (tra_schema_find(join->in[0]->type.columns, name) >= 0 ||
-           tra_schema_find(join->in[1]->type.columns, name) >= 0 || tra_names_find(&j->w->terms, name) >= 0);
-    return name;
+    return tra_names_fresh(&j->taken, tra_arena_printf(j->w->b->arena, "%s %d", what, j->named++));
+}
+
+/* The value of x, or v where that is NULL. */
+static tra_ast *or_else(const joined *j, tra_ast *x, int v) {
+    return tra_derive_call(&j->d, "ifnull", 2, (tra_ast *[]){x, tra_derive_int(&j->d, v)});
 }
 
 /* f(x) as a column; returns its name. */
 static const char *add(joined *j, tra_ast **list, int *n, const char *f, tra_ast *x) {
     const char *name = new_name(j, f);
-    list[(*n)++] = named(j, name, call(j, f, x ? 1 : 0, &x));
+    list[(*n)++] = tra_derive_named(&j->d, name, tra_derive_call(&j->d, f, x ? 1 : 0, &x));
     return name;
 }
 
 /* The number of values, or of rows, where a row without partner counts as `alone`. */
-static const char *add_count(joined *j, const char *of, const char *alone) {
-    const char *n = add(j, j->first, &j->nfirst, "count", of ? column(j, of) : NULL);
-    return add(j, j->then, &j->nthen, "sum", call(j, "ifnull", 2, (tra_ast *[]){column(j, n), number(j, alone)}));
+static const char *add_count(joined *j, const char *of, int alone) {
+    const char *n = add(j, j->first, &j->nfirst, "count", of ? tra_derive_name(&j->d, of) : NULL);
+    return add(j, j->then, &j->nthen, "sum", or_else(j, tra_derive_name(&j->d, n), alone));
 }
 
 static void add_aggregate(joined *j, const tra_table_agg *g, const tra_table_term *operand) {
@@ -127,20 +110,15 @@ static void add_aggregate(joined *j, const tra_table_agg *g, const tra_table_ter
     const char *f = mean ? "sum" : tra_aggregate_text(g->f), *sum = NULL;
     const char *of = rows ? NULL : j->join->in[1]->type.columns->v[right_column(j, operand)].name;
     if (g->f != TRA_AGGREGATE_COUNT) {
-        sum = add(j, j->first, &j->nfirst, f, column(j, of));
-        sum = add(j, j->then, &j->nthen, f, column(j, sum));
+        sum = add(j, j->first, &j->nfirst, f, tra_derive_name(&j->d, of));
+        sum = add(j, j->then, &j->nthen, f, tra_derive_name(&j->d, sum));
     }
-    tra_ast *x = sum ? column(j, sum) : NULL, *n = NULL;
-    if (!sum || mean) n = column(j, add_count(j, of, rows && j->join->lookup.how == TRA_LOOKUP_LEFT ? "1" : "0"));
-    if (mean) x = tra_table_ast(j->w->b->arena, TRA_AST_BINARY, "/", j->w->call->span, 2, (tra_ast *[]){x, n});
-    if (!x) x = call(j, "ifnull", 2, (tra_ast *[]){n, number(j, "0")});
-    j->last[j->nlast++] = named(j, g->name, x);
-}
-
-static tra_node *built(const joined *j, tra_table_opcode op, tra_node *in, int n, tra_ast *const *args) {
-    tra_table_builder one = {.b = j->w->b, .in = in, .op.op = op};
-    one.call = call(j, tra_table_op_text(op), n, args);
-    return in ? tra_table_built(&one) : NULL;
+    tra_ast *x = sum ? tra_derive_name(&j->d, sum) : NULL, *n = NULL;
+    if (!sum || mean)
+        n = tra_derive_name(&j->d, add_count(j, of, rows && j->join->lookup.how == TRA_LOOKUP_LEFT ? 1 : 0));
+    if (mean) x = tra_derive_binary(&j->d, "/", x, n);
+    if (!x) x = or_else(j, n, 0);
+    j->last[j->nlast++] = tra_derive_named(&j->d, g->name, x);
 }
 
 /* ---- the group --------------------------------------------------------------------------------------------------- */
@@ -153,36 +131,38 @@ static tra_ast *right_keys(joined *j, int *rkey) {
     for (int k = 0; k < s->nkeys; k++) {
         const char *name = s->right->v[s->rkey[k]].name;
         for (rkey[k] = 0; rkey[k] < n && strcmp(key[rkey[k]]->kids[0]->text, name) != 0;) rkey[k]++;
-        if (rkey[k] == n) key[n++] = named(j, new_name(j, "key"), column(j, name));
+        if (rkey[k] == n) key[n++] = tra_derive_named(&j->d, new_name(j, "key"), tra_derive_name(&j->d, name));
     }
-    return tra_table_ast(j->w->b->arena, TRA_AST_LIST, NULL, j->w->call->span, n, key);
+    return tra_derive_ast(&j->d, TRA_AST_LIST, NULL, n, key);
 }
 
 tra_node *tra_table_group_joined(tra_table_builder *w, const tra_table_term *operand) {
     tra_arena *a = w->b->arena;
-    joined j = {.w = w, .join = tra_join_below_group(w->b, w->in)};
+    joined j = {.w = w, .d = {.b = w->b, .call = w->call}, .taken = {.arena = a}};
+    j.join = tra_join_below_group(w->b, w->in);
     if (!j.join || !can(&j, operand)) return NULL;
-    int nkeys = w->op.nterms, most = 2 + 2 * w->op.naggs;
+    int nkeys = w->op.nterms, most = 1 + 2 * w->op.naggs;
+    for (int i = 0; i < 2; i++) tra_table_note_columns(&j.taken, j.join->in[i]->type.columns);
+    for (int k = 0; k < nkeys; k++) tra_names_add(&j.taken, w->op.term[k].name, NULL);
     int *rkey = tra_news(a, int, j.join->lookup.nkeys + 1);
     tra_ast **key = tra_news(a, tra_ast *, nkeys + 1);
     j.first = tra_news(a, tra_ast *, most);
     j.then = tra_news(a, tra_ast *, most);
     j.last = tra_news(a, tra_ast *, most + nkeys);
-    j.first[j.nfirst++] = j.then[j.nthen++] = j.last[j.nlast++] = w->call->kids[0];
     j.first[j.nfirst++] = right_keys(&j, rkey);
     for (int k = 0; k < nkeys; k++) {
-        key[k] = named(&j, w->op.term[k].name, w->op.term[k].ast);
-        j.last[j.nlast++] = column(&j, w->op.term[k].name);
+        key[k] = tra_derive_named(&j.d, w->op.term[k].name, w->op.term[k].ast);
+        j.last[j.nlast++] = tra_derive_name(&j.d, w->op.term[k].name);
     }
-    j.then[j.nthen++] = tra_table_ast(a, TRA_AST_LIST, NULL, w->call->span, nkeys, key);
+    j.then[j.nthen++] = tra_derive_ast(&j.d, TRA_AST_LIST, NULL, nkeys, key);
     for (int i = 0; i < w->op.naggs; i++) add_aggregate(&j, &w->op.agg[i], &operand[2 * i]);
-    tra_node *groups = built(&j, TRA_TABLE_GROUP, (tra_node *)j.join->in[1], j.nfirst, j.first);
+    tra_node *groups = tra_derive_op(&j.d, TRA_TABLE_GROUP, (tra_node *)j.join->in[1], NULL, j.nfirst, j.first);
     if (!groups) return NULL;
     tra_table_op again = *j.join;
     again.lookup.rkey = rkey;
     again.lookup.prefix = NULL;
     again.divided = false;
     tra_node *pairs = tra_join_again(w->b, w->call, &again, (tra_node *)j.join->in[0], groups);
-    tra_node *n = built(&j, TRA_TABLE_GROUP, pairs, j.nthen, j.then);
-    return built(&j, TRA_TABLE_PROJECT, n, j.nlast, j.last);
+    tra_node *n = tra_derive_op(&j.d, TRA_TABLE_GROUP, pairs, NULL, j.nthen, j.then);
+    return tra_derive_op(&j.d, TRA_TABLE_PROJECT, n, NULL, j.nlast, j.last);
 }

@@ -2,6 +2,7 @@
  * x, equal aggregates once, and keys that other keys determine of these. It is a group of fewer columns, and a
  * projection that computes the others. */
 #include "../../lib/table/made.h"
+#include "table_derived.h"
 #include "table_parts.h"
 
 #include <string.h>
@@ -24,6 +25,8 @@ typedef struct inner {
 
 typedef struct sharing {
     tra_table_builder *w;
+    tra_deriving d;
+    tra_names taken; /* the names of keys and aggregates */
     form *form;
     bool *follows; /* of each key: do others determine it? */
     int ninner;
@@ -173,32 +176,6 @@ static bool key_follows(const tra_table_builder *w, int k) {
 
 /* ---- the group of fewer columns ------------------------------------------------------------------------------ */
 
-static tra_ast *of(const sharing *s, tra_ast_kind kind, const char *text, int n, tra_ast *const *kids) {
-    return tra_table_ast(s->w->b->arena, kind, text, s->w->call->span, n, kids);
-}
-
-static tra_ast *named(const sharing *s, const char *name, const tra_ast *x) {
-    return tra_table_named_ast(s->w->b->arena, name, x, s->w->call->span);
-}
-
-static tra_ast *binary(const sharing *s, const char *op, tra_ast *l, tra_ast *r) {
-    return of(s, TRA_AST_BINARY, op, 2, (tra_ast *[]){l, r});
-}
-
-static tra_ast *number(const sharing *s, int64_t v) {
-    uint64_t size = v < 0 ? -(uint64_t)v : (uint64_t)v;
-    tra_ast *x = of(s, TRA_AST_NUMBER, tra_arena_printf(s->w->b->arena, "%" PRIu64, size), 0, NULL);
-    x->integer = true, x->value = (double)size;
-    return v < 0 ? of(s, TRA_AST_UNARY, "-", 1, &x) : x;
-}
-
-/* `name`, with apostrophes added until neither a key nor an aggregate of the program is called so. */
-static const char *free_name(const tra_table_builder *w, const char *name) {
-    bool taken = tra_names_find(&w->terms, name) >= 0;
-    for (int i = 0; i < w->op.naggs; i++) taken |= strcmp(w->op.agg[i].name, name) == 0;
-    return taken ? free_name(w, tra_arena_printf(w->b->arena, "%s'", name)) : name;
-}
-
 /* The column that is f of the base of aggregate i, in the group of fewer columns. */
 static tra_ast *column(sharing *s, int i, tra_aggregate f) {
     const tra_table_builder *w = s->w;
@@ -211,21 +188,22 @@ static tra_ast *column(sharing *s, int i, tra_aggregate f) {
         const form *own = &s->form[i];
         const char *name = w->op.agg[i].name; /* which messages have, where it is the program's own aggregate */
         if (own->f != f || own->times != 1 || own->plus != 0)
-            name = free_name(w, tra_arena_printf(a, "%s(%s)", tra_aggregate_text(f), own->text));
+            name = tra_names_fresh(&s->taken, tra_arena_printf(a, "%s(%s)", tra_aggregate_text(f), own->text));
         call->text = tra_aggregate_text(f);
         if (x->base) call->kids[0] = (tra_ast *)x->base;
         s->inner[s->ninner++] = (inner){f, x->text, name};
-        s->arg[s->n++] = named(s, name, call);
+        s->arg[s->n++] = tra_derive_named(&s->d, name, call);
     }
-    return tra_table_name_ast(a, s->inner[at].name, w->call->span);
+    return tra_derive_name(&s->d, s->inner[at].name);
 }
 
 /* times * x + plus */
 static tra_ast *linear(const sharing *s, const form *f, tra_ast *x, tra_ast *n) {
-    if (f->times != 1) x = binary(s, "*", x, number(s, f->times));
+    const tra_deriving *d = &s->d;
+    if (f->times != 1) x = tra_derive_binary(d, "*", x, tra_derive_int(d, f->times));
     if (f->plus == 0) return x;
-    tra_ast *more = number(s, f->plus);
-    return binary(s, "+", x, n ? binary(s, "*", n, more) : more);
+    tra_ast *more = tra_derive_int(d, f->plus);
+    return tra_derive_binary(d, "+", x, n ? tra_derive_binary(d, "*", n, more) : more);
 }
 
 /* Aggregate i, of columns of the group of fewer columns. */
@@ -234,7 +212,7 @@ static tra_ast *aggregate(sharing *s, int i) {
     if (f->by_sum) {
         tra_ast *n = f->plus || f->f == TRA_AGGREGATE_MEAN ? column(s, i, TRA_AGGREGATE_COUNT) : NULL;
         tra_ast *sum = linear(s, f, column(s, i, TRA_AGGREGATE_SUM), n);
-        return f->f == TRA_AGGREGATE_MEAN ? binary(s, "/", sum, n) : sum;
+        return f->f == TRA_AGGREGATE_MEAN ? tra_derive_binary(&s->d, "/", sum, n) : sum;
     }
     bool extreme = f->f == TRA_AGGREGATE_MIN || f->f == TRA_AGGREGATE_MAX;
     bool turned = extreme && f->times < 0;
@@ -282,30 +260,30 @@ tra_node *tra_table_group_shared(tra_table_builder *w, const tra_table_term *ope
     tra_arena *a = w->b->arena;
     const tra_ast *list = w->call->kids[1];
     int nkeys = w->op.nterms, naggs = w->op.naggs, kept = 0, dear = 0;
-    sharing s = {.w = w, .n = 2, .inner = tra_news(a, inner, 2 * naggs + 1)};
-    s.arg = tra_news(a, tra_ast *, 2 * naggs + 3);
+    sharing s = {.w = w, .d = {w->b, w->call, w->in, w->in_name}, .taken = {.arena = a}};
+    s.inner = tra_news(a, inner, 2 * naggs + 1);
+    s.arg = tra_news(a, tra_ast *, 2 * naggs + 2);
+    s.n = 1; /* after the keys */
+    for (int k = 0; k < nkeys; k++) tra_names_add(&s.taken, w->op.term[k].name, NULL);
+    for (int i = 0; i < naggs; i++) tra_names_add(&s.taken, w->op.agg[i].name, NULL);
     int dropped = find_keys(&s);
     find_forms(&s, operand);
-    tra_ast **result = tra_news(a, tra_ast *, nkeys + naggs + 2), **keys = tra_news(a, tra_ast *, nkeys + 1);
+    tra_ast **result = tra_news(a, tra_ast *, nkeys + naggs + 1), **keys = tra_news(a, tra_ast *, nkeys + 1);
     for (int k = 0; k < nkeys; k++) {
         const char *name = w->op.term[k].name;
         const tra_ast *key = list->kids[k];
-        result[1 + k] = tra_table_name_ast(a, name, w->call->span);
+        result[k] = tra_derive_name(&s.d, name);
         if (s.follows[k])
-            result[1 + k] = named(&s, name, of_keys(&s, key->kind == TRA_AST_NAMED ? key->kids[0] : key));
+            result[k] = tra_derive_named(&s.d, name, of_keys(&s, key->kind == TRA_AST_NAMED ? key->kids[0] : key));
         else
             keys[kept++] = list->kids[k];
     }
-    for (int i = 0; i < naggs; i++) result[1 + nkeys + i] = named(&s, w->op.agg[i].name, aggregate(&s, i));
+    for (int i = 0; i < naggs; i++) result[nkeys + i] = tra_derive_named(&s.d, w->op.agg[i].name, aggregate(&s, i));
     for (int i = 0; i < s.ninner; i++) dear += s.inner[i].f != TRA_AGGREGATE_COUNT;
     for (int i = 0; i < naggs; i++) dear -= w->op.agg[i].f != TRA_AGGREGATE_COUNT;
     if (dear >= 0 && dropped == 0) return NULL;
-    s.arg[0] = result[0] = w->call->kids[0];
-    s.arg[1] = of(&s, TRA_AST_LIST, NULL, kept, keys);
-    tra_table_builder group = {.b = w->b, .in = w->in, .in_name = w->in_name, .op.op = TRA_TABLE_GROUP};
-    group.call = of(&s, TRA_AST_CALL, "group", s.n, s.arg);
-    tra_table_builder project = {.b = w->b, .in = tra_table_built(&group), .op.op = TRA_TABLE_PROJECT};
-    if (!project.in) return NULL;
-    project.call = of(&s, TRA_AST_CALL, "project", 1 + nkeys + naggs, result);
-    return tra_table_built(&project);
+    s.arg[0] = tra_derive_ast(&s.d, TRA_AST_LIST, NULL, kept, keys);
+    tra_node *n = tra_derive_op(&s.d, TRA_TABLE_GROUP, w->in, NULL, s.n, s.arg);
+    s.d.in_name = NULL; /* it is not the table that the program names */
+    return tra_derive_op(&s.d, TRA_TABLE_PROJECT, n, NULL, nkeys + naggs, result);
 }

@@ -1,6 +1,6 @@
 /* table_join_columns.c - the columns of a join: which table a name in its condition means, which conditions are keys,
  * and what columns of the right table are called whose names the left one has too. */
-#include "table_build.h"
+#include "table_derived.h"
 
 #include <string.h>
 
@@ -177,24 +177,17 @@ bool tra_join_rename_clashes(tra_table_builder *w) {
     const tra_schema *r = s->right;
     const char *name = operand_name(w, RIGHT);
     int at;
+    const tra_deriving d = {.b = b, .call = w->call};
     tra_ast **kids = tra_news(b->arena, tra_ast *, r->n + 1);
     bool any = false;
-    kids[0] = w->call->kids[RIGHT];
     for (int i = 0; i < r->n; i++) {
-        tra_ast *column = tra_table_name_ast(b->arena, r->v[i].name, w->call->span);
+        kids[i] = tra_derive_name(&d, r->v[i].name);
         bool clash = tra_schema_find(s->left, r->v[i].name) >= 0 && !tra_lookup_shares_key(s, i, &at);
         any = any || clash;
-        if (clash) {
-            const char *text = clear_name(b->arena, s, name ? name : "r", r->v[i].name);
-            column = tra_table_ast(b->arena, TRA_AST_NAMED, text, w->call->span, 1, &column);
-            column->quoted = true;
-        }
-        kids[1 + i] = column;
+        if (clash) kids[i] = tra_derive_named(&d, clear_name(b->arena, s, name ? name : "r", r->v[i].name), kids[i]);
     }
     if (!any) return true;
-    tra_table_builder one = {.b = b, .in = w->right, .op.op = TRA_TABLE_PROJECT};
-    one.call = tra_table_ast(b->arena, TRA_AST_CALL, "project", w->call->span, r->n + 1, kids);
-    w->right = tra_table_built(&one);
+    w->right = tra_derive_op(&d, TRA_TABLE_PROJECT, w->right, NULL, r->n, kids);
     if (w->right) s->right = w->right->type.columns;
     return w->right != NULL;
 }

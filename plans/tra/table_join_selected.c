@@ -2,7 +2,7 @@
  * are a join where a predicate compares columns of both tables. Of joins that consist of several nodes, which rules do
  * not look through, what reads one table selects of that before. */
 #include "cardinality.h"
-#include "table_build.h"
+#include "table_derived.h"
 #include "table_parts.h"
 
 #include <string.h>
@@ -174,11 +174,9 @@ static void part_predicate(tra_arena *a, const tra_table_op *op, const tra_ast *
 }
 
 static tra_node *selected(const tra_table_builder *w, const tra_node *n, const tra_ast *x) {
-    tra_ast *args[] = {w->call->kids[0], (tra_ast *)x};
-    tra_table_builder one = {.b = w->b, .in = (tra_node *)n, .op.op = TRA_TABLE_SELECT};
-    if (!x) return (tra_node *)n;
-    one.call = tra_table_ast(w->b->arena, TRA_AST_CALL, "select", w->call->span, 2, args);
-    return tra_table_built(&one);
+    const tra_deriving d = {.b = w->b, .call = w->call};
+    return !x ? (tra_node *)n
+              : tra_derive_op(&d, TRA_TABLE_SELECT, (tra_node *)n, NULL, 1, (tra_ast *[]){(tra_ast *)x});
 }
 
 tra_node *tra_table_select_below(tra_table_builder *w, const tra_table_term *t) {

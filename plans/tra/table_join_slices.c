@@ -6,7 +6,7 @@
  * expected, in slices of which those that no pairs reach are empty. So the memory that is planned is that of one slice,
  * whatever the bound is. */
 #include "lower.h"
-#include "table_build.h"
+#include "table_derived.h"
 #include "table_parts.h"
 
 #include <math.h>
@@ -85,23 +85,20 @@ bool tra_table_slice_parts(const tra_lookup *lookup, const tra_node *left, const
  * column there. */
 static tra_node *count_keys(tra_table_builder *w, const tra_lookup_spec *s, tra_node *right, int **key) {
     tra_arena *a = w->b->arena;
-    tra_span span = w->call->span;
-    tra_ast *list = tra_table_ast(a, TRA_AST_LIST, NULL, span, 0, tra_news(a, tra_ast *, s->nkeys + 1));
+    const tra_deriving d = {.b = w->b, .call = w->call};
+    tra_ast **name = tra_news(a, tra_ast *, s->nkeys + 1);
+    int n = 0;
     *key = tra_news(a, int, s->nkeys + 1);
     for (int k = 0; k < s->nkeys; k++) {
         int same = 0;
         while (same < k && s->rkey[same] != s->rkey[k]) same++;
-        (*key)[k] = same < k ? (*key)[same] : list->nkids;
-        if (same < k) continue;
-        list->kids[list->nkids] = tra_table_name_ast(a, s->right->v[s->rkey[k]].name, span);
-        list->kids[list->nkids++]->quoted = true;
+        (*key)[k] = same < k ? (*key)[same] : n;
+        if (same == k) name[n++] = tra_derive_name(&d, s->right->v[s->rkey[k]].name);
     }
-    tra_ast *n = tra_table_ast(a, TRA_AST_CALL, "count", span, 0, NULL);
-    n = tra_table_ast(a, TRA_AST_NAMED, tra_table_free_name(a, s->right, "pairs"), span, 1, &n);
-    tra_ast *kids[] = {tra_table_name_ast(a, "", span), list, n};
-    tra_table_builder one = {.b = w->b, .in = right, .op.op = TRA_TABLE_GROUP};
-    one.call = tra_table_ast(a, TRA_AST_CALL, "group", span, 3, kids);
-    return tra_table_group(&one);
+    tra_ast *count = tra_derive_call(&d, "count", 0, NULL),
+            *args[] = {tra_derive_ast(&d, TRA_AST_LIST, NULL, n, name),
+                       tra_derive_named(&d, tra_table_free_name(a, s->right, "pairs"), count)};
+    return tra_derive_op(&d, TRA_TABLE_GROUP, right, NULL, 2, args);
 }
 
 tra_node *tra_table_left_slices(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,

@@ -73,21 +73,6 @@ static tra_ast *tree(const tra_table_builder *w, tra_ast_kind kind, const char *
     return tra_table_ast(w->b->arena, kind, text, at->span, !!l + !!r, (tra_ast *[]){(tra_ast *)l, (tra_ast *)r});
 }
 
-/* A label as the language writes it. */
-static const tra_ast *label_ast(const tra_table_builder *w, const tra_ast *at, const tra_dim_labels *l, int64_t i) {
-    const char *text = tra_dim_labels_text(w->b->arena, l, i);
-    const tra_ast *string = tree(w, TRA_AST_STRING, text, at, NULL, NULL);
-    if (l->type == TRA_COL_STRING) return string;
-    if (l->type == TRA_COL_BOOL) return tree(w, TRA_AST_NAME, text, at, NULL, NULL);
-    if (l->type == TRA_COL_DATE) return tree(w, TRA_AST_LITERAL, "date", at, string, NULL);
-    if (l->type == TRA_COL_TIMESTAMP) return tree(w, TRA_AST_LITERAL, "timestamp", at, string, NULL);
-    bool minus = *text == '-';
-    tra_ast *number = tree(w, TRA_AST_NUMBER, text + minus, at, NULL, NULL);
-    number->integer = true;
-    number->value = strtod(number->text, NULL);
-    return minus ? tree(w, TRA_AST_UNARY, "-", at, number, NULL) : number;
-}
-
 /* Adds what onehot(x) stands for: for each value that x may have a column that is 1 where x has it, else 0, NULL
  * included. */
 static bool add_onehot(tra_table_builder *w, const tra_ast *arg) {
@@ -107,14 +92,16 @@ static bool add_onehot(tra_table_builder *w, const tra_ast *arg) {
         return tra_diag_error(w->b->d, call->span, "pivot(T, row, column, 1, count) makes a sparse matrix of them",
                               "onehot makes at most %d columns, and there are %" PRId64 " values", MOST, values.n);
     for (int64_t i = 0; i < values.n; i++) {
-        size_t bytes = strlen(tra_dim_labels_text(w->b->arena, l, i));
+        const char *label = tra_dim_labels_text(w->b->arena, l, i);
+        size_t bytes = strlen(label);
         if (bytes > LONGEST)
             return tra_diag_error(
                 w->b->d, call->span, "write for instance m = onehot(substr(s, 1, 20)): the beginning of each",
                 "onehot names columns after values, and one has %zu bytes, more than %d", bytes, LONGEST);
-        const tra_ast *is = tree(w, TRA_AST_BINARY, "==", call, x, label_ast(w, call, l, i));
+        const tra_ast *value = tra_table_literal_ast(w->b->arena, l->type, label, call->span),
+                      *is = tree(w, TRA_AST_BINARY, "==", call, x, value);
         is = tree(w, TRA_AST_CALL, "ifnull", call, is, tree(w, TRA_AST_NAME, "false", call, NULL, NULL));
-        const char *text = tra_arena_printf(w->b->arena, "%s_%s", name, tra_dim_labels_text(w->b->arena, l, i));
+        const char *text = tra_arena_printf(w->b->arena, "%s_%s", name, label);
         if (!tra_table_add_term(w, tree(w, TRA_AST_NAMED, text, call, is, NULL))) return false;
     }
     return true;

@@ -1,6 +1,7 @@
 /* table_nodes.c - what operators on tables are built of: texts, columns, keys, and nodes with kernels on rows. */
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lower.h"
@@ -29,15 +30,30 @@ tra_ast *tra_table_name_ast(tra_arena *a, const char *name, tra_span span) {
     return x;
 }
 
-tra_ast *tra_table_named_ast(tra_arena *a, const char *name, const tra_ast *x, tra_span span) {
-    tra_ast *y = tra_table_ast(a, TRA_AST_NAMED, name, span, 1, (tra_ast *[]){(tra_ast *)x});
-    y->quoted = true;
-    return y;
-}
-
 const char *tra_table_free_name(tra_arena *a, const tra_schema *s, const char *name) {
     while (tra_schema_find(s, name) >= 0) name = tra_arena_printf(a, "%s'", name);
     return name;
+}
+
+tra_ast *tra_table_int_ast(tra_arena *a, const char *text, tra_span span) {
+    bool minus = *text == '-';
+    tra_ast *x = tra_table_ast(a, TRA_AST_NUMBER, text + minus, span, 0, NULL);
+    x->integer = true;
+    x->value = strtod(x->text, NULL);
+    return minus ? tra_table_ast(a, TRA_AST_UNARY, "-", span, 1, &x) : x;
+}
+
+tra_ast *tra_table_literal_ast(tra_arena *a, tra_coltype t, const char *text, tra_span span) {
+    tra_ast *string = tra_table_ast(a, TRA_AST_STRING, text, span, 0, NULL);
+    if (t == TRA_COL_DATE) return tra_table_ast(a, TRA_AST_LITERAL, "date", span, 1, &string);
+    if (t == TRA_COL_TIMESTAMP) return tra_table_ast(a, TRA_AST_LITERAL, "timestamp", span, 1, &string);
+    if (t == TRA_COL_BOOL)
+        return tra_table_ast(a, TRA_AST_NAME, *text == 't' || *text == '1' ? "true" : "false", span, 0, NULL);
+    return tra_coltype_is_coded(t) ? string : tra_table_int_ast(a, text, span);
+}
+
+void tra_table_note_columns(tra_names *t, const tra_schema *s) {
+    for (int c = 0; c < s->n; c++) tra_names_add(t, s->v[c].name, NULL);
 }
 
 const tra_schema *tra_table_schema(tra_arena *a, const tra_schema *s, int n, const int *column, int nmore,

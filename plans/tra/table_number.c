@@ -4,7 +4,7 @@
  * The keys become columns. The groups by these are a table, in which the number of a row is the number of the group;
  * each row of the operand finds its group there by a join.
  */
-#include "table_build.h"
+#include "table_derived.h"
 
 #include <string.h>
 
@@ -25,14 +25,10 @@ static tra_node *with_keys(const tra_table_builder *w, const tra_ast *call, cons
 
 /* The groups by these columns: group(keyed, [key...]). */
 static tra_node *groups_of(const tra_table_builder *w, tra_node *keyed, const tra_ast *call, const char **key) {
-    tra_table_builder one = {.b = w->b, .in = keyed, .op.op = TRA_TABLE_GROUP};
-    tra_arena *a = w->b->arena;
-    tra_ast *list = tra_table_ast(a, TRA_AST_LIST, NULL, call->span, call->nkids, call->kids);
-    for (int k = 0; k < call->nkids; k++) list->kids[k] = tra_table_name_ast(a, key[k], call->span);
-    tra_ast *kids[] = {tra_table_name_ast(a, "", call->span), list};
-    tra_ast *group = tra_table_ast(a, TRA_AST_CALL, "group", call->span, 2, kids);
-    one.call = group;
-    return tra_table_group(&one);
+    const tra_deriving d = {.b = w->b, .call = call};
+    tra_ast *list = tra_derive_ast(&d, TRA_AST_LIST, NULL, call->nkids, call->kids);
+    for (int k = 0; k < call->nkids; k++) list->kids[k] = tra_derive_name(&d, key[k]);
+    return tra_derive_op(&d, TRA_TABLE_GROUP, keyed, NULL, 1, &list);
 }
 
 /* Adds a column of that name with the numbers of a number(..) call to w->in. */

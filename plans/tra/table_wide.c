@@ -14,19 +14,6 @@ typedef struct heading {
     tra_ast *value;
 } heading;
 
-/* The value of a label as syntax of that type. */
-static tra_ast *literal(const tra_deriving *d, tra_coltype t, const char *text) {
-    tra_ast *string = tra_derive_ast(d, TRA_AST_STRING, text, 0, NULL);
-    if (t == TRA_COL_DATE) return tra_derive_ast(d, TRA_AST_LITERAL, "date", 1, &string);
-    if (t == TRA_COL_TIMESTAMP) return tra_derive_ast(d, TRA_AST_LITERAL, "timestamp", 1, &string);
-    if (t == TRA_COL_BOOL)
-        return tra_derive_ast(d, TRA_AST_NAME, *text == 't' || *text == '1' ? "true" : "false", 0, NULL);
-    if (tra_coltype_is_coded(t)) return string;
-    tra_ast *number = tra_derive_ast(d, TRA_AST_NUMBER, *text == '-' ? text + 1 : text, 0, NULL);
-    number->integer = true;
-    return *text == '-' ? tra_derive_ast(d, TRA_AST_UNARY, "-", 1, &number) : number;
-}
-
 /* The text of a value in the list values = [..] as a name. */
 static const char *name_of(tra_arena *a, const tra_ast *x) {
     if (x->kind == TRA_AST_LITERAL) return x->kids[0]->text;
@@ -133,7 +120,8 @@ tra_node *tra_table_wide(tra_table_builder *w) {
         v = tra_news(a, heading, key.n + 1);
         for (; n < key.n; n++) {
             const char *text = tra_dim_labels_text(a, labels, n);
-            v[n] = (heading){tra_arena_printf(a, "%s%s", prefix, text), literal(&d, of->type, text)};
+            v[n] = (heading){tra_arena_printf(a, "%s%s", prefix, text),
+                             tra_table_literal_ast(a, of->type, text, w->call->span)};
         }
     }
     if (n == 0) return tra_table_refuse(w, column, "the column has no values, so that no columns would come of it");

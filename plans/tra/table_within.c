@@ -1,5 +1,6 @@
 /* table_within.c - group and window with expressions of their functions, x = sum(a) / count(): the operator with each
  * function by itself, and a projection that computes the expressions. */
+#include "table_derived.h"
 #include "table_parts.h"
 
 #include <string.h>
@@ -12,6 +13,8 @@ typedef struct inner {
 
 typedef struct splitting {
     tra_table_builder *w;
+    tra_deriving d;
+    tra_names taken;
     int n; /* arguments of the operator with each function by itself */
     tra_ast **column;
     int ninner;
@@ -39,19 +42,16 @@ static bool is_expression(const splitting *s, const tra_ast *x) {
     return x->kind == TRA_AST_NAMED && !frame && !is_function(s, x->kids[0]) && functions_in(s, x->kids[0]) > 0;
 }
 
-static tra_ast *named(const splitting *s, const char *name, const tra_ast *x) {
-    return tra_table_named_ast(s->w->b->arena, name, x, x->span);
-}
-
-static bool is_taken(const splitting *s, const char *name) {
+/* Notes the names of columns, keys and arguments. */
+static void note_taken(splitting *s) {
     const tra_ast *call = s->w->call;
     for (int i = 1; i < call->nkids; i++) {
         const tra_ast *x = call->kids[i];
-        if (x->kind == TRA_AST_NAMED && strcmp(x->text, name) == 0) return true;
+        if (x->kind == TRA_AST_NAMED) tra_names_add(&s->taken, x->text, NULL);
         for (int k = 0; x->kind == TRA_AST_LIST && k < x->nkids; k++)
-            if (x->kids[k]->text && strcmp(x->kids[k]->text, name) == 0) return true;
+            if (x->kids[k]->text) tra_names_add(&s->taken, x->kids[k]->text, NULL);
     }
-    return tra_schema_find(s->w->in->type.columns, name) >= 0;
+    tra_table_note_columns(&s->taken, s->w->in->type.columns);
 }
 
 /* The expression with columns in place of functions. */
@@ -64,10 +64,9 @@ static tra_ast *of_columns(splitting *s, const tra_ast *x) {
         int i = 0;
         while (i < s->ninner && strcmp(s->inner[i].text, f.text) != 0) i++;
         if (i == s->ninner) {
-            f.name = f.text;
-            while (is_taken(s, f.name)) f.name = tra_arena_printf(a, "%s'", f.name);
+            f.name = tra_names_fresh(&s->taken, f.text);
             s->inner[s->ninner++] = f;
-            s->column[s->n++] = named(s, f.name, x);
+            s->column[s->n++] = tra_derive_named(&s->d, f.name, x);
         }
         return tra_table_name_ast(a, s->inner[i].name, x->span);
     }
@@ -75,14 +74,6 @@ static tra_ast *of_columns(splitting *s, const tra_ast *x) {
     if (x->nkids > 0) y->kids = tra_news(a, tra_ast *, x->nkids);
     for (int i = 0; i < x->nkids; i++) y->kids[i] = of_columns(s, x->kids[i]);
     return y;
-}
-
-static tra_node *built(const splitting *s, tra_table_opcode op, const char *text, tra_node *in, int n,
-                       tra_ast *const *args) {
-    tra_table_builder one = {.b = s->w->b, .in = in, .in_name = s->w->in_name, .op.op = op};
-    if (op == TRA_TABLE_PROJECT) one.in_name = NULL;
-    one.call = tra_table_ast(s->w->b->arena, TRA_AST_CALL, text, s->w->call->span, n, args);
-    return tra_table_built(&one);
 }
 
 bool tra_table_has_within(tra_table_builder *w) {
@@ -95,17 +86,17 @@ bool tra_table_has_within(tra_table_builder *w) {
 tra_node *tra_table_within(tra_table_builder *w) {
     const tra_ast *call = w->call;
     tra_arena *a = w->b->arena;
-    splitting s = {.w = w};
-    int most = 1, nresults = 1, lists = 1;
+    splitting s = {.w = w, .d = {w->b, call, w->in, w->in_name}, .taken = {.arena = a}};
+    int most = 1, nresults = 0, lists = 1;
+    note_taken(&s);
     for (int i = 1; i < call->nkids; i++) most += tra_max64(1, functions_in(&s, call->kids[i]));
     s.column = tra_news(a, tra_ast *, most + 1);
     s.inner = tra_news(a, inner, most + 1);
     while (lists < call->nkids && call->kids[lists]->kind == TRA_AST_LIST) lists++;
-    for (; s.n < lists; s.n++) s.column[s.n] = call->kids[s.n];
+    for (int i = 1; i < lists; i++) s.column[s.n++] = call->kids[i];
     tra_ast **result = tra_news(a, tra_ast *, call->nkids + 1 + (w->in->type.columns ? w->in->type.columns->n : 0));
     bool window = w->op.op == TRA_TABLE_WINDOW;
     const tra_ast *keys = call->kids[1];
-    result[0] = call->kids[0];
     for (int c = 0; window && c < w->in->type.columns->n; c++)
         result[nresults++] = tra_table_name_ast(a, w->in->type.columns->v[c].name, call->span);
     for (int k = 0; !window && k < keys->nkids; k++)
@@ -113,7 +104,7 @@ tra_node *tra_table_within(tra_table_builder *w) {
     for (int i = lists; i < call->nkids; i++) {
         const tra_ast *x = call->kids[i], *f = x->kind == TRA_AST_NAMED ? x->kids[0] : x;
         if (is_expression(&s, x)) {
-            result[nresults++] = named(&s, x->text, of_columns(&s, f));
+            result[nresults++] = tra_derive_named(&s.d, x->text, of_columns(&s, f));
             continue;
         }
         s.column[s.n++] = (tra_ast *)x;
@@ -123,6 +114,7 @@ tra_node *tra_table_within(tra_table_builder *w) {
                                                     : tra_arena_printf(a, "%s_%s", f->text, f->kids[0]->text);
         result[nresults++] = tra_table_name_ast(a, name, x->span);
     }
-    tra_node *n = built(&s, w->op.op, call->text, w->in, s.n, s.column);
-    return n ? built(&s, TRA_TABLE_PROJECT, "project", n, nresults, result) : NULL;
+    tra_node *n = tra_derive_op(&s.d, w->op.op, w->in, NULL, s.n, s.column);
+    s.d.in_name = NULL; /* it is not the table that the program names */
+    return tra_derive_op(&s.d, TRA_TABLE_PROJECT, n, NULL, nresults, result);
 }
