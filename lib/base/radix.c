@@ -64,8 +64,10 @@ INLINE char *sort(char *v, char *other, int64_t n, size_t size, size_t key, uint
 }
 
 void *tra_radix_sort_bits(void *v, void *other, int64_t n, size_t size, size_t key, uint64_t bits) {
-    assert(size == 16 || size == 24);
-    return size == 16 ? sort(v, other, n, 16, key, bits) : sort(v, other, n, 24, key, bits);
+    assert(size == 8 || size == 16 || size == 24);
+    return size == 8    ? sort(v, other, n, 8, key, bits)
+           : size == 16 ? sort(v, other, n, 16, key, bits)
+                        : sort(v, other, n, 24, key, bits);
 }
 
 void *tra_radix_sort(void *v, void *other, int64_t n, size_t size, size_t key) {

@@ -18,23 +18,23 @@ static bool is_it(const tra_string_set *w, uint64_t slot, const char *s, size_t 
 
 /* The slot of the string, or the free one where it belongs. */
 static int64_t slot_of(const tra_string_set *w, const char *s, size_t n, uint64_t hash) {
-    int64_t mask = w->nslots - 1, at = (int64_t)(hash & (uint64_t)mask);
+    int64_t mask = w->nslots - 1, at = tra_string_set_first(w, hash);
     while (w->slots[at] && !is_it(w, w->slots[at], s, n, hash)) at = (at + 1) & mask;
     return at;
 }
 
 static void rehash(tra_string_set *w) {
-    int64_t n = w->nslots ? 2 * w->nslots : 8;
-    free(w->slots);
-    w->slots = tra_calloc((size_t)n, sizeof *w->slots);
-    w->nslots = n;
-    for (int64_t i = 0; i < w->n; i++) {
-        const char *s = w->bytes + w->begin[i];
-        uint64_t hash = tra_string_set_hash(s, (size_t)(w->begin[i + 1] - w->begin[i]));
-        int64_t at = (int64_t)(hash & (uint64_t)(n - 1));
-        while (w->slots[at]) at = (at + 1) & (n - 1);
-        w->slots[at] = (hash & UINT64_C(0xffffffff00000000)) | (uint64_t)(i + 1);
+    int64_t before = w->nslots;
+    uint64_t *slots = w->slots;
+    w->nslots = before ? 2 * before : 8;
+    w->slots = tra_calloc((size_t)w->nslots, sizeof *w->slots);
+    for (int64_t i = 0; i < before; i++) {
+        if (!slots[i]) continue;
+        int64_t at = tra_string_set_first(w, slots[i]);
+        while (w->slots[at]) at = (at + 1) & (w->nslots - 1);
+        w->slots[at] = slots[i];
     }
+    free(slots);
 }
 
 int64_t tra_string_set_find(const tra_string_set *w, const char *s, size_t n, uint64_t hash) {

@@ -10,8 +10,8 @@ typedef struct tra_string_set {
     int64_t *begin;
     char *bytes;
     int64_t bytes_cap;
-    uint64_t *slots; /* number + 1 in the low half, part of the hash in the high one; 0: free */
-    int64_t nslots;
+    uint64_t *slots; /* number + 1 in the low half, the high half of the hash in the high one; 0: free */
+    int64_t nslots;  /* a power of two, at most 2^32 */
 } tra_string_set;
 
 uint64_t tra_string_set_hash(const char *s, size_t n);
@@ -19,8 +19,13 @@ uint64_t tra_string_set_hash(const char *s, size_t n);
 int64_t tra_string_set_add(tra_string_set *w, const char *s, size_t n, uint64_t hash, bool *fresh);
 /* Is the set so large that a string of that hash is best announced, some strings before it is added or looked for? */
 static inline bool tra_string_set_is_large(const tra_string_set *w) { return w->nslots > 1 << 16; }
+/* Where a string of that hash, or whose slot has that high half, is looked for first: when the set grows, slots are
+ * placed anew without their strings. Who shares strings out by the first bits of the hash leaves enough. */
+static inline int64_t tra_string_set_first(const tra_string_set *w, uint64_t hash) {
+    return (int64_t)((uint64_t)(uint32_t)((hash >> 32) * 0x9e3779b1) * (uint64_t)w->nslots >> 32);
+}
 static inline void tra_string_set_expect(const tra_string_set *w, uint64_t hash) {
-    __builtin_prefetch(&w->slots[hash & (uint64_t)(w->nslots - 1)]);
+    __builtin_prefetch(&w->slots[tra_string_set_first(w, hash)]);
 }
 enum { TRA_STRINGS_AHEAD = 8 }; /* so many strings before */
 int64_t tra_string_set_find(const tra_string_set *w, const char *s, size_t n, uint64_t hash); /* or -1 */

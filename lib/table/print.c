@@ -3,10 +3,10 @@
 #include "table_int.h"
 
 #include <string.h>
+#include <stdatomic.h>
 #include <xxhash.h>
 
-/* What a function of a dictionary's entries gives for each: what was computed when the program was compiled. */
-static uint64_t table_digest(const tra_colexpr *x) {
+static uint64_t compute_digest(const tra_colexpr *x) {
     const tra_dictionary *from = x->nkids ? x->kids[0]->dict : NULL, *to = x->dict;
     size_t n = !x->table ? 0 : x->op == TRA_C_PICK ? (size_t)x->entries : from ? (size_t)from->n : 0;
     uint64_t h = n ? XXH64(x->table, n * tra_coltype_size(x->type), 0) : 0;
@@ -16,6 +16,16 @@ static uint64_t table_digest(const tra_colexpr *x) {
     if (to && to->mark[0]) return XXH64(to->mark, sizeof to->mark, h);
     if (to) h = XXH64(to->begin, (size_t)(to->n + 1) * sizeof *to->begin, h);
     if (to) h = XXH64(to->bytes, (size_t)to->begin[to->n], h);
+    return h;
+}
+
+/* What a function of a dictionary's entries gives for each: what was computed when the program was compiled. That may
+ * be megabytes, and planning prints an expression often, so that the digest stays with it. */
+static uint64_t table_digest(const tra_colexpr *x) {
+    uint64_t h = atomic_load_explicit(&x->digest, memory_order_relaxed);
+    if (h) return h;
+    h = compute_digest(x);
+    atomic_store_explicit(&((tra_colexpr *)x)->digest, h, memory_order_relaxed);
     return h;
 }
 

@@ -135,7 +135,8 @@ struct tra_colexpr {
     bool calendar;           /* DATE, TIMESTAMP: made of year, month, day, ... */
     const tra_colaxis *axis; /* PICK: of each operand; `entries` results in the table */
     int64_t entries;
-    const void *prepared; /* a function of calls.h */
+    const void *prepared;    /* a function of calls.h */
+    _Atomic uint64_t digest; /* of the table and the dictionary, once the expression was printed; 0: not yet */
 };
 
 /* The operator of that text with so many operands; -1: none. "-" is SUB of two and NEG of one. */

@@ -1,5 +1,6 @@
 /* table_values.c - finds the different values of a column of integers, which the statistics do not list when there are
  * many. */
+#include "../base/radix.h"
 #include "../model/labels.h"
 #include "../h5/scales.h"
 #include "tablefile_int.h"
@@ -7,41 +8,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int ascending(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts n values and removes duplicates. Returns how many are left. */
-static int64_t remove_duplicates(int64_t *v, int64_t n) {
-    int64_t k = 0;
-    bool sorted = true;
-    for (int64_t i = 1; i < n && sorted; i++) sorted = v[i - 1] < v[i];
-    if (sorted) return n;
-    qsort(v, (size_t)n, sizeof *v, ascending);
-    for (int64_t i = 0; i < n; i++)
-        if (k == 0 || v[k - 1] != v[i]) v[k++] = v[i];
-    return k;
-}
-
+/* Different whole numbers: open addressing. */
 typedef struct values {
-    int64_t *v, n, cap, settled; /* the first `settled` are sorted, each once */
+    int64_t *v, n, nslots, last; /* v: FREE or a value */
+    bool any, has_free;          /* is there a value, which is `last` the newest time; is FREE itself one? */
 } values;
 
-/* Adds a value, unless it is the one before. Duplicates are removed when there is no more room. False: there are more
- * than `most`. */
-static bool take(values *x, int64_t value, int64_t most) {
-    if (x->n > x->settled && x->v[x->n - 1] == value) return true;
-    if (x->n == x->cap) {
-        x->n = x->settled = remove_duplicates(x->v, x->n);
-        if (x->n > most) return false;
-        if (2 * x->n >= x->cap) {
-            x->cap = tra_max64(1 << 16, 3 * x->n);
-            x->v = tra_realloc(x->v, (size_t)x->cap, sizeof *x->v);
-        }
+static const int64_t FREE = INT64_MIN;
+
+static int64_t slot_of(const values *x, int64_t value) {
+    int64_t mask = x->nslots - 1;
+    int64_t at = (int64_t)(((uint64_t)value * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & mask;
+    while (x->v[at] != FREE && x->v[at] != value) at = (at + 1) & mask;
+    return at;
+}
+
+static void grow(values *x) {
+    values y = {.n = x->n, .nslots = x->nslots ? 2 * x->nslots : 1 << 10, .has_free = x->has_free};
+    y.v = tra_malloc((size_t)y.nslots * sizeof *y.v);
+    for (int64_t i = 0; i < y.nslots; i++) y.v[i] = FREE;
+    for (int64_t i = 0; i < x->nslots; i++)
+        if (x->v[i] != FREE) y.v[slot_of(&y, x->v[i])] = x->v[i];
+    free(x->v);
+    *x = y;
+}
+
+static void take(values *x, int64_t value) {
+    if (x->any && value == x->last) return;
+    x->any = true;
+    x->last = value;
+    if (value == FREE) {
+        x->has_free = true;
+        return;
     }
-    x->v[x->n++] = value;
-    return true;
+    if (2 * (x->n + 1) > x->nslots) grow(x);
+    int64_t at = slot_of(x, value);
+    x->n += x->v[at] == FREE;
+    x->v[at] = value;
+}
+
+/* The values, ascending. */
+static const int64_t *sorted(const values *x, tra_arena *a) {
+    int64_t n = x->n + x->has_free, k = 0, *out = tra_arena_array(a, (size_t)n + 1, sizeof *out);
+    int64_t *both = tra_malloc((2 * (size_t)n + 1) * sizeof *both);
+    for (int64_t i = 0; i < x->nslots; i++)
+        if (x->v[i] != FREE) both[k++] = x->v[i] ^ INT64_MIN; /* in the order of numbers without signs */
+    if (x->has_free) both[k++] = 0;
+    const int64_t *v = tra_radix_sort(both, both + n, n, sizeof *both, 0);
+    for (int64_t i = 0; i < n; i++) out[i] = v[i] ^ INT64_MIN;
+    free(both);
+    return out;
 }
 
 tra_status tra_rel_column_values(tra_rel *r, int column, int64_t most, tra_arena *a, const int64_t **out, int64_t *n,
@@ -66,17 +82,11 @@ tra_status tra_rel_column_values(tra_rel *r, int column, int64_t most, tra_arena
         status = tra_rel_read_rows(r, at, &b, e);
         for (int64_t i = 0; i < b.rows && status == TRA_OK; i++) {
             if (states && v[column].state[i] != TRA_STATE_VALUE) continue;
-            if (!take(&x, tra_element_whole(t, v[column].values, i), most)) status = TRA_NO;
+            take(&x, tra_element_whole(t, v[column].values, i));
+            if (x.n > most) status = TRA_NO;
         }
     }
-    x.n = remove_duplicates(x.v, x.n);
-    if (status == TRA_OK && x.n > most) status = TRA_NO;
-    if (status == TRA_OK) {
-        int64_t *all = tra_news(a, int64_t, x.n + 1);
-        if (x.n) memcpy(all, x.v, (size_t)x.n * sizeof *all);
-        *out = all;
-        *n = x.n;
-    }
+    if (status == TRA_OK) *n = x.n + x.has_free, *out = sorted(&x, a);
     free(v[column].values);
     free(v[column].state);
     free(v);
