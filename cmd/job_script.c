@@ -149,7 +149,7 @@ static void by_mpirun(const char *program, const tra_point *p, double limit, tra
     tra_str_add(out, "exec");
     add_launcher(out, p);
     tra_str_add(out, " tra run --resume");
-    if (tra_request_opts.deadline) tra_str_printf(out, " --deadline %.0fs", limit);
+    if (tra_request_opts.deadline) tra_str_printf(out, " --deadline %.9gs", limit);
     add_resources(out, p);
     add_settings(out);
     add_program(out, program);
@@ -188,7 +188,10 @@ static tra_status by_cron(const char *program, const tra_point *p, double limit,
     add_word(&line, script);
     add_word(&line, dir);
     add_program(&line, program);
-    tra_str_printf(&line, " %.2f", fmax(0.01, limit / 3600));
+    if (tra_request_opts.deadline)
+        tra_str_printf(&line, " %.6f", limit / 3600); /* not rounded up, as what was predicted may be */
+    else
+        tra_str_printf(&line, " %.2f", limit / 3600);
     if (p->sites > 1) tra_str_printf(&line, " --sites %d", p->sites);
     add_resources(&line, p);
     add_settings(&line);

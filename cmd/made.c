@@ -49,10 +49,7 @@ static tra_status run_plan(const tra_graph *g, tra_arena *a, const char *history
     x.history = history;
     x.stops = true;
     tra_status s = tra_exec(plan, &self, &x, &r, e);
-    tra_record_free(r.record);
-    free(r.ops);
-    free(r.loops);
-    free(r.heavy);
+    tra_report_free(&r);
     return s;
 }
 

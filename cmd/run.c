@@ -230,29 +230,26 @@ static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_e
         tra_info(0, "%s; one thread goes on, since what was estimated has more entries", e->msg);
         tra_exec_options alone = *o;
         alone.threads = 1;
-        free(r.ops);
-        free(r.loops);
-        free(r.heavy);
+        r.record = NULL; /* it goes on */
+        tra_report_free(&r);
         *e = (tra_err){0};
         s = tra_exec(job->plan, comm, &alone, &r, e);
     }
     s = tra_run_say_least(job, comm->size, o->threads, s, e);
     if (s == TRA_OK) s = tra_outputs_export(g, comm, o, tra_memory_base(job->plan, o->threads), job->plan, &r, e);
-    if (s == TRA_OK) {
+    if (s == TRA_OK || tra_run_files_opts.metrics) {
         tra_profile m;
         tra_profile_gather(comm, &r, job->plan, &m);
         m.seconds = tra_now() - begun;
         m.process_seconds = tra_now() - tra_process_begin();
-        if (comm->rank == 0) tra_run_warn_of_zeros(job->plan, &r);
-        if (comm->rank == 0 && !source->quiet) tra_run_report(job, &m);
-        if (comm->rank == 0) s = tra_run_files_write(job, &m, e);
+        tra_run_files_measured(&m);
+        if (s == TRA_OK && comm->rank == 0) tra_run_warn_of_zeros(job->plan, &r);
+        if (s == TRA_OK && comm->rank == 0 && !source->quiet) tra_run_report(job, &m);
+        if (s == TRA_OK && comm->rank == 0) s = tra_run_files_write(job, &m, e);
         tra_profile_free(&m);
         s = tra_comm_agree(comm, s, e);
     }
-    tra_record_free(r.record);
-    free(r.ops);
-    free(r.loops);
-    free(r.heavy);
+    tra_report_free(&r);
     if (s == TRA_OK && r.unconverged && opt.require_convergence)
         return tra_fail(e, TRA_NO, "a loop ended without its condition being met; the outputs are written");
     return s;

@@ -141,10 +141,13 @@ void tra_run_files_planned(const tra_job *job) {
     known.predicted = job->plan->cost;
 }
 
-tra_status tra_run_files_write(const tra_job *job, const tra_profile *m, tra_err *e) {
+void tra_run_files_measured(const tra_profile *m) {
     known.measured = true;
     known.all = tra_profile_sum(m, m->nops);
     known.seconds = m->seconds;
+}
+
+tra_status tra_run_files_write(const tra_job *job, const tra_profile *m, tra_err *e) {
     tra_status s = opt.profile ? write_profile(job, m, e) : TRA_OK;
     if (opt.report && s == TRA_OK) s = write_report(job, m, e);
     return s;
@@ -155,11 +158,15 @@ tra_status tra_run_files_write(const tra_job *job, const tra_profile *m, tra_err
 /* The label of all metrics: {program="sales.tra"}. */
 static void add_label(const char *program, tra_str *out) {
     tra_str_add(out, "{program=\"");
-    for (const char *p = program; *p; p++) {
+    for (const char *p = program; *p;) {
+        int n = tra_utf8((const unsigned char *)p); /* of bytes that are no text the collector would take nothing */
         if (*p == '\n')
             tra_str_add(out, "\\n");
+        else if (n == 0)
+            tra_str_add(out, "\xef\xbf\xbd");
         else
-            tra_str_printf(out, "%s%c", *p == '"' || *p == '\\' ? "\\" : "", *p);
+            tra_str_printf(out, "%s%.*s", *p == '"' || *p == '\\' ? "\\" : "", n, p);
+        p += n ? n : 1;
     }
     tra_str_add(out, "\"}");
 }

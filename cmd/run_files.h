@@ -23,6 +23,8 @@ void tra_run_files_attempted(void);
 TRA_MUSTUSE tra_status tra_run_files_check(tra_err *e);
 /* The plan is chosen: its figures are those of the metrics. */
 void tra_run_files_planned(const tra_job *job);
+/* The run has ended, whatever became of it: these figures are those of the metrics. */
+void tra_run_files_measured(const tra_profile *m);
 /* The outputs are in place: writes profile and report. TRA_RESOURCE where that fails, with a message that says so. */
 TRA_MUSTUSE tra_status tra_run_files_write(const tra_job *job, const tra_profile *m, tra_err *e);
 /* The run has ended so, whatever it was: writes the metrics, and the last event. Returns s, or TRA_RESOURCE if that was

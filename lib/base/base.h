@@ -154,6 +154,8 @@ void tra_str_vprintf(tra_str *b, const char *fmt, va_list ap);
 /* Puts '?' in place of control characters, which would disturb a terminal; `lines`: line ends and tabs stay. Returns s.
  * What people are shown goes through one of these: names and values of files may be anything. */
 char *tra_printable(char *s, bool lines);
+/* Length of the character of UTF-8 at s; 0: none stands there. Names of files may hold any bytes, JSON may not. */
+int tra_utf8(const unsigned char *s);
 enum { TRA_NAMETEXT = 1024 };
 const char *tra_printable_name(const char *s,
                                char buf[TRA_NAMETEXT]); /* the same of a name, in buf; long ones are cut */

@@ -8,8 +8,7 @@
 
 /* ---- writing ------------------------------------------------------------------------------------------------ */
 
-/* Length of the UTF-8 sequence at s, 0 if it is none (names of files may hold any bytes; JSON may not). */
-static int utf8(const unsigned char *s) {
+int tra_utf8(const unsigned char *s) {
     if (s[0] < 0x80) return 1;
     int n = s[0] >= 0xc2 && s[0] <= 0xdf ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : 0;
     for (int i = 1; i < n; i++) {
@@ -23,7 +22,7 @@ static int utf8(const unsigned char *s) {
 static void quote(tra_str *out, const char *text) {
     tra_str_addn(out, "\"", 1);
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        int n = utf8(s);
+        int n = tra_utf8(s);
         if (n == 0) {
             tra_str_add(out, "\\ufffd");
             n = 1;

@@ -70,6 +70,8 @@ typedef struct tra_report {
     bool starved;              /* it failed since workers of this site had no memory beside each other */
 } tra_report;
 
+void tra_report_free(tra_report *r); /* what it points to, the record too */
+
 /* Runs the plan on the ranks of comm, one site each (comm->size must be plan->sites). Collective: every rank calls it
  * with the same plan and returns the same status. All outputs appear when all is done, or none.
  * With a journal what is finished is saved as it is finished; after a failure the message says when there is something

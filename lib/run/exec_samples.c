@@ -59,3 +59,10 @@ void tra_exec_share_seconds(tra_execution *x) {
     free(own);
     free(at);
 }
+
+void tra_report_free(tra_report *r) {
+    tra_record_free(r->record);
+    free(r->ops);
+    free(r->loops);
+    free(r->heavy);
+}

@@ -726,6 +726,32 @@ END
     status 4 tra run -q --metrics none/m.prom p.tra
 }
 
+@test "metrics of runs that stop, go on, fail or have a hostile name: figures of each, that a collector takes" {
+    loop
+    sed -i 's/repeat 5/repeat 2000000/; s/} until .*/}/' l.tra
+    for sites in $(also 3); do
+        for resume in "" --resume; do
+            # shellcheck disable=SC2086
+            status 75 tra run -q --sites $sites --threads 1 --deadline 3s --metrics m.prom $resume l.tra
+            "$PYTHON" "$ROOT/tests/cli/prometheus.py" m.prom >values
+            is 75 metric exit_status m.prom
+            is 0 metric last_success_timestamp_seconds m.prom
+            # of what has run
+            awk '{ v[$1] = $2 } END { r = "tra_run_"; exit !(v[r "seconds"] > 0.5 && v[r "process_seconds"] >= v[r "seconds"] &&
+                v[r "peak_memory_bytes"] > 1e6 && v[r "disk_read_bytes"] > 0 && v[r "disk_write_bytes"] == 0) }' values
+        done
+        rm -f m.prom
+    done
+    sed -i 's/repeat 2000000/repeat 2/' l.tra
+    for name in $'no text \xff\xc3(\xed\xa0\x80.tra' $'"quotes" \\ and\nlines.tra' 'é ü.tra'; do
+        cp l.tra "./$name"
+        tra run -q --metrics m.prom "$name"
+        "$PYTHON" "$ROOT/tests/cli/prometheus.py" m.prom >values
+        is "tra_run_exit_status 0.0" head -1 values
+        rm m.prom
+    done
+}
+
 @test "metrics and events of a run whose rank is killed, the first or another, say status 5" {
     ridge
     tra run -q --sites 2 --metrics m.prom p.tra
