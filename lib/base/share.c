@@ -3,6 +3,7 @@
 
 #include "base.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 _Thread_local bool tra_overflow;
@@ -45,3 +46,31 @@ void tra_share(int n, tra_piece_fn *fn, void *ctx, void *scratch) {
     sharer = by;
     tra_overflow |= atomic_load(&x.overflow);
 }
+
+/* ---- threads of their own ---------------------------------------------------------------------------------------- */
+
+typedef struct shared {
+    tra_piece_fn *fn;
+    void *ctx;
+    int n;
+    atomic_int next;
+} shared;
+
+static void *run_some(void *of) {
+    shared *x = of;
+    for (int piece; (piece = atomic_fetch_add(&x->next, 1)) < x->n;) x->fn(x->ctx, piece, NULL);
+    return NULL;
+}
+
+static void run_on_threads(tra_sharer *by, int n, tra_piece_fn *fn, void *ctx, void *scratch) {
+    int others = (int)tra_min64(TRA_PIECES, tra_min64(n, ((tra_share_threads *)by)->threads)) - 1, started = 0;
+    pthread_t id[TRA_PIECES];
+    shared x = {fn, ctx, n, 0};
+    for (int i = 0; scratch && i < n; i++) fn(ctx, i, scratch);
+    if (scratch) return;
+    while (started < others && tra_thread_start(&id[started], run_some, &x) == 0) started++;
+    run_some(&x);
+    for (int i = 0; i < started; i++) pthread_join(id[i], NULL);
+}
+
+tra_share_threads tra_share_on(int threads) { return (tra_share_threads){{run_on_threads}, threads}; }

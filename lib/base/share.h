@@ -25,6 +25,15 @@ struct tra_sharer {
  * runs them itself. */
 void tra_share_by(tra_sharer *s);
 
+/* Shares pieces out to so many threads, the caller's among them, which begin with the work and end with it: for what is
+ * done before a run has workers. Pieces that take scratch, and those for which no thread can be started, are the
+ * caller's. */
+typedef struct tra_share_threads {
+    tra_sharer by;
+    int threads;
+} tra_share_threads;
+tra_share_threads tra_share_on(int threads);
+
 /* Runs pieces 0 to n - 1. An integer that does not fit in one of them is noted for the calling thread. A piece is not
  * cut further. */
 void tra_share(int n, tra_piece_fn *fn, void *ctx, void *scratch);

@@ -16,7 +16,6 @@
 
 enum { ENTRIES_FEW = 1 << 16, ENTRIES_MOST = 1 << 22 };
 int64_t tra_combinations_most = ENTRIES_MOST;
-#define BYTES_MOST (INT64_C(1) << 29) /* of the strings of a table */
 
 static bool is_constant(const tra_colexpr *x) { return x->op == TRA_C_CONST && !x->untyped; }
 static bool is_coded(const tra_colexpr *x) { return !x->untyped && tra_coltype_is_coded(x->type); }
@@ -75,7 +74,7 @@ static tra_status operand(tra_arena *a, tra_colop op, int i, const tra_colexpr *
     return TRA_OK;
 }
 
-static tra_call_value constant_of(const tra_colexpr *x) {
+tra_call_value tra_call_constant(const tra_colexpr *x) {
     tra_call_value v = {.type = x->type, .i = x->value.i, .f = x->value.f, .state = x->null};
     if (tra_coltype_is_float(x->type)) v.i = 0;
     if (tra_coltype_is_coded(x->type) && !x->null) v.s = tra_dictionary_at(x->dict, x->value.i, &v.n);
@@ -104,17 +103,6 @@ static bool axis_of(const tra_colexpr *x, tra_colaxis *v) {
     return tra_colexpr_axis(&usual, v);
 }
 
-/* May tables of the program take so much more? Together they have a quarter of the ceiling. What a process holds at
- * this moment does not count: it differs between ranks, which must make the same plan. */
-static bool affords(const tra_arena *a, int64_t bytes) {
-    return tra_ceiling == 0 || bytes <= (1 << 20) || tra_arena_bytes(a) + (size_t)bytes <= (size_t)tra_ceiling / 4;
-}
-
-/* The same of n results without the bytes of their strings, which are sorted in the end. */
-static bool affords_results(const tra_arena *a, bool strings, int64_t n) {
-    return affords(a, tra_mul_most(n, strings ? 64 : 9));
-}
-
 /* The values that a column of a file has. False: they are too many for a table of strings. */
 static bool values_of(tra_arena *a, const tra_colexpr *x, tra_colaxis *v) {
     int64_t most = ENTRIES_MOST;
@@ -122,7 +110,7 @@ static bool values_of(tra_arena *a, const tra_colexpr *x, tra_colaxis *v) {
     bool whole = !tra_coltype_is_float(x->type) && !tra_coltype_is_coded(x->type);
     while (x->op == TRA_C_CONVERT) x = x->kids[0];
     if (x->op != TRA_C_COLUMN || !x->file || !whole) return false;
-    while (most > ENTRIES_FEW && !affords_results(a, true, most)) most -= most / 8;
+    while (most > ENTRIES_FEW && !tra_affords_results(a, true, most)) most -= most / 8;
     *v = (tra_colaxis){0};
     return tra_rel_column_values(x->file, x->number, most, a, &v->list, &v->count, &e) == TRA_OK;
 }
@@ -140,63 +128,13 @@ static const tra_colexpr *only_column(const tra_colexpr *x, const tra_colexpr *s
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* A table under way. */
-typedef struct tabulation {
-    tra_arena *arena;
-    tra_call call;
-    const tra_colexpr *const *kids;
-    tra_str text;    /* strings of results */
-    int64_t n, *end; /* of each result: where its string ends */
-    int64_t granted; /* bytes that text may have: the ceiling has room for them */
-    void *values;    /* of others */
-    uint8_t *state;
-    bool nulls, errors;
-} tabulation;
-
-/* Grants twice as many bytes of text, if three times those fit: sorting them in the end takes two more copies. */
-static bool grant_more(tabulation *t) {
-    if (t->granted >= BYTES_MOST) return false;
-    t->granted *= 2;
-    return affords(t->arena, 3 * t->granted + 64 * t->n);
-}
-
-/* Adds the result of operands whose states are the worst of these. TRA_NO: the strings become too many bytes. */
-static tra_status add_result(tabulation *t, const tra_call_value *v, tra_err *e) {
-    int state = TRA_STATE_VALUE;
-    for (int i = 0; i < t->call.n; i++) state = v[i].state > state ? v[i].state : state;
-    t->call.v = v;
-    t->call.text = &t->text;
-    size_t from = t->text.n;
-    bool runs = state == TRA_STATE_VALUE;
-    for (bool again = runs; again; again = t->call.over && grant_more(t)) {
-        t->text.n = from;
-        t->call.most = t->granted;
-        tra_call_run(&t->call);
-        state = t->call.out.state;
-    }
-    if (runs && t->call.over) return TRA_NO;
-    if (state != TRA_STATE_VALUE) t->text.n = from;
-    if (state == TRA_STATE_ERROR && tra_call_takes(t->call.op, 1) == 'p')
-        return tra_fail(e, TRA_PROGRAM, "%s: the regular expression takes too many steps on '%.*s%s'",
-                        tra_colop_text((tra_colop)t->call.op), (int)tra_min64(v[0].n, 60), v[0].s,
-                        v[0].n > 60 ? ".." : "");
-    if (t->end)
-        t->end[t->n] = (int64_t)t->text.n;
-    else if (state == TRA_STATE_VALUE)
-        tra_call_put(&t->call.out, t->values, t->n);
-    t->state[t->n++] = (uint8_t)state;
-    t->nulls = t->nulls || state == TRA_STATE_NULL;
-    t->errors = t->errors || state == TRA_STATE_ERROR;
-    return TRA_OK;
-}
-
 /* Results for all values of the axes, the last one running fastest. */
-static tra_status tabulate(tabulation *t, int naxes, const axis *x, int64_t total, tra_err *e) {
+static tra_status tabulate(tra_tabulation *t, int naxes, const axis *x, int64_t total, tra_err *e) {
     int n = t->call.n;
     tra_call_value *v = tra_news(t->arena, tra_call_value, n + 1);
     int64_t *digit = tra_news(t->arena, int64_t, naxes + 1);
     for (int i = 0; i < n; i++)
-        if (is_constant(t->kids[i])) v[i] = constant_of(t->kids[i]);
+        if (is_constant(t->kids[i])) v[i] = tra_call_constant(t->kids[i]);
     for (int64_t entry = 0; entry < total; entry++) {
         for (int i = 0, k = 0; i < n; i++) {
             if (is_constant(t->kids[i])) continue;
@@ -206,34 +144,18 @@ static tra_status tabulate(tabulation *t, int naxes, const axis *x, int64_t tota
             if (is_coded(t->kids[i])) v[i].s = tra_dictionary_at(t->kids[i]->dict, whole, &v[i].n);
             k++;
         }
-        TRA_TRY(add_result(t, v, e));
+        TRA_TRY(tra_tabulate_call(t, v, e));
         for (int k = naxes - 1; k >= 0 && ++digit[k] == x[k].v.count; k--) digit[k] = 0;
     }
     return TRA_OK;
 }
 
-/* Results for all strings of column x, where it is an operand by itself and the others are constants; else false. */
-static bool tabulate_strings(tabulation *t, const tra_colexpr *x, tra_status *status, tra_err *e) {
-    tra_call_value *v = tra_news(t->arena, tra_call_value, t->call.n + 1), *own = NULL;
-    for (int i = 0; i < t->call.n; i++) {
-        bool constant = is_constant(t->kids[i]);
-        if (!constant && (own || t->kids[i]->op != TRA_C_COLUMN || !is_coded(x))) return false;
-        if (!constant) own = &v[i];
-        v[i] = constant ? constant_of(t->kids[i]) : (tra_call_value){.type = x->type};
-    }
-    for (; own && own->i < x->dict->n && *status == TRA_OK; own->i++) {
-        own->s = tra_dictionary_at(x->dict, own->i, &own->n);
-        *status = add_result(t, v, e);
-    }
-    return own != NULL;
-}
-
 /* Results for all values of the one column, by computing the operands of each; and, where it has NULLs, of NULL.
  * *strict: that is NULL. */
-static tra_status tabulate_column(tabulation *t, const axis *x, bool *strict, tra_err *e) {
+static tra_status tabulate_column(tra_tabulation *t, const axis *x, bool *strict, tra_err *e) {
     int n = t->call.n;
     tra_status status = TRA_OK;
-    if (tabulate_strings(t, x->x, &status, e)) return *strict = true, status;
+    if (tra_tabulate_strings(t, x->x, &status, e)) return *strict = true, status;
     tra_arena *own = tra_arena_new();
     tra_colcode *code = tra_colcode_new(own, n, t->kids);
     char *scratch = tra_arena_alloc(own, (size_t)tra_colcode_scratch(code) + 64);
@@ -263,7 +185,7 @@ static tra_status tabulate_column(tabulation *t, const axis *x, bool *strict, tr
                                                 : (tra_call_value){.type = t->kids[k]->type, .state = state};
             }
             bool nulls_before = t->nulls;
-            status = add_result(t, v, e);
+            status = tra_tabulate_call(t, v, e);
             if (from + i == x->v.count) *strict = t->state[t->n - 1] == TRA_STATE_NULL, t->nulls = nulls_before;
         }
     }
@@ -273,7 +195,7 @@ static tra_status tabulate_column(tabulation *t, const axis *x, bool *strict, tr
 }
 
 /* The tree of a table: by the codes of one expression a lookup, else by all axes. */
-static const tra_colexpr *finish(tabulation *t, tra_coltype type, int naxes, const axis *x, int64_t total) {
+static const tra_colexpr *finish(tra_tabulation *t, tra_coltype type, int naxes, const axis *x, int64_t total) {
     tra_arena *a = t->arena;
     const tra_colexpr **kids = tra_news(a, const tra_colexpr *, naxes + 1);
     tra_colaxis *axes = tra_news(a, tra_colaxis, naxes + 1);
@@ -302,16 +224,6 @@ static const tra_colexpr *finish(tabulation *t, tra_coltype type, int naxes, con
         }
     }
     return y;
-}
-
-/* Makes a table of n results. */
-static tabulation begin(tra_arena *a, const tra_call *c, const tra_colexpr *const *kids, tra_coltype type, int64_t n) {
-    tabulation t = {.arena = a, .call = *c, .kids = kids, .granted = 1 << 20};
-    bool strings = tra_coltype_is_coded(type);
-    t.state = tra_news(a, uint8_t, n + 1);
-    t.end = strings ? tra_news(a, int64_t, n + 1) : NULL;
-    t.values = strings ? NULL : tra_arena_array(a, (size_t)n + 1, 8);
-    return t;
 }
 
 /* ---- formats ----------------------------------------------------------------------------------------------------- */
@@ -418,9 +330,9 @@ static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *cons
     } else if (!coded) {
         column = NULL;
     }
-    if (column && !affords_results(a, strings, one.v.count)) column = NULL;
+    if (column && !tra_affords_results(a, strings, one.v.count)) column = NULL;
     if (column) {
-        tabulation t = begin(a, c, kids, type, one.v.count + 1);
+        tra_tabulation t = tra_tabulation_of(a, c, kids, type, one.v.count + 1);
         tra_status status = tabulate_column(&t, &one, &strict, e);
         if (status == TRA_OK && strict) *out = finish(&t, type, 1, &one, one.v.count);
         tra_str_free(&t.text);
@@ -428,8 +340,8 @@ static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *cons
         if (status != TRA_OK || strict) return status;
         if (strings && total > tra_combinations_most) return *out = as_node(a, c, kids, type), TRA_OK;
     }
-    if (!strings || !affords_results(a, true, total)) return *out = as_node(a, c, kids, type), TRA_OK;
-    tabulation t = begin(a, c, kids, type, total);
+    if (!strings || !tra_affords_results(a, true, total)) return *out = as_node(a, c, kids, type), TRA_OK;
+    tra_tabulation t = tra_tabulation_of(a, c, kids, type, total);
     tra_status status = tabulate(&t, naxes, x, total, e);
     if (status == TRA_OK) *out = finish(&t, type, naxes, x, total);
     if (status == TRA_NO) *out = as_node(a, c, kids, type), status = TRA_OK;
@@ -442,7 +354,7 @@ static tra_status constant_string(tra_arena *a, tra_call *c, const tra_colexpr *
                                   tra_err *e) {
     tra_str text = {0};
     tra_call_value *v = tra_news(a, tra_call_value, c->n + 1);
-    for (int i = 0; i < c->n; i++) v[i] = constant_of(kids[i]);
+    for (int i = 0; i < c->n; i++) v[i] = tra_call_constant(kids[i]);
     c->v = v;
     c->text = &text;
     tra_call_run(c);
@@ -468,7 +380,7 @@ tra_status tra_colexpr_of_call(tra_arena *a, tra_colop op, int n, const tra_cole
     for (int i = 0; i < n; i++) {
         TRA_TRY(operand(a, op, i, &kids[i], e));
         if (op != TRA_C_TO_STRING || !is_coded(kids[i])) TRA_TRY(tra_colexpr_read(kids[i], e));
-        v[i] = is_constant(kids[i]) ? constant_of(kids[i]) : (tra_call_value){.type = kids[i]->type};
+        v[i] = is_constant(kids[i]) ? tra_call_constant(kids[i]) : (tra_call_value){.type = kids[i]->type};
         constants = constants && is_constant(kids[i]);
         null = null || (is_constant(kids[i]) && kids[i]->null);
     }
@@ -490,8 +402,8 @@ tra_status tra_colexpr_of_call(tra_arena *a, tra_colop op, int n, const tra_cole
         TRA_TRY(split_format(a, moment, f, kids, &c.n, e));
     }
     if (constants && tra_call_takes(op, 1) == 'p') { /* does it take too long? */
-        tabulation t = begin(a, &c, kids, type, 1);
-        TRA_TRY(add_result(&t, v, e));
+        tra_tabulation t = tra_tabulation_of(a, &c, kids, type, 1);
+        TRA_TRY(tra_tabulate_call(&t, v, e));
     }
     TRA_TRY(build(a, &c, kids, type, out, e));
     *out = tra_colexpr_fold(a, *out);

@@ -21,6 +21,31 @@ int64_t tra_point(tra_bytes t);
 int64_t tra_points(tra_bytes t);  /* how many code points */
 enum { TRA_MADE_MOST = 1 << 28 }; /* bytes of a string that a function makes: more is an error of the row */
 
+/* ---- tables of results (tabulate.c) ---- */
+
+/* A table under way. */
+typedef struct tra_tabulation {
+    tra_arena *arena;
+    tra_call call;
+    const tra_colexpr *const *kids;
+    tra_str text;    /* strings of results */
+    int64_t n, *end; /* of each result: where its string ends */
+    int64_t granted; /* bytes that text may have: the ceiling has room for them */
+    void *values;    /* of others */
+    uint8_t *state;
+    bool nulls, errors;
+} tra_tabulation;
+/* Of n results; its owner frees the text. */
+tra_tabulation tra_tabulation_of(tra_arena *a, const tra_call *c, const tra_colexpr *const *kids, tra_coltype type,
+                                 int64_t n);
+/* May tables of the program take n results more, without the bytes of their strings, which are sorted in the end? */
+bool tra_affords_results(const tra_arena *a, bool strings, int64_t n);
+/* Adds the result of operands whose states are the worst of these. TRA_NO: the strings become too many bytes. */
+TRA_MUSTUSE tra_status tra_tabulate_call(tra_tabulation *t, const tra_call_value *v, tra_err *e);
+/* Results for all strings of column x, where it is an operand by itself and the others are constants; else false. */
+bool tra_tabulate_strings(tra_tabulation *t, const tra_colexpr *x, tra_status *status, tra_err *e);
+tra_call_value tra_call_constant(const tra_colexpr *x);
+
 /* Regular expressions (calls_regex.c). TRA_PROGRAM names the place in the expression. */
 TRA_MUSTUSE tra_status tra_regex_prepare(tra_arena *a, const char *name, tra_bytes pattern, const void **out,
                                          tra_err *e);

@@ -62,7 +62,13 @@ static void begin_keeping(void) { pthread_key_create(&kept, forget); }
 
 static bool is_utf8(tra_bytes t) {
     const unsigned char *s = (const unsigned char *)t.s;
+    uint64_t eight;
     for (int64_t i = 0, n; i < t.n; i += n) {
+        for (; t.n - i >= 8; i += 8) { /* ASCII, mostly */
+            memcpy(&eight, s + i, sizeof eight);
+            if (eight & UINT64_C(0x8080808080808080)) break;
+        }
+        if (i == t.n) break;
         unsigned char c = s[i], d;
         n = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
         if (n == 1) continue;

@@ -1,4 +1,5 @@
 /* strings.c - comparisons of strings, and dates of them, computed once for each entry of a dictionary. */
+#include "../base/share.h"
 #include "../model/spooled.h"
 #include "table_int.h"
 
@@ -38,26 +39,46 @@ static bool holds(tra_colop op, text a, text b) {
 
 static int64_t entries(const tra_colexpr *x) { return x->dict ? x->dict->n : 0; }
 
-/* A comparison of x with any of some constants. turned: the constant stands on the left. */
+/* A comparison of strings with any of some constants. turned: the constant stands on the left. */
+typedef struct comparing {
+    tra_colop op;
+    int n, pieces;
+    const tra_colexpr *const *constants;
+    bool turned;
+    const tra_strings *s;
+    uint8_t *table;
+} comparing;
+
+static void compare_piece(void *ctx, int p, void *scratch) {
+    const comparing *x = ctx;
+    int64_t to = x->s->n * (p + 1) / x->pieces;
+    (void)scratch;
+    for (int64_t i = x->s->n * p / x->pieces; i < to; i++) {
+        uint8_t *is = &x->table[x->s->from + i];
+        text of;
+        of.s = tra_strings_at(x->s, i, &of.n);
+        for (int k = 0; k < x->n && !*is; k++) {
+            text c = constant_of(x->constants[k]);
+            *is = x->turned ? holds(x->op, c, of) : holds(x->op, of, c);
+        }
+    }
+}
+
+/* The table of such a comparison, made by several threads. */
 static tra_status predicate(tra_arena *a, tra_colop op, const tra_colexpr *x, int n,
                             const tra_colexpr *const *constants, bool turned, const tra_colexpr **out, tra_err *e) {
+    enum { STEPS = 10 };
     for (int k = 0; k < n; k++) TRA_TRY(tra_dictionary_read(constants[k]->dict, e));
-    uint8_t *table = tra_news(a, uint8_t, entries(x));
     tra_strings s = {0};
+    comparing by = {op, n, 1, constants, turned, &s, tra_news(a, uint8_t, entries(x))};
     tra_status status = TRA_OK;
     if (x->dict) tra_strings_begin(&s, x->dict);
     while (x->dict && (status = tra_strings_more(&s, e)) == TRA_OK && s.n > 0) {
-        for (int64_t i = 0; i < s.n; i++) {
-            text of;
-            of.s = tra_strings_at(&s, i, &of.n);
-            for (int k = 0; k < n && !table[s.from + i]; k++) {
-                text c = constant_of(constants[k]);
-                table[s.from + i] = turned ? holds(op, c, of) : holds(op, of, c);
-            }
-        }
+        by.pieces = tra_share_pieces(tra_mul_most(STEPS * n, s.n));
+        tra_share(by.pieces, compare_piece, &by, NULL);
     }
     tra_strings_end(&s);
-    *out = tra_colexpr_lookup(a, x, TRA_COL_BOOL, table, NULL);
+    *out = tra_colexpr_lookup(a, x, TRA_COL_BOOL, by.table, NULL);
     return status;
 }
 

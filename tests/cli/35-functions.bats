@@ -240,3 +240,39 @@ for how in ([], ["--engine", "reference"], ["--sites", "2"]):
     told 2 tra x.csv
     told 2 tra eval x.csv
 }
+
+@test "functions of many different strings are python's and the same by any threads: long ones, and an empty one" {
+    cat >strings.py <<'END'
+import csv, re, sys
+csv.field_size_limit(10**6)
+if sys.argv[1] == "make":
+    rows = [f"{'é' if i % 7 == 0 else ''}Site{i * 7919 % 90000}.org/{'page/' * (i % 5)}{i % 13}" for i in range(80000)]
+    rows[777] = "x" * 300000 + "/9"  # more than a piece holds
+    rows[5] = ""
+    csv.writer(open("s.csv", "w")).writerows([["s"]] + [[r] for r in rows])
+    sys.exit()
+rows = [r[0] for r in csv.reader(open("s.csv"))][1:]
+for have, s in zip(csv.DictReader(open("o.csv")), rows, strict=True):
+    last = s.rsplit("/", 1)[-1]
+    want = {"n": str(len(s)), "u": "".join(c.upper() if c.isascii() else c for c in s),
+            "q": re.sub(r"^([^/]+)/.*$", r"\1", s),
+            "g": str("page" in s).lower(), "k": str("a" <= s < "Site5").lower(), "t": last if last.isdigit() else "",
+            "h": str(bool(re.search("e/[0-5]$", s))).lower()}
+    if have != want: sys.exit(f"{s[:50]}: {have}, not {want}"[:500])
+END
+    status 0 "$PYTHON" strings.py make
+    status 0 tra import -q s.csv -o s.h5 --types s=string
+    printf '%s\n' 'input T from "s.h5"' 'A = project(T, n = length(s), u = upper(s),@' \
+        '    q = regex_replace(s, "^([^/]+)/.*$", "\\1"),@' \
+        '    g = like(s, "%page%"), k = s >= "a" && s < "Site5", t = try_i32(split_part(s, "/", -1)),@' \
+        '    h = matches(s, "e/[0-5]$"))' 'output A to "o.csv"' | sed -z 's/@\n   //g' >s.tra
+    for n in 1 4; do
+        status 0 tra run -q s.tra --threads $n
+        status 0 "$PYTHON" strings.py judge
+    done
+    status 0 tra run -q s.tra --sites 3 --memory 100M
+    status 0 "$PYTHON" strings.py judge
+    sed -i 's/^A.*/A = project(T, n = matches(s, "^(x+x+)+y"))/' s.tra
+    status 2 tra run -q s.tra --threads 4
+    has "takes too many steps"
+}
