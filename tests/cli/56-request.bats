@@ -107,6 +107,10 @@ assert peak <= int(sys.argv[2]), (peak, sys.argv[2])' "$@"
     lacks "SBATCH"
     status 0 tra explain --deadline 4h --job slurm p.tra
     has "#SBATCH --time=0-04:00:00"
+    status 0 tra explain --deadline 1.5s --job mpirun p.tra # as it was asked for, and not more
+    has "--deadline 1.5s"
+    status 0 tra explain --deadline 90s --job cron p.tra
+    has " 0.025000 --threads"
     for t in 0 -1 x; do
         status 2 tra explain --request --deadline "$t" p.tra
         has "--deadline $t"
