@@ -181,6 +181,7 @@ static tra_node *gather_states(tra_table_builder *w, tra_node *partial) {
     tra_part_keys by = {w->op.nterms, key, NULL};
     tra_division_input x = {.columns = s, .whole_share = 1, .may_run = true};
     x.key_bytes = tra_schema_row_bytes(tra_table_subschema(w->b->arena, s, by.n, key, false));
+    x.likely = tra_table_rows_likely(w, partial);
     if (w->op.nterms == 0 || !tra_table_divide(partial->type.cat, &x, &d)) return tra_table_one_block(w, partial, 1);
     if (d.run_blocks > 1) {
         tra_arrange sort = tra_table_sorting(w->b->arena, s, false, by.n, key, NULL, "a key");

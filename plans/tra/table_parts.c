@@ -33,7 +33,9 @@ static bool try_division(const tra_catalog *c, const tra_division_input *x, int6
     int64_t every = tra_max64(run_blocks, rows / (shares * unseen));
     int64_t part_samples = rows / every - unseen, samples = tra_mul_most(runs, tra_ceil_div(run_rows, every));
     if (part_samples < 1) return false;
-    *d = (tra_division){run_blocks, runs, every, tra_ceil_div(samples, part_samples), (part_samples + unseen) * every};
+    if (x->likely) samples = tra_min64(samples, tra_add_most(x->likely / every, runs)); /* each run may have one more */
+    int64_t parts = tra_max64(x->likely ? 2 : 1, tra_ceil_div(samples, part_samples));
+    *d = (tra_division){run_blocks, runs, every, parts, (part_samples + unseen) * every};
     *bytes = division_bytes(x, d, run_rows, samples);
     return d->parts > 1;
 }
@@ -56,6 +58,13 @@ bool tra_table_divide(const tra_catalog *c, const tra_division_input *x, tra_div
         }
     }
     return best < INFINITY;
+}
+
+int64_t tra_table_rows_likely(const tra_table_builder *w, const tra_node *in) {
+    enum { LEAST = 1 << 19, TIMES = 8 };
+    tra_size rows = tra_type_entries(&in->type);
+    int64_t likely = tra_max64(LEAST, tra_mul_most(rows.expected, TIMES));
+    return w->b->g->expected_room > 0 && likely < rows.bound ? likely : 0;
 }
 
 bool tra_table_stays_whole(tra_table_builder *w, const tra_node *in, int64_t row_scratch) {

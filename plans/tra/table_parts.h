@@ -24,14 +24,17 @@ typedef struct tra_division_input {
     int64_t other_blocks; /* blocks of another table, which is cut into slices at the same ranges */
     int64_t held;         /* so many parts are held at once, for each other part; 0: one, by itself */
     int64_t whole_share;  /* a table stays whole as long as it has at most 2 / whole_share blocks of rows */
+    int64_t likely;       /* there is room for so many rows (tra_table_rows_likely); 0: for all that are possible */
     bool numbered;        /* the number of the row is the last key; if not, each key is in one row of a block at most */
     bool may_run;         /* blocks may be sorted together */
     const tra_lookup *index; /* each worker keeps the index of a part for this join; NULL: none */
 } tra_division_input;
 /* Finds the division that takes the least memory; false if the table has so few rows that it should stay whole. A
- * division follows from the blocks and their bounds of rows alone, never from the memory ceiling, since parts become
- * the blocks of the result. */
+ * division follows from the blocks, their bounds of rows and what is likely, never from the memory ceiling, since parts
+ * become the blocks of the result. */
 bool tra_table_divide(const tra_catalog *c, const tra_division_input *x, tra_division *d);
+/* Many times the rows that are expected of a table, for `likely`; 0: no fewer than are possible. */
+int64_t tra_table_rows_likely(const tra_table_builder *w, const tra_node *in);
 /* May the rows of `in`, which would be divided, be in one block all the same, since memory has room for that block, for
  * those it is made of, and for so many bytes of scratch for each row? Where it has none the plan is made again (J-1).
  */
