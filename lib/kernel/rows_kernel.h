@@ -114,6 +114,10 @@ typedef struct tra_rows_ops {
      * form says. */
     const void *(*over)(tra_arena *a, const void *data, const tra_rows_fewer *f);
     void (*reads)(const void *data, tra_rows_reads *r);
+    /* Of a join: has the result no rows, whatever the left operand has, since the right one is this table? Missing: it
+     * may have. And is that all that happens where the left one has none? Missing: no, the right one is tested. */
+    bool (*none)(const void *data, const tra_cell *right);
+    bool (*idle)(const void *data);
 } tra_rows_ops;
 
 /* Which rows of the left operand a result keeps, while the right one lacks rows that there is room for. */

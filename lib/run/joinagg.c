@@ -2,6 +2,7 @@
  * the stages of a scan are interleaved. */
 #include "../kernel/rows_cut.h"
 #include "../physical/scan.h"
+#include "rowless.h"
 #include "superblock.h"
 
 #include <stdlib.h>
@@ -258,7 +259,11 @@ static tra_status begin(tra_joinagg *st, tra_site *site, tra_loop_stage *v, work
     *st = (tra_joinagg){.site = site, .op = op, .outlet = &v->outlet, .join = op->what.join, .agg = op->what.agg};
     pthread_mutex_init(&st->outputs.lock, NULL);
     st->budget = tra_pool_stat(site->pool).budget - op->orders.reserved - op->orders.scan.reserved;
-    tra_pairs_list(&st->pairs, op, v->l, v->r, site->plan->reproducible);
+    tra_rowless none = {0};
+    tra_status s = tra_rowless_make(site, v, &none, e);
+    tra_pairs_list(&st->pairs, op, v->l, v->r, site->plan->reproducible, (const bool *const[]){none.v[0], none.v[1]});
+    tra_rowless_free(&none);
+    if (s != TRA_OK) return s;
     st->how.fused = tra_op_accumulates(site->plan, op);
     st->how.triangle = tra_op_mirror(site->plan, op, &st->how.mirror);
     st->how.grows = tra_op_grows(op);

@@ -34,10 +34,13 @@ size_t tra_outlet_io(const tra_outlet *s) {
 }
 
 /* Counts the rows of a result of which only the run tells how many it has. Of copies that of the first site. */
-static void count_rows(const tra_outlet *s, int64_t ordinal, const tra_block *b) {
+static void count_rows(const tra_outlet *s, int64_t ordinal, tra_block *b) {
     tra_cell c;
     tra_dims key;
-    if (!s->counted || !s->op->type.columns || !s->op->type.bounded) return;
+    if (!s->op->type.columns || !s->op->type.bounded) return;
+    if (tra_cell_of(&s->op->type, ordinal, b->ptr, b->bytes, &c, NULL) != TRA_OK) return;
+    b->rowless = c.array.ext.v[0] == 0;
+    if (!s->counted) return;
     if (s->part && tra_place_copies(&s->op->place) > 1) {
         int *holders = tra_malloc((size_t)s->op->place.sites * sizeof *holders);
         tra_catalog_key(s->op->type.cat, ordinal, &key);
@@ -46,7 +49,6 @@ static void count_rows(const tra_outlet *s, int64_t ordinal, const tra_block *b)
         free(holders);
         if (!first) return;
     }
-    if (tra_cell_of(&s->op->type, ordinal, b->ptr, b->bytes, &c, NULL) != TRA_OK) return;
     __atomic_fetch_add(&s->counted[0], c.array.ext.v[0], __ATOMIC_RELAXED);
     __atomic_fetch_add(&s->counted[1], 1, __ATOMIC_RELAXED);
 }

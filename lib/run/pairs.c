@@ -66,7 +66,7 @@ static int compare_own(const void *x, const void *y) {
 }
 
 /* Lists and sorts the local tuples of one side; those whose joined values the other side cannot have are left out. */
-static void list_side(tra_pairs *x, tra_side *s) {
+static void list_side(tra_pairs *x, tra_side *s, const bool *without) {
     if (!s->part) return;
     int64_t summands = 1;
     for (int64_t t = 0; s->part->summand && t < s->part->n; t++)
@@ -86,7 +86,7 @@ static void list_side(tra_pairs *x, tra_side *s) {
         }
         int64_t contracted = sum[TRA_PAIR_KL] + sum[TRA_PAIR_KR]; /* a side has but one of the two, and of I and J */
         if (s->part->summand) contracted = contracted * summands + s->part->summand[t];
-        if (fits)
+        if (fits && !(without && without[t]))
             s->v[s->n++] = (tra_pairs_entry){
                 sum[TRA_PAIR_B], sum[TRA_PAIR_K], contracted, sum[TRA_PAIR_I] + sum[TRA_PAIR_J], t, 0, leaf, 0};
     }
@@ -113,11 +113,12 @@ static tra_tree tree_of(const tra_op *op, const tra_part *l, const tra_part *r, 
     return t;
 }
 
-void tra_pairs_list(tra_pairs *x, const tra_op *op, tra_part *l, tra_part *r, bool reproducible) {
+void tra_pairs_list(tra_pairs *x, const tra_op *op, tra_part *l, tra_part *r, bool reproducible,
+                    const bool *const without[2]) {
     *x = (tra_pairs){.op = op, .l.part = l, .r.part = r, .tree = tree_of(op, l, r, reproducible)};
     classify(x);
-    list_side(x, &x->l);
-    list_side(x, &x->r);
+    list_side(x, &x->l, without ? without[0] : NULL);
+    list_side(x, &x->r, without ? without[1] : NULL);
 }
 
 void tra_pairs_free(tra_pairs *x) {
@@ -135,8 +136,7 @@ void tra_pairs_key(const tra_pairs *x, const tra_pairs_entry *l, const tra_pairs
     for (int d = 0; d < key->n; d++) key->v[d] = value[x->op->what.agg ? x->op->what.group.v[d] : d];
 }
 
-/* The next entries that meet, those of one value of B and K; from {0} on. */
-static bool next_match(const tra_pairs *x, tra_pairs_range *m) {
+bool tra_pairs_next_match(const tra_pairs *x, tra_pairs_range *m) {
     const tra_side *l = &x->l, *r = &x->r;
     for (m->l0 = m->l1, m->r0 = m->r1; m->l0 < l->n && m->r0 < r->n;) {
         const tra_pairs_entry *a = &l->v[m->l0], *b = &r->v[m->r0];
@@ -154,7 +154,7 @@ static bool next_match(const tra_pairs *x, tra_pairs_range *m) {
 int64_t tra_pairs_count(const tra_pairs *x) {
     int64_t n = 0;
     if (!x->r.part) return x->l.n;
-    for (tra_pairs_range m = {0}; next_match(x, &m);) n += (m.l1 - m.l0) * (m.r1 - m.r0);
+    for (tra_pairs_range m = {0}; tra_pairs_next_match(x, &m);) n += (m.l1 - m.l0) * (m.r1 - m.r0);
     return n;
 }
 

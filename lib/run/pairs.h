@@ -51,8 +51,10 @@ typedef struct tra_pairs {
 } tra_pairs;
 
 /* Lists and sorts the tuples of JOIN, JOINAGG, AGG or MERGE; r is NULL for the last two. reproducible: the sums are
- * those of a tree (tree.h), whose label then comes first among those of its class. */
-void tra_pairs_list(tra_pairs *x, const tra_op *op, tra_part *l, tra_part *r, bool reproducible);
+ * those of a tree (tree.h), whose label then comes first among those of its class. without: of L and of R the tuples
+ * that are left out, by their index; NULL: none. */
+void tra_pairs_list(tra_pairs *x, const tra_op *op, tra_part *l, tra_part *r, bool reproducible,
+                    const bool *const without[2]);
 void tra_pairs_free(tra_pairs *x);
 int64_t tra_pairs_count(const tra_pairs *x); /* pairs, or without R tuples */
 /* Numbers the different extents of each side's arrays from 0, so that callers can look at shapes instead of tuples. */
@@ -66,6 +68,8 @@ typedef struct tra_pairs_range {
 } tra_pairs_range;
 /* The next span, from {0} on: the entries of one value of B. Spans in which nothing meets are left out. */
 bool tra_pairs_next_span(const tra_pairs *x, tra_pairs_range *b);
+/* For joins: the next entries that meet, those of one value of B and K; from {0} on. */
+bool tra_pairs_next_match(const tra_pairs *x, tra_pairs_range *m);
 /* How many lines, distinct values of `own`, the entries from..to of one span have. */
 int64_t tra_side_lines(const tra_side *s, int64_t from, int64_t to);
 

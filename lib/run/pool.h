@@ -33,6 +33,7 @@ typedef struct tra_block {
     bool spilling;       /* it is being written to scratch, without the pool's lock: whoever wants to pin it waits */
     bool outside;        /* its memory is a mapping of its own: the pool's region was too fragmented */
     bool verified;       /* the copy had its sum when it was first read */
+    bool rowless;        /* it is known to be a table without rows */
     int64_t allocated; /* bytes of memory that it has, or had last; more than `bytes` while a chunk is unpacked in it */
     int64_t copy_at;   /* offset of its copy in the file copy_fd; -1: it has no copy */
     int copy_fd;       /* -1: the pool's scratch file; else a file of a checkpoint, which others keep open */

@@ -216,6 +216,18 @@ static int list_inputs(const tra_op *op, const tra_part *in, int64_t result, int
     return (int)n;
 }
 
+/* Leaves out pieces of a table that have no rows, but not all of them; returns how many are left. */
+static int without_rowless(const tra_op *op, const tra_part *in, int n, int64_t *v) {
+    int left = 0;
+    for (int i = 0; i < n && op->op == TRA_PLAN_CONCAT && op->type.columns; i++) {
+        tra_part_source x = tra_part_resolve((tra_part *)in, v[i]);
+        const tra_block *b = x.via ? NULL : x.stored->block[x.at];
+        if (i - left < n - 1 && b && b->rowless) continue;
+        v[left++] = v[i];
+    }
+    return left > 0 ? left : n;
+}
+
 /* How many results from t on, which have their inputs in common with it, are made at once: a row of entries is then
  * read once for all of them. */
 static int count_beside(const tra_op *op, const tra_part *in, const tra_outlet *outlet, int64_t t, const int64_t *v,
@@ -254,6 +266,7 @@ tra_status tra_stage_gather(tra_site *site, const tra_op *op, tra_part *in, tra_
             continue;
         }
         n = count_beside(op, in, outlet, t, v, inputs, room);
+        inputs = without_rowless(op, in, inputs, v);
         tra_unit *u = tra_unit_new(inputs, 1);
         for (int j = 0; j < inputs; j++) {
             tra_after now = last[v[j]] < t + n ? after : TRA_AFTER_KEEP;

@@ -60,8 +60,15 @@ static const void *ops_over(tra_arena *a, const void *data, const tra_rows_fewer
     return tra_lookup_over(a, data, f);
 }
 
-const tra_rows_ops tra_lookup_ops = {
-    .form = ops_form, .rest = ops_rest, .keep = ops_keep, .run = ops_run, .reads = ops_reads, .over = ops_over};
+static bool ops_idle(const void *data) { return !((const tra_lookup *)data)->s.unique; }
+
+const tra_rows_ops tra_lookup_ops = {.form = ops_form,
+                                     .rest = ops_rest,
+                                     .keep = ops_keep,
+                                     .run = ops_run,
+                                     .reads = ops_reads,
+                                     .over = ops_over,
+                                     .idle = ops_idle};
 
 /* Those columns of `made` that l has, where they are there. */
 static const tra_lookup *with_columns_of(tra_arena *a, const tra_lookup *l, const tra_lookup *made,

@@ -5,6 +5,7 @@
 #include "order.h"
 #include "table_int.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The result is the rows [begin, end) of the left operand. */
@@ -182,6 +183,13 @@ TRA_ROWS_OVER(sample_over, tra_sampling, x->in = f->in[0], x->column = tra_rows_
 
 const tra_rows_ops tra_sample_ops = {.form = sample_form, .rest = sample_rest, .run = sample_run, .over = sample_over};
 
+/* In how many parts the rows of so many samples are: as many as it takes, and some for workers to share. The others lie
+ * between these, from a splitter to the same one. At least 2, since a part without splitters has all rows. */
+static int64_t parts_used(const tra_sampling *x, int64_t samples) {
+    enum { SOME = 16 };
+    return tra_min64(x->parts, tra_max64(SOME, tra_ceil_div(samples, tra_max64(1, x->part_samples))));
+}
+
 TRA_ROWS_FORM(splitters_form, tra_sampling, .in = {x->out}, .out = x->out)
 
 TRA_ROWS_REST(splitters_rest, tra_sampling, tra_add_most(8 * x->parts + 8 * (x->n / 2 + 1), arrange_rest(NULL, a, b)))
@@ -193,7 +201,11 @@ static void splitters_run(const void *data, tra_rows_io *io) {
     for (int k = 0; k < x->n; k++) column[k] = k;
     for (int64_t i = 0; i < n; i++) at[i] = i;
     tra_order_rows(&io->in[0], x->n, column, x->desc, at, n, at + n);
-    for (int64_t p = 1; p < x->parts && n > 0; p++) some[p - 1] = at[(int64_t)((__int128)p * n / x->parts)];
+    int64_t used = parts_used(x, n);
+    for (int64_t p = 1; p < x->parts && n > 0; p++) {
+        int64_t below = ((__int128)p * (used - 1) + x->parts - 2) / (x->parts - 1); /* used parts before part p */
+        some[p - 1] = at[(int64_t)((__int128)below * n / used)];
+    }
     n = n > 0 ? x->parts - 1 : 0;
     if (tra_rows_result(io, n)) tra_gather_columns(io, x->n, NULL, some, n);
 }
@@ -232,6 +244,27 @@ static int64_t find_row(const tra_slicing *x, const tra_batch *in, const tra_bat
     return low;
 }
 
+/* Is the range from a splitter to the same one? The part has no rows then, and needs none of another table. */
+static bool is_no_range(const tra_slicing *x, const tra_batch *range) {
+    const tra_row_view ends = {range, NULL};
+    int n = x->range->n - 1;
+    return range->rows == 2 && !x->before && !x->after && tra_rows_compare(&ends, 0, &ends, 1, n, NULL) == 0;
+}
+
+static bool slice_none(const void *data, const tra_cell *right) {
+    const tra_slicing *x = data;
+    tra_err dropped = {0};
+    tra_batch b = {.v = tra_calloc((size_t)x->range->n + 1, sizeof(tra_vector))};
+    bool none = tra_columns_of(right, x->range, &b, &dropped) == TRA_OK && is_no_range(x, &b);
+    free(b.v);
+    return none;
+}
+
+static bool slice_idle(const void *data) {
+    (void)data;
+    return true;
+}
+
 TRA_ROWS_FORM(slice_form, tra_slicing, .in = {x->in, x->range}, .out = x->in,
               .viewed = {!tra_order_looks_up(x->in, x->n, x->column)}, .nkeys = x->n, .key = x->column,
               .reads_right = true, .repeats = TRA_REPEATS_LEFT)
@@ -240,6 +273,7 @@ static void slice_run(const void *data, tra_rows_io *io) {
     const tra_slicing *x = data;
     const tra_batch *in = &io->in[0], *range = &io->in[1];
     int64_t begin = 0, end = in->rows;
+    if (is_no_range(x, range)) return put_slice(io, 0, 0);
     for (int64_t j = 0; j < range->rows; j++) {
         if (((const uint8_t *)range->v[x->range->n - 1].values)[j])
             end = find_row(x, in, range, j, x->closed);
@@ -253,7 +287,8 @@ static void slice_run(const void *data, tra_rows_io *io) {
 
 TRA_ROWS_OVER(slice_over, tra_slicing, x->in = f->in[0], x->column = tra_rows_places(a, f, 0, x->n, x->column))
 
-const tra_rows_ops tra_slice_ops = {.form = slice_form, .run = slice_run, .over = slice_over};
+const tra_rows_ops tra_slice_ops = {
+    .form = slice_form, .run = slice_run, .over = slice_over, .none = slice_none, .idle = slice_idle};
 
 static int64_t find_number(const tra_batch *in, int column, int64_t number) {
     const int64_t *v = in->v[column].values;

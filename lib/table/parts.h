@@ -15,8 +15,8 @@
 
 typedef enum tra_arrange_keep {
     TRA_ARRANGE_ALL,
-    TRA_ARRANGE_FIRST,  /* of rows of equal keys the first */
-    TRA_ARRANGE_UNIQUE, /* no two have equal keys: else an error that names both */
+    TRA_ARRANGE_FIRST,    /* of rows of equal keys the first */
+    TRA_ARRANGE_UNIQUE,   /* no two have equal keys: else an error that names both */
     TRA_ARRANGE_DISTINCT, /* FIRST, in the order in which they stood */
 } tra_arrange_keep;
 
@@ -30,7 +30,7 @@ typedef struct tra_arrange {
     bool matching;     /* rows of which a key is NULL are left out, */
     int free;          /* but not for the first so many keys */
     tra_arrange_keep keep;
-    bool cut;            /* only `most` of the sorted rows are kept, from row `skip` on */
+    bool cut; /* only `most` of the sorted rows are kept, from row `skip` on */
     int64_t skip, most;
     int64_t top; /* not 0: of rows that are equal in the first of_keys keys only those are kept whose rank is at most */
     int of_keys; /* this; dense: ties count as one; numbered: of ties the first ones count alone */
@@ -51,10 +51,11 @@ int64_t tra_arrange_rows(const tra_arrange *x, const tra_batch *in, int64_t *at,
 typedef struct tra_sampling {
     const tra_schema *in, *out; /* of the table; of samples and splitters: the keys */
     int n;
-    const int *column; /* keys, in `in` */
-    const bool *desc;  /* NULL: all ascend */
-    int64_t every;     /* rows between two samples */
-    int64_t parts;     /* splitters are one less */
+    const int *column;    /* keys, in `in` */
+    const bool *desc;     /* NULL: all ascend */
+    int64_t every;        /* rows between two samples */
+    int64_t parts;        /* splitters are one less */
+    int64_t part_samples; /* of one part, at most: where there are few, most parts have no rows */
     const tra_schema *range;
 } tra_sampling;
 extern const tra_rows_ops tra_sample_ops;    /* a map: the samples of a sorted block */

@@ -35,7 +35,7 @@ static bool try_division(const tra_catalog *c, const tra_division_input *x, int6
     if (part_samples < 1) return false;
     if (x->likely) samples = tra_min64(samples, tra_add_most(x->likely / every, runs)); /* each run may have one more */
     int64_t parts = tra_max64(x->likely ? 2 : 1, tra_ceil_div(samples, part_samples));
-    *d = (tra_division){run_blocks, runs, every, parts, (part_samples + unseen) * every};
+    *d = (tra_division){run_blocks, runs, every, parts, (part_samples + unseen) * every, tra_ceil_div(samples, parts)};
     *bytes = division_bytes(x, d, run_rows, samples);
     return d->parts > 1;
 }
@@ -146,7 +146,7 @@ tra_node *tra_table_part_ranges(tra_table_builder *w, tra_node *sorted, const tr
     tra_sampling *s = tra_new(a, tra_sampling);
     *s = (tra_sampling){.in = sorted->type.columns, .out = keys, .n = k->n, .column = k->column, .desc = k->desc};
     s->every = d->sample_every;
-    s->parts = d->parts;
+    s->parts = d->parts, s->part_samples = d->part_samples;
     s->range = range;
     tra_node *samples = tra_table_one_block(w, take_samples(w, sorted, s), 0);
     tra_node *splitters = choose_splitters(w, samples, s);

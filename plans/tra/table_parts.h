@@ -15,7 +15,8 @@
 typedef struct tra_division {
     int64_t run_blocks, runs; /* so many blocks are sorted together; the number of runs */
     int64_t sample_every;     /* rows from one sample to the next */
-    int64_t parts, part_rows; /* no part has more rows than part_rows */
+    int64_t parts, part_rows; /* no part has more rows than part_rows, */
+    int64_t part_samples;     /* nor more samples than this */
 } tra_division;
 /* What is to be divided, and what for. */
 typedef struct tra_division_input {

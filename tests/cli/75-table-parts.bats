@@ -449,6 +449,32 @@ END2
     done
 }
 
+@test "where a table has few rows of those it might have, most parts have none, and no work is done for these" {
+    seq 0 199999 | awk 'BEGIN { print "g,v" } { print ($1 * 7919) % 200000 "," $1 % 1000 }' >t.csv
+    tra import -q --table --block 500 t.csv -o t.h5
+    cat >p.tra <<'END2'
+input T from "t.h5"
+S = select(T, v % 100 == 7 && v > 300)
+G = group(S, [g], n = count(), t = max(v))
+O = order(S, [g])
+output G
+output O
+END2
+    status 0 tra run -vv --memory 4G p.tra
+    grep -o '[0-9]* x [0-9]* results' <<<"$output" | sort | uniq -c >units
+    grep -q '2 25 x 16 results' units
+    tra digest G.h5 >want && tra digest O.h5 >>want
+    tra export -q G.h5 -o g.csv && tra export -q O.h5 -o o.csv
+    "$PYTHON" -c '
+import csv
+rows = lambda name: [tuple(map(int, r)) for r in list(csv.reader(open(name)))[1:]]
+want = sorted((g, v) for g, v in rows("t.csv") if v % 100 == 7 and v > 300)
+assert rows("o.csv") == want and rows("g.csv") == [(g, 1, v) for g, v in want]'
+    rm G.h5 O.h5
+    tra run -q --sites 3 --without J-1 p.tra
+    { tra digest G.h5 && tra digest O.h5; } | diff want -
+}
+
 @test "the index that is kept of a right table: keys at the ends of i64, times, bools, NULLs, and a state that turns change" {
     "$PYTHON" - <<'END2'
 import random
