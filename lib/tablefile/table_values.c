@@ -83,7 +83,7 @@ tra_status tra_rel_column_values(tra_rel *r, int column, int64_t most, tra_arena
         for (int64_t i = 0; i < b.rows && status == TRA_OK; i++) {
             if (states && v[column].state[i] != TRA_STATE_VALUE) continue;
             take(&x, tra_element_whole(t, v[column].values, i));
-            if (x.n > most) status = TRA_NO;
+            if (x.n + x.has_free > most) status = TRA_NO;
         }
     }
     if (status == TRA_OK) *n = x.n + x.has_free, *out = sorted(&x, a);
