@@ -119,9 +119,6 @@ static inline bool tra_engine_gives_up(const tra_engine *g, const tra_unit *u) {
 }
 /* Takes a unit out of the queue. Under the lock. */
 void tra_engine_dequeue(tra_engine *g, tra_unit *u);
-/* Nothing begins any more, and a task or an input has ended: when it was the last one the stage fails. Under the lock.
- */
-void tra_engine_see_late(tra_engine *g);
 /* A task, or an input that is computed on reading, begins and ends to run: its time is counted. Under the lock.
  * Returns the time, if the clock was asked; else 0. */
 double tra_engine_begin_computing(tra_engine *g);

@@ -101,7 +101,8 @@ static tra_status fail_late(tra_err *e) {
     return tra_stop_check(e);
 }
 
-void tra_engine_see_late(tra_engine *g) {
+/* Fails the stage once nothing may begin any more and no task or input still runs. Under the lock. */
+static void see_late(tra_engine *g) {
     tra_err e = {0};
     if (!g->times.late || g->failed || g->now.occupied > 0) return;
     (void)fail_late(&e);
@@ -114,7 +115,7 @@ static bool is_late(tra_engine *g) {
     if (g->times.until <= 0 || g->failed) return false;
     double next = g->times.longest > 0 ? VARIES * g->times.longest : g->times.expected;
     g->times.late = tra_now() + next + ending(g) > g->times.until;
-    tra_engine_see_late(g);
+    see_late(g);
     return g->times.late;
 }
 
@@ -188,7 +189,7 @@ static void help(tra_engine *g, tra_shared_work *x, tra_worker *w) {
     pthread_mutex_lock(&g->lock);
     g->now.occupied--;
     g->now.computing--;
-    tra_engine_see_late(g);
+    see_late(g);
     if (--x->helpers == 0) pthread_cond_signal(&x->left);
 }
 
@@ -241,7 +242,7 @@ static void run_found(tra_engine *g, tra_worker *w, tra_unit *u, int task) {
     g->now.occupied--;
     if (s != TRA_OK) tra_engine_fail(g, u, &e);
     count_seconds(g, began);
-    tra_engine_see_late(g);
+    see_late(g);
     w->ended = computes ? tra_engine_end_computing(g) : 0;
     if (task < 0) {
         u->preps_done++;

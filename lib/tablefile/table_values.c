@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Different whole numbers: open addressing. */
+/* A set of whole numbers, as a hash table with open addressing. */
 typedef struct values {
-    int64_t *v, n, nslots, last; /* v: FREE or a value */
-    bool any, has_free;          /* is there a value, which is `last` the newest time; is FREE itself one? */
+    int64_t *v, nslots; /* a slot has a value, or FREE */
+    int64_t n;          /* values in slots */
+    bool has_free;      /* FREE itself is a value too */
+    bool any;           /* a value has been taken: */
+    int64_t last;       /* the latest one */
 } values;
 
 static const int64_t FREE = INT64_MIN;
@@ -33,6 +36,7 @@ static void grow(values *x) {
     *x = y;
 }
 
+/* Adds a value. Rows often repeat the one before, which costs no look into the table. */
 static void take(values *x, int64_t value) {
     if (x->any && value == x->last) return;
     x->any = true;

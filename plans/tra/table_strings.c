@@ -284,8 +284,9 @@ tra_node *tra_table_with_strings(tra_table_builder *w, tra_node *(*build)(tra_ta
     int before = b->deferred, made = 0;
     const char **name = NULL;
     tra_table_builder start = *w;
-    bool makes = makes_strings() && !tra_makes_tables->by_row;
-    bool by_row = tra_makes_tables && tra_makes_tables->by_row; /* who runs the program, or plans it, does alike */
+    bool by_row = tra_makes_tables && tra_makes_tables->by_row; /* the reference evaluator */
+    bool makes = makes_strings() && !by_row;
+    /* explain decides by the same number as run, so that it tells the plan that runs */
     tra_combinations_most = b->loop >= 0 || by_row
                                 ? TRA_COMBINATIONS_MOST
                                 : tra_min64(tra_max64(rows_of(w->in), 1 << 16), TRA_COMBINATIONS_MOST);
