@@ -269,15 +269,32 @@ void tra_cell_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const
         tra_array_copy(&dst->array, to, &src->array, from, ext);
 }
 
+typedef struct copying {
+    const tra_cell_piece *p;
+    int64_t n;
+    tra_cell *out;
+    int pieces;
+} copying;
+
+static void copy_some(void *ctx, int piece, void *scratch) {
+    const copying *x = ctx;
+    int64_t to = x->n * (piece + 1) / x->pieces;
+    (void)scratch;
+    for (int64_t i = x->n * piece / x->pieces; i < to; i++)
+        tra_cell_copy(x->out, &x->p[i].to, x->p[i].src, &x->p[i].from, &x->p[i].ext);
+}
+
 void tra_cell_gather(tra_cell_piece *p, int64_t n, tra_cell *out, int m) {
+    enum { BYTES = 4 }; /* in a step, of memory that was not touched before */
     if (out->layout) {
         out->layout->kernels->gather(p, n, out, m);
         return;
     }
-    int64_t left = tra_elements_of(&out->array.ext);
+    int64_t left = tra_elements_of(&out->array.ext), bytes = (int64_t)tra_array_bytes(&out->array);
     for (int64_t i = 0; i < n; i++) left -= tra_elements_of(&p[i].ext);
-    if (left > 0) memset(out->array.data, 0, tra_array_bytes(&out->array));
-    for (int64_t i = 0; i < n; i++) tra_cell_copy(out, &p[i].to, p[i].src, &p[i].from, &p[i].ext);
+    if (left > 0) memset(out->array.data, 0, (size_t)bytes);
+    copying x = {p, n, out, (int)tra_max64(1, tra_min64(n, tra_share_pieces(bytes / BYTES)))};
+    tra_share(x.pieces, copy_some, &x, NULL);
 }
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* layout.c - the layout of rows: pieces of tables are put together row by row. */
+#include "../base/share.h"
 #include "../kernel/kernel.h"
 #include "table_int.h"
 
@@ -17,26 +18,51 @@ void tra_append_rows(const tra_schema *s, const tra_batch *to, int64_t at, const
         tra_copy_rows(&to->v[c], at, &from->v[c], 0, from->rows, s->v[c].type);
 }
 
+typedef struct appending {
+    const tra_schema *s;
+    const tra_cell_piece *p;
+    int64_t n, rows;
+    int pieces;
+    tra_batch to;
+    tra_status status[TRA_PIECES];
+    tra_err error[TRA_PIECES];
+} appending;
+
+/* Appends those pieces of the table that begin in one range of the rows of the result. */
+static void append_piece(void *ctx, int piece, void *scratch) {
+    appending *x = ctx;
+    int64_t low = x->rows / x->pieces * piece;
+    int64_t high = piece + 1 < x->pieces ? x->rows / x->pieces * (piece + 1) : INT64_MAX;
+    tra_batch one = {.v = tra_calloc((size_t)x->s->n + 1, sizeof *one.v)};
+    (void)scratch;
+    for (int64_t i = 0; i < x->n && x->status[piece] == TRA_OK; i++) {
+        int64_t at = x->p[i].to.v[0];
+        if (at < low || at >= high) continue;
+        x->status[piece] = tra_columns_of(x->p[i].src, x->s, &one, &x->error[piece]);
+        if (x->status[piece] == TRA_OK) tra_append_rows(x->s, &x->to, at, &one);
+    }
+    free(one.v);
+}
+
 /* Appends the pieces in the order in which they follow each other. */
 static void gather(tra_cell_piece *p, int64_t n, tra_cell *out, int m) {
+    enum { BYTES = 4 }; /* in a step, of memory that was not touched before */
     const tra_schema *s = out->columns;
-    tra_vector *v = tra_calloc(2 * (size_t)s->n + 1, sizeof *v); /* a table may have millions of columns */
-    tra_batch all = {.v = v}, one = {.v = v + s->n};
-    int64_t rows = 0;
+    appending x = {.s = s, .p = p, .n = n};
     (void)m; /* one: tables are not beside each other */
-    for (int64_t i = 0; i < n; i++) rows += p[i].ext.v[0];
-    if (!tra_cell_take(out, tra_columns_room(s, rows))) return free(v);
-    tra_columns_begin(out, s, rows, &all);
-    for (int64_t i = 0; i < n; i++) {
-        tra_err e = {0};
-        int64_t at = p[i].to.v[0];
-        if (tra_columns_of(p[i].src, s, &one, &e) != TRA_OK) {
-            tra_kernel_fail("%s", e.msg);
-            break;
-        }
-        tra_append_rows(s, &all, at, &one);
+    for (int64_t i = 0; i < n; i++) x.rows += p[i].ext.v[0];
+    int64_t room = tra_columns_room(s, x.rows);
+    if (!tra_cell_take(out, room)) return;
+    x.to.v = tra_calloc((size_t)s->n + 1, sizeof *x.to.v); /* a table may have millions of columns */
+    x.pieces = n < 2 ? 1 : tra_share_pieces(room / BYTES);
+    tra_columns_begin(out, s, x.rows, &x.to);
+    tra_share(x.pieces, append_piece, &x, NULL);
+    for (int i = 0; i < x.pieces; i++) {
+        if (x.status[i] == TRA_OK) continue;
+        tra_kernel_fail("%s", x.error[i].msg);
+        break;
     }
-    free(v);
+    free(x.to.v);
 }
 
 static const tra_layout_kernels kernels = {.gather = gather};

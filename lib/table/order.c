@@ -1,6 +1,7 @@
 /* order.c - the order of rows: stable merges, and what is made of sorted rows. */
 #include "order.h"
 
+#include "../base/share.h"
 #include "group.h"
 #include "table_int.h"
 
@@ -141,11 +142,31 @@ static void mark_changes(const tra_vector *v, tra_coltype t, const int64_t *at, 
     for (int64_t i = 1; v->state && i < n; i++) begins[i] |= !v->state[at[i - 1]] != !v->state[at[i]];
 }
 
+typedef struct marking {
+    const tra_batch *b;
+    int n, pieces;
+    const int *column;
+    const int64_t *at;
+    int64_t rows, *begins;
+} marking;
+
+static void mark_piece(void *ctx, int p, void *scratch) {
+    const marking *x = ctx;
+    int64_t from = x->rows / x->pieces * p, to = p + 1 < x->pieces ? x->rows / x->pieces * (p + 1) : x->rows;
+    int64_t before = from > 0; /* the row before the first one is compared with it */
+    (void)scratch;
+    memset(x->begins + from, 0, (size_t)(to - from) * sizeof *x->begins);
+    for (int k = 0; k < x->n; k++)
+        mark_changes(&x->b->v[x->column[k]], x->b->schema->v[x->column[k]].type, x->at + from - before,
+                     to - from + before, x->begins + from - before);
+}
+
 int64_t tra_order_runs(const tra_batch *b, int ncolumns, const int *column, const int64_t *at, int64_t n,
                        int64_t *begin) {
+    enum { STEPS = 2 };
     int64_t runs = 0;
-    memset(begin, 0, (size_t)n * sizeof *begin);
-    for (int k = 0; k < ncolumns; k++) mark_changes(&b->v[column[k]], b->schema->v[column[k]].type, at, n, begin);
+    int pieces = tra_share_pieces(tra_mul_most(STEPS * (int64_t)ncolumns, n));
+    tra_share(pieces, mark_piece, &(marking){b, ncolumns, pieces, column, at, n, begin}, NULL);
     if (n > 0) begin[0] = 1;
     for (int64_t i = 0; i < n; i++)
         if (begin[i]) begin[runs++] = i;

@@ -1,6 +1,7 @@
 /* radix.c - rows brought into order with few comparisons: values become whole numbers that are ordered as they are. The
  * highest bits of the keys of a row, above its number, make a word. Words are sorted by their digits; rows whose words
- * have the same bits of keys are ordered by the keys that follow. */
+ * have the same bits of keys are ordered by the keys that follow. Long work is cut in pieces (base/share.h). */
+#include "../base/share.h"
 #include "../base/simd.h"
 #include "order.h"
 
@@ -19,6 +20,13 @@ typedef struct words {
 static int bits_of(uint64_t most) { return most ? 64 - __builtin_clzll(most) : 0; }
 static uint64_t low_bits(int n) { return n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1; }
 
+/* In how many pieces work on n words is cut, and where piece p of them begins. */
+static int pieces_of(int64_t n) {
+    enum { STEPS = 2 };
+    return tra_share_pieces(STEPS * n);
+}
+static int64_t begin_of(int64_t n, int pieces, int p) { return n / pieces * p + tra_min64(n % pieces, p); }
+
 /* ---- sorting words ----------------------------------------------------------------------------------------------- */
 
 enum { WIDEST = 11, MOST_DIGITS = 1 << WIDEST };
@@ -29,18 +37,26 @@ static bool is_ascending(const words *w) {
     return true;
 }
 
+static void count_digits(const uint64_t *v, int64_t n, int shift, int width, uint32_t *count) {
+    memset(count, 0, sizeof *count << width);
+    for (int64_t i = 0; i < n; i++) count[v[i] >> shift & low_bits(width)]++;
+}
+
+/* at[d]: where the next word of digit d goes. */
+static void place_digits(const uint64_t *v, uint64_t *to, int64_t n, int shift, int width, uint32_t *at) {
+    for (int64_t i = 0; i < n; i++) to[at[v[i] >> shift & low_bits(width)]++] = v[i];
+}
+
 /* Scatters n words by the digit from `shift` on; end[d] becomes the end of those of digit d. */
 static void scatter(const uint64_t *v, uint64_t *to, int64_t n, int shift, int width, uint32_t *end) {
-    uint64_t mask = low_bits(width);
     uint32_t sum = 0;
-    memset(end, 0, sizeof *end << width);
-    for (int64_t i = 0; i < n; i++) end[v[i] >> shift & mask]++;
-    for (uint64_t d = 0; d <= mask; d++) {
+    count_digits(v, n, shift, width, end);
+    for (int64_t d = 0; d < INT64_C(1) << width; d++) {
         uint32_t count = end[d];
         end[d] = sum;
         sum += count;
     }
-    for (int64_t i = 0; i < n; i++) to[end[v[i] >> shift & mask]++] = v[i];
+    place_digits(v, to, n, shift, width, end);
 }
 
 static void insert_words(uint64_t *v, int64_t n) {
@@ -71,6 +87,85 @@ static void sort_from_top(uint64_t *v, uint64_t *other, int64_t n, int lowest, b
     scatter(v, other, n, top - width, width, end);
     for (int64_t d = 0, from = 0; d < INT64_C(1) << width; from = end[d++])
         if (end[d] > from) sort_from_top(other + from, v + from, end[d] - from, lowest, !away);
+}
+
+/* Words that are sorted by the digit from `shift` on in pieces, whose digits are sorted further by pieces then. */
+enum { SHARED_WIDTH = 8, SHARED_DIGITS = 1 << SHARED_WIDTH };
+typedef struct sorting {
+    uint64_t *v, *other;
+    int64_t n;
+    int lowest, shift, width, pieces;
+    uint64_t all[TRA_PIECES], any[TRA_PIECES];
+    uint32_t end[TRA_PIECES][SHARED_DIGITS]; /* of a piece: where its words of each digit are, at last their end */
+} sorting;
+
+static void see_bits(void *ctx, int p, void *scratch) {
+    sorting *x = ctx;
+    uint64_t all = UINT64_MAX, any = 0;
+    (void)scratch;
+    for (int64_t i = begin_of(x->n, x->pieces, p); i < begin_of(x->n, x->pieces, p + 1); i++)
+        all &= x->v[i], any |= x->v[i];
+    x->all[p] = all, x->any[p] = any;
+}
+
+static void count_piece(void *ctx, int p, void *scratch) {
+    sorting *x = ctx;
+    int64_t from = begin_of(x->n, x->pieces, p), to = begin_of(x->n, x->pieces, p + 1);
+    (void)scratch;
+    count_digits(x->v + from, to - from, x->shift, x->width, x->end[p]);
+}
+
+static void place_piece(void *ctx, int p, void *scratch) {
+    sorting *x = ctx;
+    int64_t from = begin_of(x->n, x->pieces, p), to = begin_of(x->n, x->pieces, p + 1);
+    (void)scratch;
+    place_digits(x->v + from, x->other, to - from, x->shift, x->width, x->end[p]);
+}
+
+/* Words of one digit are few enough for one piece. */
+static bool is_small(const sorting *x, int64_t n) { return n <= x->n / 4; }
+
+static void sort_digits(void *ctx, int p, void *scratch) {
+    sorting *x = ctx;
+    const uint32_t *end = x->end[x->pieces - 1];
+    int64_t low = begin_of(x->n, x->pieces, p), high = begin_of(x->n, x->pieces, p + 1);
+    (void)scratch;
+    for (int64_t d = 0, from = 0; d < INT64_C(1) << x->width; from = end[d++])
+        if (from >= low && from < high && is_small(x, end[d] - from))
+            sort_from_top(x->other + from, x->v + from, end[d] - from, x->lowest, true);
+}
+
+/* As sort_from_top, in pieces where there are many words. The words end in v. */
+static void sort_shared(uint64_t *v, uint64_t *other, int64_t n, int lowest) {
+    sorting x = {.v = v, .other = other, .n = n, .lowest = lowest, .pieces = pieces_of(n)};
+    uint64_t all = UINT64_MAX, any = 0;
+    uint32_t sum = 0;
+    if (x.pieces == 1) {
+        sort_from_top(v, other, n, lowest, false);
+        return;
+    }
+    tra_share(x.pieces, see_bits, &x, NULL);
+    for (int p = 0; p < x.pieces; p++) all &= x.all[p], any |= x.any[p];
+    int top = bits_of(all ^ any);
+    if (top <= lowest) return;
+    x.width = (int)tra_min64(SHARED_WIDTH, top - lowest);
+    x.shift = top - x.width;
+    tra_share(x.pieces, count_piece, &x, NULL);
+    for (int64_t d = 0; d < INT64_C(1) << x.width; d++) {
+        for (int p = 0; p < x.pieces; p++) {
+            uint32_t count = x.end[p][d];
+            x.end[p][d] = sum;
+            sum += count;
+        }
+    }
+    tra_share(x.pieces, place_piece, &x, NULL);
+    tra_share(x.pieces, sort_digits, &x, NULL);
+    const uint32_t *end = x.end[x.pieces - 1];
+    for (int64_t d = 0, from = 0; d < INT64_C(1) << x.width; from = end[d++]) {
+        if (is_small(&x, end[d] - from)) continue;
+        memcpy(v + from, other + from, (size_t)(end[d] - from) * sizeof *v);
+        sort_shared(v + from, other + from, end[d] - from, lowest);
+    }
 }
 
 /* A word at which the least `most` of n end, about: of some in no order of the rows. */
@@ -132,14 +227,28 @@ static void keep_least(words *w, int64_t most) {
     w->n = n;
 }
 
+static void number_piece(void *ctx, int p, void *scratch) {
+    words *w = ctx;
+    uint64_t mask = low_bits(w->row_bits);
+    (void)scratch;
+    for (int64_t i = begin_of(w->n, pieces_of(w->n), p); i < begin_of(w->n, pieces_of(w->n), p + 1); i++)
+        w->other[i] = (uint64_t)w->at[w->word[i] & mask];
+}
+
+static void copy_piece(void *ctx, int p, void *scratch) {
+    words *w = ctx;
+    int64_t from = begin_of(w->n, pieces_of(w->n), p), to = begin_of(w->n, pieces_of(w->n), p + 1);
+    (void)scratch;
+    memcpy(w->at + from, w->other + from, (size_t)(to - from) * sizeof *w->at);
+}
+
 /* Rows in the order of the words, which is stable; the first `most` at least. */
 static void sort_words(words *w, int64_t most) {
-    uint64_t mask = low_bits(w->row_bits);
     if (w->used == 0 || is_ascending(w)) return;
     if (most < w->n) {
         keep_least(w, most);
-        sort_from_top(w->word, w->other, w->n, 0, false);
-    } else if (w->used <= 2 * WIDEST && w->n <= 1 << 20) {
+        sort_shared(w->word, w->other, w->n, 0);
+    } else if (w->used <= 2 * WIDEST && w->n <= 1 << 17) {
         uint32_t end[MOST_DIGITS];
         int width = (w->used + 1) / 2;
         for (int shift = 64 - w->used; shift < 64; shift += width) {
@@ -149,10 +258,10 @@ static void sort_words(words *w, int64_t most) {
             w->other = t;
         }
     } else {
-        sort_from_top(w->word, w->other, w->n, w->row_bits, false);
+        sort_shared(w->word, w->other, w->n, w->row_bits);
     }
-    for (int64_t i = 0; i < w->n; i++) w->other[i] = (uint64_t)w->at[w->word[i] & mask];
-    memcpy(w->at, w->other, (size_t)w->n * sizeof *w->at);
+    tra_share(pieces_of(w->n), number_piece, w, NULL);
+    tra_share(pieces_of(w->n), copy_piece, w, NULL);
 }
 
 /* ---- making words ------------------------------------------------------------------------------------------------ */
@@ -192,39 +301,81 @@ VECTORS static void join_bits(uint64_t *restrict word, const uint64_t *restrict 
     for (int64_t i = 0; i < n; i++) word[i] |= (desc ? base - v[i] : v[i] - base) >> down << up;
 }
 
-/* False: not all bits have room. */
-static bool add_bits(words *w, int bits, uint64_t base, bool desc) {
-    int room = (int)tra_min64(bits, 64 - w->row_bits - w->used);
-    if (room > 0) join_bits(w->word, w->other, w->n, base, desc, bits - room, 64 - w->used - room);
-    w->used += room;
-    return room == bits;
+/* A column that joins the words: first its values become numbers, in `other`, then these become bits. */
+typedef struct joining {
+    words *w;
+    const tra_column *c;
+    const tra_vector *v;
+    int pieces;
+    int64_t missing[TRA_PIECES]; /* rows of a piece without a value; of the others the least number and the greatest */
+    uint64_t least[TRA_PIECES], most[TRA_PIECES];
+    int flag; /* the bit of rows without a value; -1: none has one */
+    uint64_t base;
+    bool desc;
+    int down, up; /* of a number so many bits are left out, and so high are the others */
+} joining;
+
+static void make_numbers(void *ctx, int p, void *scratch) {
+    joining *x = ctx;
+    words *w = x->w;
+    int64_t from = begin_of(w->n, x->pieces, p), to = begin_of(w->n, x->pieces, p + 1);
+    const char *values = (const char *)x->v->values + (w->plain ? (size_t)from * tra_coltype_size(x->c->type) : 0);
+    uint64_t least = UINT64_MAX, most = 0;
+    (void)scratch;
+    for (int64_t i = from; w->used == 0 && i < to; i++) w->word[i] = (uint64_t)i;
+    tra_order_codes(tra_coltype_held(x->c->type), values, w->plain ? NULL : w->at + from, to - from, w->other + from);
+    x->missing[p] = 0;
+    if (x->v->state) {
+        for (int64_t i = from; i < to; i++) {
+            bool is = x->v->state[w->at[i]] == TRA_STATE_VALUE;
+            x->missing[p] += !is;
+            least = is && w->other[i] < least ? w->other[i] : least;
+            most = is && w->other[i] > most ? w->other[i] : most;
+        }
+    } else {
+        range_of(w->other + from, to - from, &least, &most);
+    }
+    x->least[p] = least, x->most[p] = most;
+}
+
+/* Rows without a value take the base: their own bit orders them already. */
+static void join_piece(void *ctx, int p, void *scratch) {
+    joining *x = ctx;
+    words *w = x->w;
+    int64_t from = begin_of(w->n, x->pieces, p), to = begin_of(w->n, x->pieces, p + 1);
+    (void)scratch;
+    for (int64_t i = from; x->flag >= 0 && i < to; i++) {
+        bool missing = x->v->state[w->at[i]] != TRA_STATE_VALUE;
+        w->word[i] |= (uint64_t)missing << x->flag;
+        w->other[i] = missing ? x->base : w->other[i];
+    }
+    if (x->up < 64) join_bits(w->word + from, w->other + from, to - from, x->base, x->desc, x->down, x->up);
 }
 
 /* A column joins the words: a bit where there are rows without a value and others, then values, counted from the least,
  * or where rows descend from the greatest. False: not all of it has room. */
 static bool add_column(words *w, const tra_column *c, const tra_vector *v, bool desc) {
-    uint64_t least, most;
+    joining x = {.w = w, .c = c, .v = v, .pieces = pieces_of(w->n), .flag = -1, .desc = desc};
+    uint64_t least = UINT64_MAX, most = 0;
     int64_t missing = 0;
-    for (int64_t i = 0; v->state && i < w->n; i++) {
-        w->other[i] = v->state[w->at[i]] != TRA_STATE_VALUE;
-        missing += (int64_t)w->other[i];
+    tra_share(x.pieces, make_numbers, &x, NULL);
+    for (int p = 0; p < x.pieces; p++) {
+        missing += x.missing[p];
+        least = x.least[p] < least ? x.least[p] : least;
+        most = x.most[p] > most ? x.most[p] : most;
     }
     if (missing == w->n) return true;
-    if (missing > 0 && !add_bits(w, 1, 0, false)) return false;
-    tra_order_codes(tra_coltype_held(c->type), v->values, w->plain ? NULL : w->at, w->n, w->other);
-    if (missing > 0) { /* a row without a value takes the least value of the others: its own bit orders it already */
-        least = UINT64_MAX, most = 0;
-        for (int64_t i = 0; i < w->n; i++) {
-            if (v->state[w->at[i]]) continue;
-            least = w->other[i] < least ? w->other[i] : least;
-            most = w->other[i] > most ? w->other[i] : most;
-        }
-        for (int64_t i = 0; i < w->n; i++)
-            if (v->state[w->at[i]]) w->other[i] = least;
-    } else {
-        range_of(w->other, w->n, &least, &most);
-    }
-    return add_bits(w, bits_of(most - least), desc ? most : least, desc);
+    int room = 64 - w->row_bits - w->used, bits = bits_of(most - least);
+    if (missing > 0 && room == 0) return false;
+    if (missing > 0) x.flag = 63 - w->used++, room--;
+    int taken = (int)tra_min64(bits, room);
+    x.base = desc ? most : least;
+    x.down = bits - taken;
+    x.up = 64 - w->used - taken;
+    if (taken == 0) x.up = 64;
+    if (taken > 0 || missing > 0) tra_share(x.pieces, join_piece, &x, NULL);
+    w->used += taken;
+    return taken == bits;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -243,7 +394,6 @@ static void order_rows(const tra_batch *b, int ncolumns, const int *column, cons
     int k = 0;
     w.row_bits = bits_of((uint64_t)w.n - 1);
     w.plain = is_plain(w.at, w.n);
-    for (int64_t i = 0; i < w.n; i++) w.word[i] = (uint64_t)i;
     while (k < ncolumns && add_column(&w, &b->schema->v[column[k]], &b->v[column[k]], desc && desc[k])) k++;
     sort_words(&w, most);
     for (int64_t from = 0, end; k < ncolumns && from < tra_min64(most, w.n); from = end) {

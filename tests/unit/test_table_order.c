@@ -1,5 +1,6 @@
 /* test_table_order.c - the order of rows that their digits give, against comparing them: all types, NULLs, NaN, -0,
  * ranges from one value to all that there are, rows that descend; and codes and runs of equal rows. */
+#include "../../lib/base/share.h"
 #include "../../lib/model/columns.h"
 #include "../../lib/table/order.h"
 #include "check.h"
@@ -13,7 +14,7 @@ static void put(tra_vector *v, tra_coltype t, int64_t r, int64_t values) {
     double real = k == 0 ? (check_draw(2) ? 0.0 : -0.0) : k == 1 ? (double)NAN : k == -1 ? (double)-NAN : (double)k / 3;
     switch (tra_coltype_held(t)) {
     case TRA_BOOL: ((uint8_t *)v->values)[r] = k > 0; break;
-    case TRA_I32: ((int32_t *)v->values)[r] = (int32_t)k; break;
+    case TRA_I32: ((int32_t *)v->values)[r] = (int32_t)k + 3000000; break; /* NULL is far away */
     case TRA_I64: ((int64_t *)v->values)[r] = values > 50 ? wide : k; break;
     case TRA_F32: ((float *)v->values)[r] = (float)real; break;
     case TRA_F64: ((double *)v->values)[r] = values > 50 && !check_draw(9) ? HUGE_VAL : real; break;
@@ -47,12 +48,15 @@ static int compare(const tra_batch *b, int n, const int *column, const bool *des
     return 0;
 }
 
+/* The longest are cut in pieces, which threads share. */
 TEST(rows_are_ordered_by_their_digits_as_by_their_values) {
-    enum { MANY = 20000 };
-    static int64_t at[MANY], first[MANY], spare[TRA_ORDER_SPARE * MANY];
+    enum { MANY = 600000 };
+    static int64_t at[MANY + 1], first[MANY], spare[TRA_ORDER_SPARE * MANY], begin[MANY + 1];
+    tra_share_threads threads = tra_share_on(3);
+    tra_share_by(&threads.by);
     for (int trial = 0; trial < 300; trial++) {
         tra_arena *a = tra_arena_new();
-        int64_t rows = 1 + check_draw(trial % 30 == 0 ? MANY : trial % 3 ? 60 : ROWS), bad = 0;
+        int64_t rows = 1 + check_draw(trial % 30 == 0 ? MANY : trial % 3 ? 60 : ROWS), bad = 0, changes = 1;
         tra_batch b = random_rows(a, rows);
         int n = 1 + (int)check_draw(COLUMNS), column[COLUMNS];
         bool desc[COLUMNS];
@@ -65,10 +69,13 @@ TEST(rows_are_ordered_by_their_digits_as_by_their_values) {
         for (int64_t i = 1; i < rows; i++) {
             int r = compare(&b, n, column, desc, at[i - 1], at[i]);
             bad += r > 0 || (r == 0 && at[i - 1] > at[i]);
+            changes += r != 0;
         }
         CHECK_INT(bad, 0);
+        CHECK_INT(tra_order_runs(&b, n, column, at, rows, begin), changes);
         tra_arena_free(a);
     }
+    tra_share_by(NULL);
 }
 
 TEST(codes_and_runs_tell_rows_apart_as_their_values_do) {
