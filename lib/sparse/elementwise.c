@@ -227,9 +227,16 @@ static void run_piece(void *ctx, int piece, void *scratch) {
     tra_rows_maker to = {.cell = j.out};
     batch b;
     b.n = b.nrows = 0;
+    b.column = b.own;
     j.batch = &b;
-    if (!x->count && !j.sink) to.v = x->rows.piece[piece], to.v.nrows = to.v.n = 0;
-    for (int64_t row = x->at[piece]; (row = next_row(&j, row)) < j.rows && !tra_cancelled(); row++) {
+    if (!x->count && !j.sink) to.v = x->rows.piece[piece], to.v.nrows = to.v.n = 0, b.column = to.v.column;
+    for (int i = 0; i < j.nargs; i++)
+        b.raw[i] = j.arg[i].in.cell->array.dtype == j.typed.load[i] ? b.in[i] : b.spare[i];
+    bool walks = tra_job_walks(&j), streams = tra_job_streams(&j);
+    if (walks) tra_job_walk(&j, x->count ? NULL : &to, &nrows, &n);
+    if (streams) tra_job_stream(&j);
+    for (int64_t row = x->at[piece]; !walks && !streams && (row = next_row(&j, row)) < j.rows && !tra_cancelled();
+         row++) {
         int64_t end = tra_job_stretch(&j, row, x->count ? NULL : &to, &nrows, &n);
         if (end > row) {
             row = end - 1;
@@ -260,7 +267,7 @@ static void compute_rows(job *j) {
     pieces x; /* not initialised as a whole: it is large */
     x.j = j;
     x.count = out->layout;
-    if (out->layout) choose(j, 0);
+    if (out->layout) choose(j, 0), tra_job_merges(j);
     cut(&x);
     tra_share(x.n, run_piece, &x, NULL);
     if (!out->layout) return;
@@ -294,6 +301,7 @@ static int run_job(job *j, const tra_dtype *types, bool wide, const tra_cell *co
         x.j = j;
         x.count = false;
         choose(j, where);
+        tra_job_merges(j);
         cut(&x);
         tra_share(x.n, run_piece, &x, NULL);
         r = x.n;

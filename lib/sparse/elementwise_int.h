@@ -18,15 +18,22 @@ typedef struct operand {
     int64_t inside; /* columns that it has, where it is a part of the result (job.part) */
 } operand;
 
-/* Places of several rows, whose values are computed at once: of row[i] those from begin[i] on. */
+/* Places of several rows, whose values are computed at once: of row[i] those from begin[i] on. Of a result that is rows
+ * the columns are already in it, after those that it has. */
 typedef struct batch {
     int64_t n;
     int nrows;
+    uint32_t *column;
     double in[2][TRA_STRIP] __attribute__((aligned(64)));
+    void *raw[2]; /* of operands that are read side by side: their values as they are, in `in` or here: */
+    double spare[2][TRA_STRIP];
     int64_t row[TRA_STRIP];
     int begin[TRA_STRIP + 1];
-    uint32_t column[TRA_STRIP];
+    uint32_t own[TRA_STRIP];
 } batch;
+
+/* Reads the next places of two rows (elementwise_merge.c). */
+typedef int64_t read_fn(operand *x, operand *y, int64_t most, uint32_t *column, void *to_x, void *to_y);
 
 typedef struct job {
     const tra_code *code; /* NULL: converts */
@@ -46,6 +53,7 @@ typedef struct job {
     bool part;
     int64_t beyond;
     double (*regs)[TRA_STRIP];
+    read_fn *read; /* of two operands that are rows, read side by side; else NULL */
     batch *batch;  /* of a result that is rows */
     int64_t apart; /* rows before this one are taken one by one */
 } job;
@@ -63,7 +71,26 @@ int64_t tra_job_row(job *j, int64_t number, tra_rows_maker *to);
 /* Takes the rows from `row` on that one operand alone has, where they are several: appends them all at once, or to NULL
  * counts their rows and entries. Returns the row after them; `row`: there are none such, or a value would be 0. */
 int64_t tra_job_stretch(job *j, int64_t row, tra_rows_maker *to, int64_t *nrows, int64_t *n);
+/* How many more places of the row the batch has room for: at least one. */
+int64_t tra_job_room(job *j, int64_t row, tra_rows_maker *to);
+/* The values of operand i in the batch, from its next place on. */
+void *tra_job_next(const job *j, int i);
 /* Computes what the batch has, and hands it to a result that is rows or to who takes it. */
 void tra_job_flush(job *j, tra_rows_maker *to);
+
+/* Does the operand have entries alone that a sink takes as they come, row after row? Then all of the piece are. */
+bool tra_job_streams(const job *j);
+void tra_job_stream(job *j);
+
+/* ---- two operands that are rows (elementwise_merge.c) -------------------------------------------------------------
+ */
+
+/* Sets how they are read side by side, if they are. */
+void tra_job_merges(job *j);
+/* The row of operands that are: as tra_job_row. */
+int64_t tra_job_merged(job *j, int64_t number, tra_rows_maker *to);
+/* Are their rows the result's? Then all rows of the piece are appended, or to NULL counted, with their entries. */
+bool tra_job_walks(const job *j);
+void tra_job_walk(job *j, tra_rows_maker *to, int64_t *nrows, int64_t *n);
 
 #endif

@@ -10,9 +10,6 @@ static int64_t drop_zeros(batch *b, void *values, tra_dtype t) {
 #define DROP(type)                                                                                                     \
     {                                                                                                                  \
         type *v = values;                                                                                              \
-        bool zero = false;                                                                                             \
-        for (int64_t i = 0; i < b->n; i++) zero |= v[i] == 0;                                                          \
-        if (!zero) return b->n;                                                                                        \
         for (int i = 0; i < b->nrows; i++) {                                                                           \
             b->begin[i] = (int)n;                                                                                      \
             for (int64_t end = b->begin[i + 1]; k < end; k++) { /* without a branch that nothing predicts */           \
@@ -34,38 +31,43 @@ static int64_t drop_zeros(batch *b, void *values, tra_dtype t) {
     return n;
 }
 
+/* Hands the batch, whose values are these, to who takes them. */
+static void hand_over(const job *j, const void *value) {
+    const batch *b = j->batch;
+    const tra_rows_some some = {b->nrows, b->row, b->begin, b->column, value};
+    j->sink->put(j->sink->ctx, j->piece, &some);
+}
+
 /* Computes what the batch has, and hands it to a result that is rows or to who takes it. */
 void tra_job_flush(job *j, tra_rows_maker *to) {
     batch *b = j->batch;
     double out[TRA_STRIP];
-    size_t size = tra_dtype_size(j->type);
     if (b->n == 0) {
         b->nrows = 0; /* of rows that had nothing */
         return;
     }
-    tra_job_compute(j, b->in, b->n, out);
+    for (int i = 0; j->read && i < 2; i++)
+        if (b->raw[i] != b->in[i])
+            tra_convert(b->in[i], j->typed.load[i], b->raw[i], j->arg[i].in.cell->array.dtype, b->n);
+    void *value = j->sink ? (void *)out : to->v.value + (size_t)to->v.n * tra_dtype_size(j->type);
+    tra_job_compute(j, b->in, b->n, value);
     b->begin[b->nrows] = (int)b->n;
-    if (!j->sink) b->n = drop_zeros(b, out, j->type);
-    for (int i = 0; i < b->nrows; i++) {
-        int from = b->begin[i], n = b->begin[i + 1] - from;
-        if (n == 0) continue;
-        if (j->sink) {
-            j->sink->put(j->sink->ctx, j->piece, b->row[i], b->column + from, (char *)out + (size_t)from * size, n);
-            continue;
+    if (j->sink) {
+        hand_over(j, value);
+    } else {
+        if (tra_has_zero(value, j->type, b->n)) b->n = drop_zeros(b, value, j->type);
+        for (int i = 0; i < b->nrows; i++) {
+            int n = b->begin[i + 1] - b->begin[i];
+            if (n == 0) continue;
+            if (to->v.nrows == 0 || to->v.row[to->v.nrows - 1] != b->row[i]) tra_rows_open(to, b->row[i]);
+            to->v.n += n;
         }
-        if (to->v.nrows == 0 || to->v.row[to->v.nrows - 1] != b->row[i]) tra_rows_open(to, b->row[i]);
-        to->v.n += n;
-    }
-    if (!j->sink) {
-        int64_t first = to->v.n - b->n;
-        memcpy(to->v.column + first, b->column, (size_t)b->n * sizeof *b->column);
-        memcpy(to->v.value + (size_t)first * size, out, (size_t)b->n * size);
+        b->column = to->v.column + to->v.n;
     }
     b->n = b->nrows = 0;
 }
 
-/* How many more places of the row the batch has room for: at least one. */
-static int64_t room_in_batch(job *j, int64_t row, tra_rows_maker *to) {
+int64_t tra_job_room(job *j, int64_t row, tra_rows_maker *to) {
     batch *b = j->batch;
     if (b->n == TRA_STRIP) tra_job_flush(j, to);
     if (b->nrows == 0 || b->row[b->nrows - 1] != row) {
@@ -76,8 +78,7 @@ static int64_t room_in_batch(job *j, int64_t row, tra_rows_maker *to) {
     return TRA_STRIP - b->n;
 }
 
-/* The values of operand i in the batch, from its next place on. */
-static void *next_in_batch(const job *j, int i) {
+void *tra_job_next(const job *j, int i) {
     return (char *)j->batch->in[i] + (size_t)j->batch->n * tra_dtype_size(j->typed.load[i]);
 }
 
@@ -98,42 +99,6 @@ static int64_t next_column(job *j, int64_t from) {
     }
     return next;
 }
-
-/* Is the result made of the places of two operands that are rows, and is it there that they are read? */
-static bool is_merge(const job *j) {
-    bool both = j->nargs == 2 && (j->both || (j->candidate[0] && j->candidate[1])) && !j->all && !j->part;
-    for (int i = 0; both && i < 2; i++) both = !j->arg[i].in.dense && !j->arg[i].wide;
-    return both;
-}
-
-/* Reads the next places of two rows of entries side by side: their columns, and the values of both, of which one may be
- * 0. Returns how many, at most so many. */
-#define READ_BOTH(name, T)                                                                                             \
-    static int64_t name(operand *x, operand *y, int64_t most, uint32_t *column, T *u, T *v) {                          \
-        const uint32_t *cx = x->column, *cy = y->column;                                                               \
-        const T *vx = (const T *)(const void *)x->in.v.value + x->first;                                               \
-        const T *vy = (const T *)(const void *)y->in.v.value + y->first;                                               \
-        int64_t n = 0, a = x->at, b = y->at, ends[2] = {x->count, y->count}, end;                                      \
-        while ((end = n + tra_min64(most - n, tra_min64(ends[0] - a, ends[1] - b))) > n) /* neither ends before */     \
-            for (; n < end; n++) {                                                                                     \
-                uint32_t p = cx[a], q = cy[b];                                                                         \
-                bool first = p <= q, second = q <= p; /* without a branch that nothing predicts */                     \
-                column[n] = first ? p : q;                                                                             \
-                u[n] = vx[a] & (T)(0 - (T)first);                                                                      \
-                v[n] = vy[b] & (T)(0 - (T)second);                                                                     \
-                a += first;                                                                                            \
-                b += second;                                                                                           \
-            }                                                                                                          \
-        for (; n < most && b == ends[1] && a < ends[0]; n++, a++) column[n] = cx[a], u[n] = vx[a], v[n] = 0;           \
-        for (; n < most && a == ends[0] && b < ends[1]; n++, b++) column[n] = cy[b], u[n] = 0, v[n] = vy[b];           \
-        x->at = a;                                                                                                     \
-        y->at = b;                                                                                                     \
-        return n;                                                                                                      \
-    }
-READ_BOTH(read_both_8, uint64_t)
-READ_BOTH(read_both_4, uint32_t)
-READ_BOTH(read_both_1, uint8_t)
-#undef READ_BOTH
 
 /* Are its values read as they are? */
 static bool is_plain(const job *j, int i) {
@@ -160,68 +125,9 @@ READ_AT(read_at_8, uint64_t)
 READ_AT(read_at_4, uint32_t)
 #undef READ_AT
 
-/* Appends what two rows of entries have in common. */
-#define READ_COMMON(name, T)                                                                                           \
-    static int64_t name(operand *x, operand *y, int64_t most, uint32_t *column, T *u, T *v) {                          \
-        const uint32_t *cx = x->column, *cy = y->column;                                                               \
-        const T *vx = (const T *)(const void *)x->in.v.value + x->first;                                               \
-        const T *vy = (const T *)(const void *)y->in.v.value + y->first;                                               \
-        int64_t n = 0, a = x->at, b = y->at, ends[2] = {x->count, y->count};                                           \
-        while (n < most && a < ends[0] && b < ends[1]) {                                                               \
-            uint32_t p = cx[a], q = cy[b];                                                                             \
-            column[n] = p;                                                                                             \
-            u[n] = vx[a];                                                                                              \
-            v[n] = vy[b];                                                                                              \
-            n += p == q;                                                                                               \
-            a += p <= q;                                                                                               \
-            b += q <= p;                                                                                               \
-        }                                                                                                              \
-        x->at = a;                                                                                                     \
-        y->at = b;                                                                                                     \
-        return n;                                                                                                      \
-    }
-READ_COMMON(read_common_8, uint64_t)
-READ_COMMON(read_common_4, uint32_t)
-READ_COMMON(read_common_1, uint8_t)
-#undef READ_COMMON
-
-/* Are both operands' values of one size, and read by the functions above? */
-static bool reads_together(const job *j) {
-    size_t size = tra_dtype_size(j->arg[0].in.cell->array.dtype);
-    return size == tra_dtype_size(j->arg[1].in.cell->array.dtype) && (size == 8 || size == 4 || size == 1);
-}
-
-/* Appends a row of two rows of entries: of the places that one of them has, or of those that both have. */
-static int64_t merged_row(job *j, int64_t number, tra_rows_maker *to) {
-    operand *x = &j->arg[0], *y = &j->arg[1];
-    batch *b = j->batch;
-    int64_t entries = 0, n, most;
-    double own[2][TRA_STRIP];
-    size_t size = tra_dtype_size(x->in.cell->array.dtype);
-    do {
-        most = room_in_batch(j, number, to);
-        uint32_t *column = b->column + b->n;
-        void *v[2];
-        for (int i = 0; i < 2; i++)
-            v[i] = j->arg[i].in.cell->array.dtype == j->typed.load[i] ? next_in_batch(j, i) : own[i];
-        if (size == 8)
-            n = (j->both ? read_common_8 : read_both_8)(x, y, most, column, v[0], v[1]);
-        else if (size == 4)
-            n = (j->both ? read_common_4 : read_both_4)(x, y, most, column, v[0], v[1]);
-        else
-            n = (j->both ? read_common_1 : read_both_1)(x, y, most, column, v[0], v[1]);
-        for (int i = 0; i < 2; i++)
-            if (v[i] == own[i])
-                tra_convert(next_in_batch(j, i), j->typed.load[i], v[i], j->arg[i].in.cell->array.dtype, n);
-        b->n += n;
-        entries += n;
-    } while (n == most);
-    return entries;
-}
-
 static void read_at(job *j, int i, const uint32_t *column, int64_t n) {
     operand *x = &j->arg[i];
-    void *to = next_in_batch(j, i);
+    void *to = tra_job_next(j, i);
     if (!is_plain(j, i) || (x->column && x->wide))
         for (int64_t k = 0; k < n; k++) tra_job_take(j, i, column[k], to, k);
     else if (tra_dtype_size(j->typed.load[i]) == 8)
@@ -236,56 +142,35 @@ static int64_t entries_row(job *j, int which, int64_t number, tra_rows_maker *to
     batch *b = j->batch;
     tra_dtype t = j->typed.load[which];
     size_t size = tra_dtype_size(t);
-    bool plain = is_plain(j, which), as_it_is = j->sink && !j->code && plain && t == j->type;
+    bool plain = is_plain(j, which);
     for (int64_t k = 0, n; k < x->count; k += n) {
         const uint32_t *column = x->column + k;
         const char *value = (const char *)x->in.v.value + (size_t)(x->first + k) * size;
-        if (as_it_is) {
-            n = tra_min64(TRA_STRIP, x->count - k);
-            j->sink->put(j->sink->ctx, j->piece, number, column, value, n);
-            continue;
-        }
-        n = tra_min64(room_in_batch(j, number, to), x->count - k);
+        n = tra_min64(tra_job_room(j, number, to), x->count - k);
         memcpy(b->column + b->n, column, (size_t)n * sizeof *column);
         if (plain)
-            memcpy(next_in_batch(j, which), value, (size_t)n * size);
+            memcpy(tra_job_next(j, which), value, (size_t)n * size);
         else
             for (int64_t i = 0; i < n; i++)
-                tra_pick(next_in_batch(j, which), i, t, x->in.v.value, x->in.cell->array.dtype, x->first + k + i);
+                tra_pick(tra_job_next(j, which), i, t, x->in.v.value, x->in.cell->array.dtype, x->first + k + i);
         if (j->nargs == 2) read_at(j, 1 - which, column, n);
         b->n += n;
     }
     return x->count;
 }
 
-/* How many places two rows of entries have; or of those that both have, at most. */
-static int64_t count_merged(const job *j) {
-    const operand *x = &j->arg[0], *y = &j->arg[1];
-    int64_t a = 0, b = 0, n = x->count + y->count;
-    if (j->both) return tra_min64(x->count, y->count);
-    for (int64_t k; (k = tra_min64(x->count - a, y->count - b)) > 0;) /* exactly: then the result stays where it is */
-        for (; k > 0; k--) {
-            uint32_t p = x->column[a], q = y->column[b];
-            n -= p == q;
-            a += p <= q;
-            b += q <= p;
-        }
-    return n;
-}
-
 /* Appends the row; to NULL: counts where it may be other than 0, or more than that. */
 int64_t tra_job_row(job *j, int64_t number, tra_rows_maker *to) {
     int one = j->all || j->part || j->candidate[0] == (j->nargs == 2 && j->candidate[1]) ? -1 : j->candidate[0] ? 0 : 1;
-    if (is_merge(j) && to && reads_together(j)) return merged_row(j, number, to);
+    if (j->read) return tra_job_merged(j, number, to);
     if (one >= 0 && !j->arg[one].in.dense && !j->arg[one].wide)
         return to ? entries_row(j, one, number, to) : j->arg[one].count;
-    if (is_merge(j) && !to) return count_merged(j);
     int64_t entries = 0;
     for (int64_t c = next_column(j, 0); c < j->columns; c = next_column(j, c + 1), entries++) {
         if (!to) continue;
-        (void)room_in_batch(j, number, to);
+        (void)tra_job_room(j, number, to);
         j->batch->column[j->batch->n] = (uint32_t)c;
-        for (int i = 0; i < j->nargs; i++) tra_job_take(j, i, c, next_in_batch(j, i), 0);
+        for (int i = 0; i < j->nargs; i++) tra_job_take(j, i, c, tra_job_next(j, i), 0);
         j->batch->n++;
     }
     return entries;
@@ -297,7 +182,7 @@ int64_t tra_job_row(job *j, int64_t number, tra_rows_maker *to) {
 static int alone(const job *j, int64_t row, int64_t *end) {
     *end = j->rows;
     if (j->sink || j->all || j->part || !j->candidate[0]) return -1;
-    if (j->nargs == 2 && (j->both || !is_merge(j))) return -1;
+    if (j->nargs == 2 && (j->both || !j->read)) return -1;
     int which = -1;
     for (int i = 0; i < j->nargs; i++) {
         const operand *x = &j->arg[i];
@@ -336,6 +221,7 @@ int64_t tra_job_stretch(job *j, int64_t row, tra_rows_maker *to, int64_t *nrows,
     int which = row < j->apart ? -1 : alone(j, row, &end);
     if (which < 0) return row;
     operand *x = &j->arg[which];
+    batch *b = j->batch;
     const tra_rows_view *v = &x->in.v;
     if (x->r + SEVERAL >= v->nrows || v->row[x->r + SEVERAL] >= end) return row;
     int64_t from = x->r, last = tra_rows_from(v, end), first = v->begin[from], entries = v->begin[last] - first;
@@ -354,7 +240,41 @@ int64_t tra_job_stretch(job *j, int64_t row, tra_rows_maker *to, int64_t *nrows,
             to->v.begin[to->v.nrows++] = to->v.n + v->begin[r] - first;
         }
         to->v.n += entries;
+        b->column = to->v.column + to->v.n;
     }
     x->r = last;
     return end;
+}
+
+/* ---- entries of one operand, for who takes them -------------------------------------------------------------- */
+
+bool tra_job_streams(const job *j) {
+    const operand *x = &j->arg[0];
+    return j->sink && j->nargs == 1 && j->candidate[0] && !j->all && !j->part && !x->in.dense && !x->wide && x->leads;
+}
+
+void tra_job_stream(job *j) {
+    batch *b = j->batch;
+    const operand *x = &j->arg[0];
+    const tra_rows_view *v = &x->in.v;
+    tra_dtype from = x->in.cell->array.dtype, load = j->typed.load[0];
+    double out[TRA_STRIP];
+    int64_t r = x->r, end = tra_rows_from(v, j->rows), last = v->begin[end], n;
+    for (int64_t k = v->begin[r]; k < last && !tra_cancelled(); k += n) {
+        const void *value = v->value + (size_t)k * v->size;
+        n = tra_min64(TRA_STRIP, last - k);
+        for (b->nrows = 0; r < end && v->begin[r] < k + n; r++) {
+            b->row[b->nrows] = v->row[r];
+            b->begin[b->nrows++] = (int)tra_max64(0, v->begin[r] - k);
+            if (v->begin[r + 1] > k + n) break; /* it goes on in the next strip */
+        }
+        b->begin[b->nrows] = (int)n;
+        b->column = v->column + k;
+        if (j->code || from != j->type) {
+            tra_convert(b->in[0], load, value, from, n);
+            tra_job_compute(j, b->in, n, out);
+            value = out;
+        }
+        hand_over(j, value);
+    }
 }

@@ -269,6 +269,7 @@ static void count_piece(void *ctx, int piece, void *scratch) {
     if (w->exact) begin_adder(&s, w, scratch);
     counted[0] = counted[1] = 0;
     while (next_line(w, piece, &a, &r, &l) && !tra_cancelled()) {
+        if (l.most == 0) continue; /* it meets nothing */
         counted[1] += w->exact ? one_row(w, &s, &l, true) : l.most;
         counted[0] += tra_min64(l.most, w->m->rows_each);
     }
@@ -284,6 +285,7 @@ static void run_piece(void *ctx, int piece, void *scratch) {
     s.to.v = *to, s.to.v.nrows = s.to.v.n = 0;
     while (next_line(w, piece, &a, &r, &l) && !tra_cancelled()) {
         int64_t before = s.to.v.n;
+        if (l.most == 0) continue;
         one_row(w, &s, &l, false);
         if (s.direct && s.to.v.n > before) s.to.v.row[s.to.v.nrows] = l.row, s.to.v.begin[s.to.v.nrows++] = before;
     }

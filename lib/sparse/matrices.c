@@ -199,11 +199,25 @@ static void bring(const tra_matrices *m, int n, int k, int64_t shared, char **at
     free(all);
 }
 
+/* Has the inner matrix rows where the outer one has columns? Where blocks of a banded matrix meet, most have not. */
+static bool may_meet(const tra_matrices *m) {
+    tra_rows_view a = tra_rows_of(operand(m, 0)), b = tra_rows_of(operand(m, 1));
+    if (!m->natural[0] || !m->natural[1]) return true;
+    if (b.nrows == 0) return false;
+    for (int64_t r = 0; r < a.nrows; r++)
+        if (a.column[a.begin[r]] <= b.row[b.nrows - 1] && a.column[a.begin[r + 1] - 1] >= b.row[0]) return true;
+    return false;
+}
+
 void tra_matrices_sum(const tra_matrices *m, int n, const tra_unary *after, const tra_cell *state, tra_cell *out,
                       bool again, void *room, void *scratch) {
     ordered *o = room;
     int64_t all = out->array.ext.n ? tra_max64(1, out->array.ext.v[0]) : 1, each = m->parts / all, shared = 0;
     for (int i = 0; i < n; i++) shared += m[i].shared;
+    if (n == 1 && !state && !may_meet(m)) {
+        tra_rows_gather(NULL, 0, out, 1); /* nothing */
+        return;
+    }
     tra_matmul p = {.t = m->x->t,
                     .fold = m->x->fold,
                     .shared = shared,

@@ -44,13 +44,21 @@ void tra_rows_total(const tra_total *t, const tra_cell *const *in, const tra_dim
 
 /* ---- the values of a function at entries (elementwise.c) ------------------------------------------------------- */
 
-/* What takes them: values of that type, n <= TRA_STRIP at a time, of ascending columns in a row; in each piece rows
- * ascend, and pieces have different rows. */
+/* At most TRA_STRIP values in ascending rows, and ascending columns of these: of row[i] those from begin[i] to before
+ * begin[i + 1], of which there may be none. */
+typedef struct tra_rows_some {
+    int nrows;
+    const int64_t *row;
+    const int *begin; /* [nrows + 1], from 0 */
+    const uint32_t *column;
+    const void *value;
+} tra_rows_some;
+/* What takes them: values of that type; in each piece rows ascend, and pieces have different rows. */
 typedef struct tra_rows_sink {
     tra_dtype type;
     int most; /* pieces at most */
     void *ctx;
-    void (*put)(void *ctx, int piece, int64_t row, const uint32_t *column, const void *value, int64_t n);
+    void (*put)(void *ctx, int piece, const tra_rows_some *some);
 } tra_rows_sink;
 /* Values are computed where an operand of `where` (bits) has an entry; 0: where the function may be other than 0.
  * Returns the number of pieces. */

@@ -29,6 +29,7 @@ typedef struct total {
     tra_scalar_op fold;
     tra_strip_fn *strip;
     bool moves, repeats; /* repeats: a label is there twice */
+    bool joins;          /* entries of one column come to one place, whatever their row */
     int64_t width, step, elements, each;
     char *state;    /* of all pieces, one after the other; one where they write to different places */
     int64_t *count; /* of the entries that came to each place; NULL: that does not matter */
@@ -81,10 +82,10 @@ static void add_integers(int64_t *to, int64_t step, const uint32_t *column, cons
             if (any) break;                                                                                            \
             for (int i = 0; i < 8; i++) best[i] = value[k + i] before best[i] ? value[k + i] : best[i];                \
         }                                                                                                              \
-        for (int i = 0; i < 8 && k > 0; i++) *to = best[i] before *to ? best[i] : *to;                                 \
+        for (int i = 0; i < 8 && k > 0; i++) *to = best[i] before * to ? best[i] : *to;                                \
         for (; k < n; k++) {                                                                                           \
             T *at = to + (int64_t)column[k] * step, v = value[k];                                                      \
-            *at = *at != *at ? *at : v != v || v before *at ? v : *at;                                                 \
+            *at = *at != *at ? *at : v != v || v before * at ? v : *at;                                                \
         }                                                                                                              \
     }
 EXTREME(max_reals, double, >)
@@ -98,8 +99,7 @@ static void fold_values(const total *x, char *state, int64_t step, const uint32_
     bool real = x->type == TRA_F64;
     void *to = state;
     if (x->moves)
-        for (int64_t k = 0; k < n; k++)
-            memcpy(state + (int64_t)column[k] * step * 8, (const char *)value + k * 8, 8);
+        for (int64_t k = 0; k < n; k++) memcpy(state + (int64_t)column[k] * step * 8, (const char *)value + k * 8, 8);
     else if (x->fold == TRA_S_ADD && real)
         add_reals(to, step, column, value, n, after, x->elements > LARGE);
     else if (x->fold == TRA_S_ADD)
@@ -163,11 +163,23 @@ static void run_more(const total *x, const void *value, int64_t n, void *out) {
     }
 }
 
-static void put(void *ctx, int piece, int64_t row, const uint32_t *column, const void *value, int64_t n) {
+static void put(void *ctx, int piece, const tra_rows_some *some) {
     const total *x = ctx;
     double own[TRA_STRIP];
-    if (x->t->nmore > 0) run_more(x, value, n, own);
-    put_values(x, piece, row, column, x->t->nmore > 0 ? own : value, n, 0);
+    const char *value = some->value;
+    int n = some->begin[some->nrows];
+    if (x->t->nmore > 0) {
+        run_more(x, value, n, own);
+        value = (const char *)own;
+    }
+    if (x->joins) {
+        put_values(x, piece, 0, some->column, value, n, 0);
+        return;
+    }
+    for (int i = 0; i < some->nrows; i++) {
+        int from = some->begin[i], end = some->begin[i + 1];
+        put_values(x, piece, some->row[i], some->column + from, value + (size_t)from * 8, end - from, n - end);
+    }
 }
 
 /* ---- pieces of one operand as it is ------------------------------------------------------------------------------ */
@@ -175,7 +187,6 @@ static void put(void *ctx, int piece, int64_t row, const uint32_t *column, const
 typedef struct plain {
     const total *x;
     tra_rows_view v;
-    bool one; /* all come to one place */
     int64_t at[TRA_PIECES + 1];
 } plain;
 
@@ -185,18 +196,18 @@ static void add_rows(void *ctx, int piece, void *scratch) {
     int64_t end = v->begin[v->nrows];
     (void)scratch;
     int64_t from = v->begin[p->at[piece]], to = v->begin[p->at[piece + 1]];
-    for (int64_t n; p->one && from < to && !tra_cancelled(); from += n) {
+    for (int64_t n; p->x->joins && from < to && !tra_cancelled(); from += n) {
         n = tra_min64(to - from, LARGE);
-        put_values(p->x, piece, 0, v->column + from, v->value + from * 8, n, 0);
+        put_values(p->x, piece, 0, v->column + from, v->value + from * 8, n, end - from - n);
     }
-    for (int64_t r = p->at[piece]; !p->one && r < p->at[piece + 1] && !tra_cancelled(); r++) {
+    for (int64_t r = p->at[piece]; !p->x->joins && r < p->at[piece + 1] && !tra_cancelled(); r++) {
         int64_t k = v->begin[r];
         put_values(p->x, piece, v->row[r], v->column + k, v->value + k * 8, v->begin[r + 1] - k, end - v->begin[r + 1]);
     }
 }
 
 static int add_plain(const total *x, int most) {
-    plain p = {.x = x, .v = tra_rows_of(x->in), .one = x->elements == 1 && !x->repeats && !x->moves};
+    plain p = {.x = x, .v = tra_rows_of(x->in)};
     int n = tra_share_rows(&p.v, NULL, most, p.at);
     tra_share(n, add_rows, &p, NULL);
     return n;
@@ -341,6 +352,13 @@ static void fill_of(total *x) {
     run_code(x, (const void *[2]){zero, zero}, 1, x->fill);
 }
 
+/* Do all rows come to one place? */
+static bool joins_rows(const tra_fold_labels *l) {
+    for (int d = 0; d + 1 < l->rank; d++)
+        if (memchr(l->out, l->in[d], (size_t)l->nout)) return false;
+    return true;
+}
+
 /* Do no two rows come to one place? */
 static bool keeps_rows(const tra_fold_labels *l) {
     for (int d = 0; d + 1 < l->rank; d++)
@@ -383,6 +401,7 @@ void tra_rows_total(const tra_total *t, const tra_cell *const *in, const tra_dim
     fill_of(&x);
     tra_fold_route(&x.l, &out->ext, &x.route);
     for (int d = 1; d < ext->n; d++) x.repeats = x.repeats || memchr(x.l.in, x.l.in[d], (size_t)d);
+    x.joins = !x.repeats && !x.moves && joins_rows(&x.l);
     x.width = tra_last_extent(&out->ext);
     x.step = ext->n ? tra_fold_step(&x.route, ext, x.width) : 0;
     x.elements = tra_elements_of(&out->ext);

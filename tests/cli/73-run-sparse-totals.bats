@@ -284,3 +284,39 @@ a = sp.load_npz("a.npz").tocsr(); c = np.asarray(a.multiply(a.T).sum(1)).ravel()
 assert np.count_nonzero(c) and np.allclose(np.load("d.npy"), c**2) and np.allclose(np.load("t.npy"), c.sum())'
     done
 }
+
+@test "two sparse operands are read side by side: other types each, the same columns, long rows, none; a band times itself" {
+    "$PYTHON" - <<'END'
+import numpy as np, scipy.sparse as sp
+g = np.random.default_rng(3)
+x, y = (np.where(g.random((90, 1500)) < .03, g.integers(1, 9, (90, 1500)), 0) for _ in "xy")
+x[7], x[20:30], y[25:50] = g.integers(-3, 9, 1500), 0, 0
+y[50:70] = 3 * x[50:70]
+y[60, ::2], y[7, :700] = 0, -x[7, :700]
+for n, t in (("f", "f4"), ("d", "f8"), ("i", "i4"), ("w", "i8")): sp.save_npz("x" + n, sp.csr_matrix(x.astype(t))), sp.save_npz("y" + n, sp.csr_matrix(y.astype(t)))
+sp.save_npz("xb", sp.csr_matrix(x != 0))
+sp.save_npz("band", sp.diags([g.random(900) for _ in range(9)], range(-4, 5), (900, 900), "csr"))
+END
+    for f in xf xd xi xw xb yf yd yi yw; do tra import -q $f.npz --block 40x1500 -o $f.h5; done
+    tra import -q band.npz --block 100x900 -o band.h5
+    for pair in 'xb yd' 'xf yw' 'xi yf' 'xd yi' 'xw yw'; do
+        read -r a b <<<"$pair"
+        printf 'input A from "%s.h5"\ninput B from "%s.h5"\nP[i,j] as csr = A[i,j] + B[i,j]\nM[i,j] as csr = A[i,j] - 2 * B[i,j]\nT[i,j] as csr = A[i,j] * B[i,j]\nS[] = sum A[i,j] * B[i,j]\nR[i] as dense = sum exp(A[i,j])\nV[j] as dense = sum (A[i,j] - B[i,j])^2\n' "$a" "$b" >p.tra
+        printf 'output %s to "%s.%s"\n' P p npz M m npz T t npz S s npy R r npy V v npy >>p.tra
+        status 0 tra run -q p.tra --threads 2
+        status 0 "$PYTHON" - "$a" "$b" <<'END'
+import sys, numpy as np, scipy.sparse as sp
+a, b = (sp.load_npz(f + ".npz").toarray().astype("f8") for f in sys.argv[1:])
+for name, w in (("p", a + b), ("m", a - 2 * b), ("t", a * b)):
+    c = sp.load_npz(name + ".npz")
+    assert c.nnz == np.count_nonzero(w) and np.array_equal(c.toarray().astype("f8"), w), (sys.argv, name, c.nnz, np.count_nonzero(w))
+for name, w in (("s", (a * b).sum()), ("r", np.exp(a).sum(1)), ("v", ((a - b) ** 2).sum(0))):
+    assert np.allclose(np.load(name + ".npy"), w, 1e-5), (sys.argv, name)
+END
+    done
+    printf 'input A from "band.h5"\nC[i,k] as csr = sum A[i,j] * A[k,j]\noutput C to "c.npz"\n' >p.tra
+    status 0 tra run -q p.tra
+    status 0 "$PYTHON" -c 'import scipy.sparse as sp
+a, c = sp.load_npz("band.npz"), sp.load_npz("c.npz")
+assert abs(c - a @ a.T).max() < 1e-12 and c.nnz == (a @ a.T).nnz'
+}
