@@ -48,6 +48,11 @@ int64_t tra_table_rows_per_value(const tra_graph *g, const tra_node *n, int colu
 bool tra_table_keys_differ(const tra_graph *g, const tra_node *t, int n, const int *column);
 /* The operator on tables whose result the node is, or NULL. */
 const tra_table_op *tra_table_op_of(const tra_graph *g, const tra_node *n);
+/* Has a column of the result the values of one of an operand, or NULL in rows that have no partner in this? *column
+ * becomes its number there, and *side the operand's. Of a group: its keys. */
+bool tra_table_passed(const tra_table_op *op, int *column, int *side);
+/* The same of a join or cross; -1: it has not. */
+int tra_join_operand_column(const tra_table_op *op, int c, int *side);
 /* How many pairs of rows are equal in these columns, at most: counted by the frequencies of all values of the files
  * that the columns come from. nulls: NULLs are equal. */
 int64_t tra_table_pairs_most(const tra_graph *g, const tra_node *left, int lcolumn, const tra_node *right, int rcolumn,

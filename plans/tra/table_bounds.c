@@ -28,6 +28,50 @@ const tra_table_op *tra_table_op_of(const tra_graph *g, const tra_node *n) {
     return NULL;
 }
 
+int tra_join_operand_column(const tra_table_op *op, int c, int *side) {
+    tra_lookup_how how = op->lookup.how;
+    int left = op->in[0]->type.columns->n, at = left, shared;
+    bool pairs = how != TRA_LOOKUP_SEMI && how != TRA_LOOKUP_ANTI && how != TRA_LOOKUP_KEEP,
+         mixed = how == TRA_LOOKUP_RIGHT || how == TRA_LOOKUP_OUTER; /* a key of both has the values of either */
+    *side = c >= left;
+    for (int r = 0; pairs && r < op->in[1]->type.columns->n; r++)
+        if (!tra_lookup_shares_key(&op->lookup, r, &shared)) {
+            if (at++ == c) return r;
+        } else if (mixed && shared == c) {
+            return -1;
+        }
+    return *side ? -1 : c;
+}
+
+bool tra_table_passed(const tra_table_op *op, int *column, int *side) {
+    const tra_colexpr *x;
+    *side = 0;
+    switch (op->op) {
+    case TRA_TABLE_SELECT:
+    case TRA_TABLE_ORDER:
+    case TRA_TABLE_DISTINCT:
+    case TRA_TABLE_LIMIT: return true;
+    case TRA_TABLE_WINDOW: return *column < op->in[0]->type.columns->n;
+    case TRA_TABLE_PROJECT:
+    case TRA_TABLE_GROUP:
+        x = *column < op->nterms ? op->term[*column].x : NULL;
+        *column = x && x->op == TRA_C_COLUMN ? x->column : -1;
+        return *column >= 0;
+    case TRA_TABLE_CROSS:
+    case TRA_TABLE_JOIN: return (*column = tra_join_operand_column(op, *column, side)) >= 0;
+    case TRA_TABLE_UNION:
+    case TRA_TABLE_MATRIX:
+    case TRA_TABLE_ROWS:
+    case TRA_TABLE_PIVOT:
+    case TRA_TABLE_ENTRIES:
+    case TRA_TABLE_TABLE:
+    case TRA_TABLE_LABEL:
+    case TRA_TABLE_UNLABEL:
+    case TRA_TABLE_ALIGN: break;
+    }
+    return false;
+}
+
 /* A column of an input whose values a column of a computed table has. NULL: there is none. times: a bound of how many
  * rows of the table are made of a row of the input. */
 typedef struct origin {
@@ -63,46 +107,18 @@ static int64_t partners_most(search *s, const tra_table_op *op, int side) {
     return most;
 }
 
-/* The operand, and in *column its column, that a column of a join is; in *times how many rows one of them makes. */
-static const tra_node *side_of_join(search *s, const tra_table_op *op, int *column, int64_t *times) {
-    tra_lookup_how how = op->lookup.how;
-    int n = op->in[0]->type.columns->n;
-    bool once = how == TRA_LOOKUP_SEMI || how == TRA_LOOKUP_ANTI || how == TRA_LOOKUP_KEEP, left = *column < n;
-    if (!left) *column = op->pair ? tra_schema_find(op->pair, op->columns->v[*column].name) - n : -1;
-    if (*column < 0 || (once && !left)) return NULL;
-    if (!once && how != TRA_LOOKUP_INNER && (how != TRA_LOOKUP_LEFT || (!left && s->nulls))) return NULL;
-    *times = once || (left && op->lookup.asof) ? 1 : tra_max64(1, partners_most(s, op, left));
-    return op->in[!left];
-}
-
-/* The operand that a column of the result comes from, as above; NULL: it is computed otherwise. */
+/* The operand, and in *column its column, that a column of the result has the values of; in *times how many rows one
+ * row of it makes. NULL: it is computed otherwise. */
 static const tra_node *operand_of(search *s, const tra_table_op *op, int *column, int64_t *times) {
+    tra_lookup_how how = op->lookup.how;
+    bool once = how == TRA_LOOKUP_SEMI || how == TRA_LOOKUP_ANTI || how == TRA_LOOKUP_KEEP;
+    int side;
     *times = 1;
-    switch (op->op) {
-    case TRA_TABLE_SELECT:
-    case TRA_TABLE_ORDER:
-    case TRA_TABLE_DISTINCT:
-    case TRA_TABLE_LIMIT: return op->in[0];
-    case TRA_TABLE_PROJECT: {
-        const tra_colexpr *x = *column < op->nterms ? op->term[*column].x : NULL;
-        *column = x && x->op == TRA_C_COLUMN ? x->column : -1;
-        return *column >= 0 ? op->in[0] : NULL;
-    }
-    case TRA_TABLE_CROSS:
-    case TRA_TABLE_JOIN: return side_of_join(s, op, column, times);
-    case TRA_TABLE_WINDOW: return *column < op->in[0]->type.columns->n ? op->in[0] : NULL;
-    case TRA_TABLE_GROUP:
-    case TRA_TABLE_UNION:
-    case TRA_TABLE_MATRIX:
-    case TRA_TABLE_ROWS:
-    case TRA_TABLE_PIVOT:
-    case TRA_TABLE_ENTRIES:
-    case TRA_TABLE_TABLE:
-    case TRA_TABLE_LABEL:
-    case TRA_TABLE_UNLABEL:
-    case TRA_TABLE_ALIGN: break;
-    }
-    return NULL;
+    if (op->op == TRA_TABLE_GROUP || !tra_table_passed(op, column, &side)) return NULL;
+    if (op->op != TRA_TABLE_JOIN && op->op != TRA_TABLE_CROSS) return op->in[0];
+    if (!once && how != TRA_LOOKUP_INNER && (how != TRA_LOOKUP_LEFT || (side && s->nulls))) return NULL;
+    if (!once && (side || !op->lookup.asof)) *times = tra_max64(1, partners_most(s, op, !side));
+    return op->in[side];
 }
 
 /* Goes from a column of a table to where its values come from: to the first operator that is no more told of, which is

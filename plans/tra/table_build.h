@@ -141,6 +141,8 @@ const tra_schema *tra_table_schema(tra_arena *a, const tra_schema *s, int n, con
 const tra_schema *tra_table_subschema(tra_arena *a, const tra_schema *s, int n, const int *column, bool numbered);
 /* The numbers 0, 1, ... n - 1, and after them `last`. */
 int *tra_table_counting(tra_arena *a, int n, int last);
+/* The different ones among n columns, *m of them; returns of each of the n its place among these. */
+int *tra_table_different(tra_arena *a, int n, const int *column, int *m, int **different);
 
 /* Keys <i> as <i, 0>: a matrix needs a key for its columns too. */
 tra_node *tra_table_add_column_key(tra_table_builder *w, tra_node *n);
@@ -266,9 +268,6 @@ tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tr
                         tra_node *right);
 /* The right table of a join that is not divided, in one block. */
 tra_node *tra_join_whole(tra_table_builder *w, const tra_lookup *l, tra_node *right);
-/* The right table of the join s, or of its rows those alone whose keys a small table has that has the keys of all left
- * rows (table_join_reduced.c). */
-tra_node *tra_join_reduced(tra_table_builder *w, const tra_lookup_spec *s, const tra_node *left, tra_node *right);
 /* The join op, which is inner or left, of other tables that have the columns of its own. */
 tra_node *tra_join_again(tra_build *b, const tra_ast *call, const tra_table_op *op, tra_node *left, tra_node *right);
 /* The column that a key is: equal keys mean that it has equal values; -1: the key is computed otherwise. */
@@ -284,8 +283,6 @@ tra_node *tra_table_join_selected(tra_table_builder *w, const tra_colexpr *x, co
 tra_node *tra_table_select_below(tra_table_builder *w, const tra_table_term *t);
 /* The inner or left join that made n, which checks nothing of its rows and which nobody else reads; NULL: none did. */
 const tra_table_op *tra_join_below_group(const tra_build *b, const tra_node *n);
-/* The column of a table of the join that column c of its result is, or -1; *side: which table. */
-int tra_join_operand_column(const tra_table_op *op, int c, int *side);
 /* If w groups, by the keys of a join that consists of several nodes, what is all of its right table: the same by groups
  * of the right rows, which are joined. operand: two terms of each aggregate. NULL: it is something else. */
 tra_node *tra_table_group_joined(tra_table_builder *w, const tra_table_term *operand);

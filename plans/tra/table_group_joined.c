@@ -57,10 +57,8 @@ static bool is_worth_it(const joined *j) {
     const tra_lookup_spec *s = &j->join->lookup;
     double left = tra_type_entries(&j->join->in[0]->type).expected,
            rows = tra_type_entries(&j->join->in[1]->type).expected;
-    tra_column *key = tra_news(j->w->b->arena, tra_column, s->nkeys);
-    const tra_schema keys = {s->nkeys, key};
-    for (int k = 0; k < s->nkeys; k++) key[k] = s->right->v[s->rkey[k]];
-    return rows >= left && ROWS * tra_table_groups_expected(&keys, s->nkeys, NULL, rows) <= rows;
+    const tra_schema *keys = tra_table_subschema(j->w->b->arena, s->right, s->nkeys, s->rkey, false);
+    return rows >= left && ROWS * tra_table_groups_expected(keys, s->nkeys, NULL, rows) <= rows;
 }
 
 /* Does the group have all keys of the join, each of the left table, and aggregates of right columns? */
@@ -123,16 +121,14 @@ static void add_aggregate(joined *j, const tra_table_agg *g, const tra_table_ter
 
 /* ---- the group --------------------------------------------------------------------------------------------------- */
 
-/* The keys of the join as those of the right groups; a column that is two of them is there once. */
-static tra_ast *right_keys(joined *j, int *rkey) {
+/* The keys of the join as those of the right groups, in which *rkey are their places. */
+static tra_ast *right_keys(joined *j, const int **rkey) {
     const tra_lookup_spec *s = &j->join->lookup;
-    tra_ast **key = tra_news(j->w->b->arena, tra_ast *, s->nkeys + 1);
-    int n = 0;
-    for (int k = 0; k < s->nkeys; k++) {
-        const char *name = s->right->v[s->rkey[k]].name;
-        for (rkey[k] = 0; rkey[k] < n && strcmp(key[rkey[k]]->kids[0]->text, name) != 0;) rkey[k]++;
-        if (rkey[k] == n) key[n++] = tra_derive_named(&j->d, new_name(j, "key"), tra_derive_name(&j->d, name));
-    }
+    int n, *column;
+    *rkey = tra_table_different(j->w->b->arena, s->nkeys, s->rkey, &n, &column);
+    tra_ast **key = tra_news(j->w->b->arena, tra_ast *, n + 1);
+    for (int k = 0; k < n; k++)
+        key[k] = tra_derive_named(&j->d, new_name(j, "key"), tra_derive_name(&j->d, s->right->v[column[k]].name));
     return tra_derive_ast(&j->d, TRA_AST_LIST, NULL, n, key);
 }
 
@@ -141,15 +137,15 @@ tra_node *tra_table_group_joined(tra_table_builder *w, const tra_table_term *ope
     joined j = {.w = w, .d = {.b = w->b, .call = w->call}, .taken = {.arena = a}};
     j.join = tra_join_below_group(w->b, w->in);
     if (!j.join || !can(&j, operand)) return NULL;
+    const int *rkey;
     int nkeys = w->op.nterms, most = 1 + 2 * w->op.naggs;
     for (int i = 0; i < 2; i++) tra_table_note_columns(&j.taken, j.join->in[i]->type.columns);
     for (int k = 0; k < nkeys; k++) tra_names_add(&j.taken, w->op.term[k].name, NULL);
-    int *rkey = tra_news(a, int, j.join->lookup.nkeys + 1);
     tra_ast **key = tra_news(a, tra_ast *, nkeys + 1);
     j.first = tra_news(a, tra_ast *, most);
     j.then = tra_news(a, tra_ast *, most);
     j.last = tra_news(a, tra_ast *, most + nkeys);
-    j.first[j.nfirst++] = right_keys(&j, rkey);
+    j.first[j.nfirst++] = right_keys(&j, &rkey);
     for (int k = 0; k < nkeys; k++) {
         key[k] = tra_derive_named(&j.d, w->op.term[k].name, w->op.term[k].ast);
         j.last[j.nlast++] = tra_derive_name(&j.d, w->op.term[k].name);

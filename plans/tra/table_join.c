@@ -84,10 +84,8 @@ static int64_t whole_rows(const tra_table_builder *w, const tra_lookup *l, const
     return n;
 }
 
-/* Divides the right table if it has so many rows that it should be. one_partner: of each key one right row at most
- * matters. */
-static bool divide_right(const tra_table_builder *w, const tra_lookup *l, const tra_node *left, const tra_node *right,
-                         bool one_partner, tra_division *d) {
+bool tra_join_divide(const tra_table_builder *w, const tra_lookup *l, const tra_node *left, const tra_node *right,
+                     bool one_partner, tra_division *d) {
     const tra_lookup_spec *s = tra_lookup_spec_of(l);
     if (tra_lookup_compared(s) == 0 || whole_rows(w, l, right) > 0) return false;
     tra_division_input x = {.columns = right->type.columns, .other_blocks = left->type.cat->n, .whole_share = 4};
@@ -238,20 +236,20 @@ static tra_node *all_matched(tra_table_builder *w, const tra_lookup *l, tra_node
     return keeps ? tra_join_node(w, &s, keeps, left, right) : NULL;
 }
 
-/* The join as a node; right: some rows of `all`, which has no others that left rows meet. */
-static tra_node *join_node(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
-                           tra_node *right, const tra_node *all) {
+tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
+                        tra_node *all) {
     bool filters = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI, keeps = s->how == TRA_LOOKUP_KEEP;
     tra_join_size size = size_of(w, s, l, left, all);
     bool unique = !s->asof && (s->unique || size.partners_most == 1), once = unique || s->asof || filters || keeps;
     bool one_partner = once && !s->asof && (unique || !tra_lookup_condition(l)); /* else one of several is chosen */
     tra_division d;
-    bool parts = !s->number && divide_right(w, l, left, right, one_partner, &d);
+    bool parts = !s->number && tra_join_divide(w, l, left, all, one_partner, &d);
     bool tests = s->unique && size.partners_most > 1; /* all right rows, also those without partner */
-    tra_node *some = parts && !tests ? tra_table_right_with_partners(w, s, left, right) : NULL;
+    tra_node *right = s->number || tests ? all : tra_join_reduced(w, s, left, all, parts);
     double had = share_there(all);
-    if (some) right = some, parts = divide_right(w, l, left, right, one_partner, &d);
+    if (!right) return NULL;
     size.met_alone = right != all;
+    if (size.met_alone) parts = tra_join_divide(w, l, left, right, one_partner, &d);
     tra_join_slices slices;
     bool joins = s->nkeys > 0 || tra_lookup_condition(l);
     bool cut = parts && !once && tra_table_slice_parts(l, left, right, &size, &slices);
@@ -265,7 +263,7 @@ static tra_node *join_node(tra_table_builder *w, const tra_lookup_spec *s, const
         if (s->matched && !(left = all_matched(w, l, left, right))) return NULL;
         if (!(left = tra_table_left_slices(w, l, left, right, &slices))) return NULL;
         size.block_most = slices.most;
-        divide_right(w, l, left, right, one_partner, &d);
+        tra_join_divide(w, l, left, right, one_partner, &d);
     }
     if (parts) {
         tra_lookup_spec known = *s;
@@ -285,18 +283,6 @@ static tra_node *join_node(tra_table_builder *w, const tra_lookup_spec *s, const
     tra_node *n = tra_table_kernel(w, left, right, -1, -1, &k);
     if (n && keeps) n->rows = left->rows;
     return n;
-}
-
-tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
-                        tra_node *right) {
-    return join_node(w, s, l, left, right, right);
-}
-
-/* The same; of the right table only rows are joined whose keys the left one may have. */
-static tra_node *reduced_node(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
-                              tra_node *right) {
-    tra_node *met = tra_join_reduced(w, s, left, right);
-    return met ? join_node(w, s, l, left, met, right) : NULL;
 }
 
 /* ---- right and outer joins, and what the program expects ---------------------------------------------------- */
@@ -353,7 +339,7 @@ tra_node *tra_table_join_row_number(tra_table_builder *w, int nkeys, const int *
     tra_lookup *l = tra_join_lookup(w, s, w->call);
     tra_division d;
     if (!l) return NULL;
-    if (!divide_right(w, l, w->in, w->right, true, &d))
+    if (!tra_join_divide(w, l, w->in, w->right, true, &d))
         return tra_table_record(w, tra_join_node(w, s, l, w->in, w->right));
     tra_node *numbered = tra_table_number_rows(w, w->right, name);
     return tra_table_record(w, numbered ? tra_table_join_by(w, numbered, nkeys, lkey, rkey) : NULL);
@@ -383,7 +369,7 @@ static tra_node *join_nodes(tra_table_builder *w, const tra_lookup_spec *s, tra_
     tra_node *left = w->in, *right = w->right;
     if (w->op.lookup.unique_left && !(left = unique_left(w, left))) return NULL;
     if (w->op.lookup.matched_right && !(right = right_rows(w, where, TRA_LOOKUP_KEEP, left, right))) return NULL;
-    tra_node *pairs = reduced_node(w, s, l, left, right);
+    tra_node *pairs = tra_join_node(w, s, l, left, right);
     if (!pairs || (how != TRA_LOOKUP_RIGHT && how != TRA_LOOKUP_OUTER)) return pairs;
     tra_node *rest = right_rows(w, where, TRA_LOOKUP_ANTI, left, right);
     return rest ? append_unmatched(w, pairs, rest) : NULL;
@@ -400,7 +386,7 @@ tra_node *tra_join_again(tra_build *b, const tra_ast *call, const tra_table_op *
     tra_table_term where = {0};
     if (op->where && !tra_table_build_predicate(&sc, op->where, &where)) return NULL;
     if (op->where) tra_lookup_where(l, where.x);
-    return tra_table_record(&w, reduced_node(&w, s, l, left, right));
+    return tra_table_record(&w, tra_join_node(&w, s, l, left, right));
 }
 
 /* Does a condition say of a column whose it is? */

@@ -1,5 +1,6 @@
 /* table_join_columns.c - the columns of a join: which table a name in its condition means, which conditions are keys,
  * and what columns of the right table are called whose names the left one has too. */
+#include "cardinality.h"
 #include "table_derived.h"
 
 #include <string.h>
@@ -25,16 +26,6 @@ static bool is_qualified(const tra_ast *x) {
     return x->kind == TRA_AST_COMPOSE && x->kids[0]->kind == TRA_AST_NAME && x->kids[1]->kind == TRA_AST_NAME;
 }
 
-/* The column of a join that is column l of its left table. -1: it is a key of both, and some rows have the right one's
- * value there. */
-static int left_column(const tra_table_op *op, int l) {
-    bool others = op->lookup.how == TRA_LOOKUP_RIGHT || op->lookup.how == TRA_LOOKUP_OUTER;
-    int at;
-    for (int r = 0; others && r < op->in[1]->type.columns->n; r++)
-        if (tra_lookup_shares_key(&op->lookup, r, &at) && at == l) return -1;
-    return l;
-}
-
 /* Does the column that a join has for two keys of one name have the values of the right one, in all rows? Not in those
  * that only the left table has, nor where keys of two types are equal, nor of -0.0 and 0.0. */
 static bool has_values_of(const tra_table_op *op, int l, int r) {
@@ -46,30 +37,11 @@ static bool has_values_of(const tra_table_op *op, int l, int r) {
 /* The column of the result of an operator that has the values of column l of its first operand or, where l is -1, of
  * column r of its second one. -1: none has. */
 static int passed_on(const tra_table_op *op, int l, int r) {
-    const tra_schema *out = op->columns, *of = op->in[0]->type.columns;
-    int at, past = of->n;
-    switch (op->op) {
-    case TRA_TABLE_SELECT:
-    case TRA_TABLE_ORDER:
-    case TRA_TABLE_DISTINCT:
-    case TRA_TABLE_LIMIT:
-    case TRA_TABLE_WINDOW: return tra_schema_find(out, of->v[l].name);
-    case TRA_TABLE_PROJECT:
-    case TRA_TABLE_GROUP:
-        for (int i = 0; i < op->nterms; i++) {
-            const tra_ast *x = op->term[i].ast;
-            if (x->kind == TRA_AST_NAME && strcmp(x->text, of->v[l].name) == 0)
-                return tra_schema_find(out, op->term[i].name);
-        }
-        return -1;
-    case TRA_TABLE_JOIN:
-    case TRA_TABLE_CROSS:
-        if (l >= 0) return left_column(op, l);
-        for (int i = 0; i < r; i++) past += !tra_lookup_shares_key(&op->lookup, i, &at);
-        if (tra_lookup_shares_key(&op->lookup, r, &at)) return has_values_of(op, at, r) ? at : -1;
-        return past < out->n ? past : -1;
-    default: return -1;
-    }
+    int at, side;
+    if (r >= 0 && tra_lookup_shares_key(&op->lookup, r, &at)) return has_values_of(op, at, r) ? at : -1;
+    for (int c = 0; c < op->columns->n; c++)
+        if (at = c, tra_table_passed(op, &at, &side) && at == (side ? r : l)) return c;
+    return -1;
 }
 
 /* The column of table n that has the values of T.c, where T is a table of the program that n is made of, by operators

@@ -130,15 +130,6 @@ const tra_table_op *tra_join_below_group(const tra_build *b, const tra_node *n) 
     return op && passes(op) && !is_shared(b, n) ? op : NULL;
 }
 
-int tra_join_operand_column(const tra_table_op *op, int c, int *side) {
-    int left = op->in[0]->type.columns->n, at = left, shared;
-    *side = c >= left;
-    if (c < left) return c;
-    for (int r = 0; r < op->in[1]->type.columns->n; r++)
-        if (!tra_lookup_shares_key(&op->lookup, r, &shared) && at++ == c) return r;
-    return -1;
-}
-
 /* Which tables a predicate reads: 1: the left one, 2: the right one, 3: both. */
 static int sides_of(const tra_table_op *op, const tra_ast *x) {
     int side, sides = 0;

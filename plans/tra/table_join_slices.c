@@ -86,15 +86,10 @@ bool tra_table_slice_parts(const tra_lookup *lookup, const tra_node *left, const
 static tra_node *count_keys(tra_table_builder *w, const tra_lookup_spec *s, tra_node *right, int **key) {
     tra_arena *a = w->b->arena;
     const tra_deriving d = {.b = w->b, .call = w->call};
-    tra_ast **name = tra_news(a, tra_ast *, s->nkeys + 1);
-    int n = 0;
-    *key = tra_news(a, int, s->nkeys + 1);
-    for (int k = 0; k < s->nkeys; k++) {
-        int same = 0;
-        while (same < k && s->rkey[same] != s->rkey[k]) same++;
-        (*key)[k] = same < k ? (*key)[same] : n;
-        if (same == k) name[n++] = tra_derive_name(&d, s->right->v[s->rkey[k]].name);
-    }
+    int n, *column;
+    *key = tra_table_different(a, s->nkeys, s->rkey, &n, &column);
+    tra_ast **name = tra_news(a, tra_ast *, n + 1);
+    for (int k = 0; k < n; k++) name[k] = tra_derive_name(&d, s->right->v[column[k]].name);
     tra_ast *count = tra_derive_call(&d, "count", 0, NULL),
             *args[] = {tra_derive_ast(&d, TRA_AST_LIST, NULL, n, name),
                        tra_derive_named(&d, tra_table_free_name(a, s->right, "pairs"), count)};

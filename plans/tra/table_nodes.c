@@ -78,6 +78,16 @@ int *tra_table_counting(tra_arena *a, int n, int last) {
     return v;
 }
 
+int *tra_table_different(tra_arena *a, int n, const int *column, int *m, int **different) {
+    int *at = tra_news(a, int, n + 1), *v = *different = tra_news(a, int, n + 1);
+    *m = 0;
+    for (int i = 0; i < n; i++) {
+        while (at[i] < *m && v[at[i]] != column[i]) at[i]++;
+        if (at[i] == *m) v[(*m)++] = column[i];
+    }
+    return at;
+}
+
 /* ---- keys --------------------------------------------------------------------------------------------------- */
 
 tra_node *tra_table_add_column_key(tra_table_builder *w, tra_node *n) {

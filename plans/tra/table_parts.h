@@ -150,10 +150,14 @@ bool tra_table_slice_parts(const tra_lookup *l, const tra_node *left, const tra_
                            tra_join_slices *x);
 tra_node *tra_table_left_slices(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
                                 const tra_join_slices *x);
-/* table_join_partners.c: the right rows whose keys the left table has. NULL: these are not expected to be far fewer, or
- * the keys of the left table are not expected to have room in memory. */
-tra_node *tra_table_right_with_partners(tra_table_builder *w, const tra_lookup_spec *s, tra_node *left,
-                                        tra_node *right);
+/* table_join_reduced.c: the right table of the join s, or of its rows those alone that left rows can meet, where these
+ * are few. divided: the right table would be divided. */
+tra_node *tra_join_reduced(tra_table_builder *w, const tra_lookup_spec *s, tra_node *left, tra_node *right,
+                           bool divided);
+/* Divides the right table if it has so many rows that it should be. one_partner: of each key one right row at most
+ * matters. */
+bool tra_join_divide(const tra_table_builder *w, const tra_lookup *l, const tra_node *left, const tra_node *right,
+                     bool one_partner, tra_division *d);
 /* table_join_parts.c: a join by keys whose right table is divided. s: what the join is. */
 tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
                                tra_node *right, const tra_division *d, const tra_join_size *size);

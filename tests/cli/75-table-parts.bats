@@ -571,12 +571,14 @@ texts = lambda v: ["a%d" % x for x in v]
 few, k, all = r.permutation(3000)[:60], r.randint(0, 3000, 20000), r.permutation(3000).repeat(4)
 write("f", ["fk", "fs", "fw"], gaps(few, 20), texts(few), r.randint(0, 9, 60))
 write("l", ["lk", "ls", "lv"], gaps(k, 50), texts(k), r.randint(0, 99, 20000))
-write("r", ["rk", "rs", "rw"], gaps(all, 70), texts(all), r.randint(0, 99, 12000))'
-    for t in f l r; do tra import -q --table --block 1000 $t.csv -o $t.h5; done
+write("r", ["rk", "rs", "rw"], gaps(all, 70), texts(all), r.randint(0, 99, 12000))
+write("u", ["uk", "uw"], r.permutation(5000), r.randint(0, 99, 5000))'
+    for t in f l r u; do tra import -q --table --block 1000 $t.csv -o $t.h5; done
     cat >p.tra <<'END'
 input f from "f.h5"
 input l from "l.h5"
 input r from "r.h5"
+input u from "u.h5"
 S = join(l, f, lk == fk, how = semi)
 A = join(S, r, lk == rk && lv < rw)
 B = join(select(join(f, l, fk == lk), fw > 3), r, fk == rk, how = left)
@@ -586,6 +588,7 @@ E = join(join(l, f, lk == fk, how = semi, nulls = match), r, lk == rk, nulls = m
 F = join(join(l, f, ls == fs), r, ls == rs, how = semi)
 G = join(group(join(l, f, ls == fs), [ls], n = count()), project(r, rs, rk), ls == rs)
 H = join(join(l, f, lk == fk, how = left), r, fk == rk)
+I = join(S, u, lk == uk, how = left, expect = "m:1")
 output A
 output B
 output C
@@ -594,15 +597,16 @@ output E
 output F
 output G
 output H
+output I
 END
-    tra explain --format json --memory 4G p.tra | grep -o 'join(r[ks] == f[^)]*)' | sort -u |
+    tra explain --format json --memory 4G p.tra | grep -o 'join([ru][ks] == f[^)]*)' | sort -u |
         diff - <(printf 'join(%s)\n' 'rk == fk, how = semi' 'rk == fk, how = semi, nulls = match' \
-            'rs == fs && rk == fk, how = semi' 'rs == fs, how = semi')
+            'rs == fs && rk == fk, how = semi' 'rs == fs, how = semi' 'uk == fk, how = semi')
     tra run -q --engine reference p.tra
-    for o in A B C D E F G H; do mv $o.h5 $o.reference.h5; done
+    for o in A B C D E F G H I; do mv $o.h5 $o.reference.h5; done
     for options in "--memory 4G" "--sites 3" "--without J-1"; do
         tra run -q $options p.tra
-        for o in A B C D E F G H; do status 0 tra diff $o.h5 $o.reference.h5 || return 1; done
+        for o in A B C D E F G H I; do status 0 tra diff $o.h5 $o.reference.h5 || return 1; done
     done
 }
 

@@ -356,7 +356,7 @@ END2
     tra run -q --memory 4G p.tra
     for o in A B C; do tra digest $o.h5 || return 1; done >want
     status 0 tra explain --operators --memory 90M p.tra
-    grep -q 'join(m == key 0, how = semi)' <<<"$output"
+    grep -q 'join(m == c, how = semi)' <<<"$output"
     ! grep -qE 'DOES NOT FIT|sort\(\[[km]' <<<"$output" || return 1
     for sites in 1 3; do
         rm [ABC].h5
