@@ -220,10 +220,6 @@ double tra_rows_expected(const tra_node *n) {
                                               : (double)tra_catalog_elements(n->type.cat);
 }
 
-double tra_share_expected(const tra_node *n) {
-    return tra_rows_expected(n) / (double)tra_max64(1, tra_catalog_elements(n->type.cat));
-}
-
 int tra_lookup_place(const tra_lookup *l, int pair) {
     for (int i = 0; i < tra_lookup_out(l)->n; i++)
         if (tra_lookup_from(l)[i] == pair) return i;

@@ -58,9 +58,8 @@ const char *tra_lookup_refused(const tra_lookup *l);
 /* The column of the join's result that is column `pair` of its two inputs side by side; -1: there is none. */
 int tra_lookup_place(const tra_lookup *l, int pair);
 
-/* How many rows a table is expected to have; and as a share of those that it has room for. */
+/* How many rows a table is expected to have. */
 double tra_rows_expected(const tra_node *n);
-double tra_share_expected(const tra_node *n);
 /* Operations for each row of a join or pass that would take `flops`, if it makes so many fewer columns. */
 double tra_flops_of_columns(double flops, int fewer);
 

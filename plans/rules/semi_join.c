@@ -82,8 +82,8 @@ static tra_expr *rows_with_keys(selecting *p, const tra_lookup_spec *join, const
 /* The kernel of the join, of which as many rows are expected as before: those that are left out meet nothing. */
 static const tra_kernel *of_as_many(selecting *p, const tra_node *right) {
     tra_rows_kernel k = *tra_rows_op_of(&p->x->node);
-    double had = tra_share_expected(p->x->node.in[1]), has = fmax(1e-12, tra_share_expected(right));
-    double left = tra_share_expected(p->x->node.in[0]);
+    double had = tra_share_expected(&p->x->node.in[1]->type), has = fmax(1e-12, tra_share_expected(&right->type));
+    double left = tra_share_expected(&p->x->node.in[0]->type);
     if (k.kept != TRA_KEPT_MET && (k.rows == TRA_ROWS_PRODUCT || k.rows == TRA_ROWS_OUTER))
         k.share *= had / has;
     else if (k.kept == TRA_KEPT_ALWAYS && k.rows == TRA_ROWS_PAIRS)

@@ -173,8 +173,8 @@ static double flops_of(const multiplying *f, const tra_expr *l, const tra_expr *
 
 /* The share of the bound of rows that the groups of a block are expected to have. */
 static double share_of(const query *q, const tra_expr *l, const tra_expr *r) {
-    double share = tra_share_expected(&q->group->node), left = tra_share_expected(&l->node),
-           right = tra_share_expected(&r->node), least = left < right ? left : right;
+    double share = tra_share_expected(&q->group->node.type), left = tra_share_expected(&l->node.type),
+           right = tra_share_expected(&r->node.type), least = left < right ? left : right;
     least = least < 1 ? least : 1;
     return least > 0 && share < least ? share / least : 1;
 }

@@ -215,11 +215,6 @@ void tra_rows_meet_as_many(tra_rows_kernel *k, double times) {
         k->share = fmax(0, 1 - (1 - k->share) * times);
 }
 
-/* Rows of a table that are expected, as a share of those that there is room for. */
-static double share_there(const tra_node *n) {
-    return (double)tra_type_entries(&n->type).expected / (double)tra_max64(1, tra_catalog_elements(n->type.cat));
-}
-
 tra_lookup *tra_join_lookup(tra_table_builder *w, const tra_lookup_spec *s, const tra_ast *at) {
     tra_lookup *l;
     tra_err e = {0};
@@ -246,7 +241,7 @@ tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tr
     bool parts = !s->number && tra_join_divide(w, l, left, all, one_partner, &d);
     bool tests = s->unique && size.partners_most > 1; /* all right rows, also those without partner */
     tra_node *right = s->number || tests ? all : tra_join_reduced(w, s, left, all, parts);
-    double had = share_there(all);
+    double had = tra_share_expected(&all->type);
     if (!right) return NULL;
     size.met_alone = right != all;
     if (size.met_alone) parts = tra_join_divide(w, l, left, right, one_partner, &d);
@@ -278,7 +273,7 @@ tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tr
     double share = once ? share_of_left(s) : tra_table_join_share(&size, &left->type, &right->type);
     tra_rows_kernel k = lookup_kernel(w, s, l, &size, share, once);
     k.flops += recoded_flops(l, s->nkeys, &left->type, &right->type);
-    if (size.met_alone && once) tra_rows_meet_as_many(&k, had / fmax(1e-12, share_there(right)));
+    if (size.met_alone && once) tra_rows_meet_as_many(&k, had / fmax(1e-12, tra_share_expected(&right->type)));
     if (s->asof) k.flops += times_flops(&size, &left->type, &right->type);
     tra_node *n = tra_table_kernel(w, left, right, -1, -1, &k);
     if (n && keeps) n->rows = left->rows;

@@ -121,11 +121,6 @@ tra_node *tra_table_left_slices(tra_table_builder *w, const tra_lookup *l, tra_n
 
 /* ---- where it is whole ----------------------------------------------------------------------------------------- */
 
-/* How much of its bound of rows a table is expected to have. */
-static double share_of(const tra_node *n) {
-    return (double)tra_type_entries(&n->type).expected / (double)tra_max64(1, tra_catalog_elements(n->type.cat));
-}
-
 /* The rows of each left block, and the number of the pairs that come before those of each row. */
 static tra_node *count_before(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
                               const tra_join_slices *x) {
@@ -149,7 +144,8 @@ tra_node *tra_table_join_slices(tra_table_builder *w, const tra_lookup *l, tra_n
     slices = slices ? tra_table_one_key(w, slices, 2, n_of) : NULL;
     slices = slices ? tra_table_pick(w, slices, s->n, tra_table_counting(w->b->arena, s->n, 0)) : NULL;
     if (!slices) return NULL;
-    double all = (double)x->most * (double)slices->type.cat->n, of_them = fmin(share_of(slices), share_of(right));
+    double all = (double)x->most * (double)slices->type.cat->n,
+           of_them = fmin(tra_share_expected(&slices->type), tra_share_expected(&right->type));
     tra_rows_kernel op = tra_rows_op(&tra_lookup_ops, l, tra_lookup_out(l));
     op.rows = TRA_ROWS_PAIRS, op.most = x->most, op.all = size->rows_most, op.counts = true;
     op.share = fmin(1, size->rows_expected / all) / fmax(of_them, 1e-9), op.flops = TRA_LOOKUP_FLOPS;

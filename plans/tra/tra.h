@@ -311,6 +311,8 @@ TRA_MUSTUSE tra_status tra_node_type(tra_arena *a, tra_node *n, const char **war
 #define TRA_SPARSE_BELOW 0.125 /* share of the elements that are entries */
 tra_storage_choice tra_storage_default(tra_arena *a, const tra_type *t);
 
+/* The share of elements or rows that are expected to exist, of those that its extents have room for. */
+double tra_share_expected(const tra_type *t);
 /* The layout in which a relation of this type is held in memory, by what is known of its entries (type_entries.c). A
  * plan follows this rule for every operator but those that only rename, filter or move tuples: their results are held
  * as their inputs are. */

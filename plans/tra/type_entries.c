@@ -387,8 +387,7 @@ static bool is_sparse(const tra_node *n) {
     return x;
 }
 
-/* The share of elements or rows that are expected to exist, of those that its extents have room for. */
-static double expected_share(const tra_type *t) {
+double tra_share_expected(const tra_type *t) {
     double all = (double)tra_catalog_elements(t->cat);
     return t->bounded && t->entries && all > 0 ? (double)t->entries->all.expected / all : 1;
 }
@@ -398,7 +397,7 @@ static double rows_of_tables(const tra_node *n) {
     double rows = 0;
     for (int i = 0; i < 2 && n->in[i]; i++) {
         const tra_type *t = &n->in[i]->type;
-        if (t->columns) rows += expected_share(t) * (double)tra_catalog_elements(t->cat);
+        if (t->columns) rows += tra_share_expected(t) * (double)tra_catalog_elements(t->cat);
     }
     return rows;
 }
@@ -406,17 +405,17 @@ static double rows_of_tables(const tra_node *n) {
 /* Sets what is expected, and a bound, of elements whose number only the run tells. */
 static void set_run_counted(tra_arena *a, tra_node *n) {
     const tra_rows_kernel *rows = n->kernel ? tra_kernel_rows(n->kernel) : NULL;
-    double share = expected_share(&n->in[0]->type);
+    double share = tra_share_expected(&n->in[0]->type);
     bool left = rows && rows->rows == TRA_ROWS_SAME; /* the rows are those of the left operand, or some of them */
     bool pairs = rows && (rows->rows == TRA_ROWS_PRODUCT || rows->rows == TRA_ROWS_OUTER);
     if (rows && (rows->kept == TRA_KEPT_MET || pairs))
-        share *= expected_share(&n->in[1]->type);
+        share *= tra_share_expected(&n->in[1]->type);
     else if (n->in[1] && !left)
-        share = share < expected_share(&n->in[1]->type) ? share : expected_share(&n->in[1]->type);
+        share = share < tra_share_expected(&n->in[1]->type) ? share : tra_share_expected(&n->in[1]->type);
     /* a result of few rows does not have fewer because its operand has not all rows that it has room for */
     if (rows && rows->rows == TRA_ROWS_MOST && rows->most < n->in[0]->type.cat->bound.v[0]) share = 1;
     if (rows && rows->counts && rows->kept == TRA_KEPT_UNMET)
-        share *= 1 - (1 - rows->share) * expected_share(&n->in[1]->type);
+        share *= 1 - (1 - rows->share) * tra_share_expected(&n->in[1]->type);
     else if (rows && rows->counts)
         share *= rows->share;
     double expected = share * (double)tra_catalog_elements(n->type.cat);
