@@ -98,34 +98,58 @@ int64_t tra_dictionary_find(const tra_dictionary *d, const char *s, int64_t len)
     return -1;
 }
 
+/* The union of two that are sorted. */
+static const tra_dictionary *merged(tra_arena *a, const tra_dictionary *x, const tra_dictionary *y, int32_t *of_x,
+                                    int32_t *of_y) {
+    tra_dictionary *d = tra_new(a, tra_dictionary);
+    int64_t n = 0, bytes = 0;
+    for (int64_t i = 0, j = 0; i < x->n || j < y->n; n++) {
+        int c = i == x->n ? 1 : j == y->n ? -1 : entry_cmp(x, i, y, j);
+        bytes += c <= 0 ? x->begin[i + 1] - x->begin[i] : y->begin[j + 1] - y->begin[j];
+        if (c <= 0) of_x[i++] = (int32_t)n;
+        if (c >= 0) of_y[j++] = (int32_t)n;
+    }
+    int64_t *begin = tra_news(a, int64_t, n + 1), at = 0;
+    char *to = tra_arena_alloc(a, (size_t)bytes);
+    *d = (tra_dictionary){.n = n, .begin = begin, .bytes = to, .sorted = true};
+    for (int64_t k = 0, i = 0, j = 0, len; k < n; k++) {
+        bool first = i < x->n && of_x[i] == k;
+        const char *s = first ? tra_dictionary_at(x, i, &len) : tra_dictionary_at(y, j, &len);
+        if (len > 0) memcpy(to + at, s, (size_t)len);
+        d->longest = tra_max64(d->longest, len);
+        begin[k + 1] = at += len;
+        i += first;
+        j += j < y->n && of_y[j] == k;
+    }
+    return d;
+}
+
 const tra_dictionary *tra_dictionary_union(tra_arena *a, int n, const tra_dictionary *const *d, int32_t **map) {
-    tra_string_set all = {0};
-    bool fresh;
+    int64_t strings = 0, bytes = 0;
     for (int i = 0; i < n; i++) {
         map[i] = tra_news(a, int32_t, d[i]->n);
-        for (int64_t c = 0, len; c < d[i]->n; c++) {
-            const char *s = tra_dictionary_at(d[i], c, &len);
-            uint64_t hash = tra_string_set_hash(s, (size_t)len);
-            map[i][c] = (int32_t)tra_string_set_add(&all, s, (size_t)len, hash, &fresh);
-        }
+        strings += d[i]->n;
+        bytes += d[i]->begin[d[i]->n];
     }
-    int32_t *order = tra_string_set_order(&all), *rank = tra_calloc((size_t)all.n + 1, sizeof *rank);
-    const char **s = tra_calloc((size_t)all.n + 1, sizeof *s);
-    int64_t *len = tra_calloc((size_t)all.n + 1, sizeof *len);
-    for (int64_t k = 0; k < all.n; k++) {
-        const int64_t *begin = all.begin + order[k];
-        rank[order[k]] = (int32_t)k;
-        s[k] = all.bytes ? all.bytes + begin[0] : "";
-        len[k] = begin[1] - begin[0];
+    if (n == 1) return tra_strings_distinct(a, d[0]->n, d[0]->begin, d[0]->bytes, map[0]);
+    if (n == 2 && d[0]->sorted && d[1]->sorted) return merged(a, d[0], d[1], map[0], map[1]);
+    int64_t *begin = tra_calloc((size_t)strings + 1, sizeof *begin), at = 0;
+    int32_t *code = tra_calloc((size_t)strings + 1, sizeof *code);
+    char *all = tra_malloc((size_t)bytes + 1);
+    for (int i = 0; i < n; i++) {
+        int64_t from = begin[at];
+        memcpy(all + from, d[i]->bytes, (size_t)d[i]->begin[d[i]->n]);
+        for (int64_t c = 0; c < d[i]->n; c++) begin[++at] = from + d[i]->begin[c + 1];
     }
-    for (int i = 0; i < n; i++)
-        for (int64_t c = 0; c < d[i]->n; c++) map[i][c] = rank[map[i][c]];
-    const tra_dictionary *made = tra_dictionary_new(a, all.n, s, len);
-    tra_string_set_free(&all);
-    free(order);
-    free(rank);
-    free(s);
-    free(len);
+    const tra_dictionary *made = tra_strings_distinct(a, strings, begin, all, code);
+    at = 0;
+    for (int i = 0; i < n; i++) {
+        if (d[i]->n > 0) memcpy(map[i], code + at, (size_t)d[i]->n * sizeof *code);
+        at += d[i]->n;
+    }
+    free(begin);
+    free(code);
+    free(all);
     return made;
 }
 

@@ -32,7 +32,18 @@ int64_t tra_string_set_find(const tra_string_set *w, const char *s, size_t n, ui
 void tra_string_set_clear(tra_string_set *w); /* empty again, with its room */
 void tra_string_set_free(tra_string_set *w);
 int64_t tra_string_set_bytes(const tra_string_set *w); /* bytes that it takes */
-/* Numbers in the order of the strings, by bytes: from malloc. */
-int32_t *tra_string_set_order(const tra_string_set *w);
+
+/* ---- the order of strings, by bytes (string_sort.c) ---- */
+
+/* The numbers of n strings in their order, equal ones beside each other; string i is bytes[begin[i]] ..
+ * bytes[begin[i + 1]]. From malloc. */
+int32_t *tra_strings_order(int64_t n, const int64_t *begin, const char *bytes);
+static inline int32_t *tra_string_set_order(const tra_string_set *w) {
+    return tra_strings_order(w->n, w->begin, w->bytes);
+}
+/* Such strings as a sorted dictionary of the arena, by several threads (base/share.h). code[i]: the code of string i.
+ */
+const struct tra_dictionary *tra_strings_distinct(tra_arena *a, int64_t n, const int64_t *begin, const char *bytes,
+                                                  int32_t *code);
 
 #endif

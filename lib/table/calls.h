@@ -32,6 +32,7 @@
     F(X, SUBSTR, "substr", 2, 3, "si", STRING, "", substr)                                                             \
     F(X, CONCAT, "concat", 1, -1, "x", STRING, "", concat)                                                             \
     F(X, SPLIT_PART, "split_part", 3, 3, "ssi", STRING, "", split_part)                                                \
+    F(X, COUNT_PARTS, "count_parts", 2, 2, "ss", I64, "", count_parts)                                                 \
     F(X, REPLACE, "replace", 3, 3, "s", STRING, "e", replace)                                                          \
     F(X, TRIM, "trim", 1, 2, "s", STRING, "", trim)                                                                    \
     F(X, LTRIM, "ltrim", 1, 2, "s", STRING, "", ltrim)                                                                 \
@@ -93,6 +94,8 @@ void tra_call_run(tra_call *c);
 /* What the function takes as operand i: a letter of the table. */
 char tra_call_takes(int op, int i);
 static inline bool tra_call_takes_constant(char letter) { return strchr("cpuzkfg", letter) != NULL; }
+/* The most parts that a string of the dictionary has, between what is `by`; of NULL 1. */
+TRA_MUSTUSE tra_status tra_parts_most(const tra_dictionary *d, const char *by, int64_t *most, tra_err *e);
 /* The type of what it gives, of operands of these types; the C function, and what the result may be besides. */
 tra_coltype tra_call_type(int op, const tra_call_value *v);
 const char *tra_call_may(int op);

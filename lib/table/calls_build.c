@@ -83,12 +83,6 @@ tra_call_value tra_call_constant(const tra_colexpr *x) {
 
 /* ---- what operands may be ---------------------------------------------------------------------------------------- */
 
-/* The values that an expression may have: codes or whole numbers, from `least` on or those of a list. */
-typedef struct axis {
-    const tra_colexpr *x;
-    tra_colaxis v;
-} axis;
-
 /* Days and timestamps are those of the years 1 to 9999. */
 static void clamp(const tra_colexpr *x, int64_t *least, int64_t *most) {
     const int64_t first = -719162, last = 2932896, day = TRA_DAY_MICROS;
@@ -128,75 +122,27 @@ static const tra_colexpr *only_column(const tra_colexpr *x, const tra_colexpr *s
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* Results for all values of the axes, the last one running fastest. */
-static tra_status tabulate(tra_tabulation *t, int naxes, const axis *x, int64_t total, tra_err *e) {
-    int n = t->call.n;
-    tra_call_value *v = tra_news(t->arena, tra_call_value, n + 1);
-    int64_t *digit = tra_news(t->arena, int64_t, naxes + 1);
-    for (int i = 0; i < n; i++)
-        if (is_constant(t->kids[i])) v[i] = tra_call_constant(t->kids[i]);
-    for (int64_t entry = 0; entry < total; entry++) {
-        for (int i = 0, k = 0; i < n; i++) {
-            if (is_constant(t->kids[i])) continue;
-            const tra_colaxis *by = &x[k].v;
-            int64_t whole = by->list ? by->list[digit[k]] : by->least + digit[k];
-            v[i] = (tra_call_value){.type = t->kids[i]->type, .i = whole};
-            if (is_coded(t->kids[i])) v[i].s = tra_dictionary_at(t->kids[i]->dict, whole, &v[i].n);
-            k++;
-        }
-        TRA_TRY(tra_tabulate_call(t, v, e));
-        for (int k = naxes - 1; k >= 0 && ++digit[k] == x[k].v.count; k--) digit[k] = 0;
+/* Results for all values of the one column, by computing the operands of each; and, where it has NULLs, of NULL.
+ * *strict: that is NULL. */
+static tra_status tabulate_column(tra_tabulation *t, const tra_axis *x, bool *strict, tra_err *e) {
+    int variable = 0;
+    bool itself = true;
+    for (int i = 0; i < t->call.n; i++) {
+        const tra_colexpr *kid = t->kids[i];
+        if (is_constant(kid) && !kid->null) continue;
+        itself = itself && variable++ == 0 && kid->op == TRA_C_COLUMN && is_coded(kid);
     }
+    if (itself && variable) return *strict = true, tra_tabulate(t, 1, x, false, x->v.count, e);
+    TRA_TRY(tra_tabulate(t, 1, x, true, x->v.count + 1, e));
+    *strict = t->state[--t->n] == TRA_STATE_NULL;
     return TRA_OK;
 }
 
-/* Results for all values of the one column, by computing the operands of each; and, where it has NULLs, of NULL.
- * *strict: that is NULL. */
-static tra_status tabulate_column(tra_tabulation *t, const axis *x, bool *strict, tra_err *e) {
-    int n = t->call.n;
-    tra_status status = TRA_OK;
-    if (tra_tabulate_strings(t, x->x, &status, e)) return *strict = true, status;
-    tra_arena *own = tra_arena_new();
-    tra_colcode *code = tra_colcode_new(own, n, t->kids);
-    char *scratch = tra_arena_alloc(own, (size_t)tra_colcode_scratch(code) + 64);
-    tra_call_value *v = tra_news(own, tra_call_value, n + 1);
-    tra_vector *columns = tra_news(own, tra_vector, x->x->column + 1), *c = &columns[x->x->column];
-    uint8_t *nulls = tra_news(own, uint8_t, TRA_COLSTRIP);
-    int64_t count = x->v.count + 1; /* the last one is NULL */
-    c->values = tra_arena_array(own, TRA_COLSTRIP, 8);
-    tra_colrun run;
-    tra_colrun_begin(&run, code, scratch + (64 - (uintptr_t)scratch % 64) % 64);
-    for (int64_t from = 0; from < count && status == TRA_OK; from += TRA_COLSTRIP) {
-        int m = (int)tra_min64(TRA_COLSTRIP, count - from);
-        c->state = NULL;
-        for (int i = 0; i < m; i++) {
-            bool null = from + i == x->v.count;
-            int64_t whole = null ? 0 : x->v.list ? x->v.list[from + i] : x->v.least + from + i;
-            tra_call_put(&(tra_call_value){.type = x->x->type, .i = whole}, c->values, i);
-            nulls[i] = null;
-            if (null) c->state = nulls;
-        }
-        tra_colrun_strip(&run, columns, 0, m);
-        for (int i = 0; i < m && status == TRA_OK; i++) {
-            for (int k = 0; k < n; k++) {
-                tra_colvalue r = tra_colrun_result(&run, k);
-                int state = r.state ? r.state[i] : TRA_STATE_VALUE;
-                v[k] = state == TRA_STATE_VALUE ? tra_call_value_of(t->kids[k], r.values, i)
-                                                : (tra_call_value){.type = t->kids[k]->type, .state = state};
-            }
-            bool nulls_before = t->nulls;
-            status = tra_tabulate_call(t, v, e);
-            if (from + i == x->v.count) *strict = t->state[t->n - 1] == TRA_STATE_NULL, t->nulls = nulls_before;
-        }
-    }
-    t->n--;
-    tra_arena_free(own);
-    return status;
-}
-
 /* The tree of a table: by the codes of one expression a lookup, else by all axes. */
-static const tra_colexpr *finish(tra_tabulation *t, tra_coltype type, int naxes, const axis *x, int64_t total) {
+static const tra_colexpr *finish(tra_tabulation *t, tra_coltype type, int naxes, const tra_axis *x, int64_t total) {
     tra_arena *a = t->arena;
+    bool nulls = t->n > 0 && memchr(t->state, TRA_STATE_NULL, (size_t)t->n);
+    bool errors = t->n > 0 && memchr(t->state, TRA_STATE_ERROR, (size_t)t->n);
     const tra_colexpr **kids = tra_news(a, const tra_colexpr *, naxes + 1);
     tra_colaxis *axes = tra_news(a, tra_colaxis, naxes + 1);
     for (int k = 0; k < naxes; k++) kids[k] = x[k].x, axes[k] = x[k].v;
@@ -204,13 +150,13 @@ static const tra_colexpr *finish(tra_tabulation *t, tra_coltype type, int naxes,
     tra_colexpr *y = tra_colexpr_node(a, lookup ? TRA_C_LOOKUP : TRA_C_PICK, type, naxes, kids);
     y->axis = axes;
     y->entries = total;
-    y->tstate = t->nulls || t->errors ? t->state : NULL;
-    y->nullable = y->nullable || t->nulls;
+    y->tstate = nulls || errors ? t->state : NULL;
+    y->nullable = y->nullable || nulls;
     for (int k = 0; k < naxes && !lookup; k++) {
         bool all = !axes[k].list && kids[k]->least >= axes[k].least && kids[k]->most < axes[k].least + axes[k].count;
         y->fails = y->fails || !(is_coded(kids[k]) || all);
     }
-    y->fails = y->fails || t->errors;
+    y->fails = y->fails || errors;
     y->table = t->values;
     if (t->end) {
         y->dict = tra_strings_sorted(a, t->n, t->text.s, t->end, &y->table);
@@ -278,12 +224,12 @@ static tra_status split_format(tra_arena *a, const tra_colexpr *x, tra_format *f
 
 /* What all the axes have together; INT64_MAX: some have no end. Where that is much, those of columns of files are the
  * values that these have. */
-static int64_t axes_of(tra_arena *a, int n, const tra_colexpr *const *kids, axis *x, int *naxes) {
+static int64_t axes_of(tra_arena *a, int n, const tra_colexpr *const *kids, tra_axis *x, int *naxes) {
     int64_t total = 1, listed = 1;
     *naxes = 0;
     for (int i = 0; i < n; i++) {
         if (is_constant(kids[i])) continue;
-        axis *one = &x[(*naxes)++];
+        tra_axis *one = &x[(*naxes)++];
         one->x = narrowed(a, kids[i]);
         if (!axis_of(one->x, &one->v)) one->v.count = INT64_MAX;
         total = tra_mul_most(total, one->v.count);
@@ -306,6 +252,11 @@ static const tra_colexpr *as_node(tra_arena *a, const tra_call *c, const tra_col
     return y;
 }
 
+static tra_bytes bytes_of(const tra_colexpr *constant) {
+    tra_call_value v = tra_call_constant(constant);
+    return (tra_bytes){v.s, v.n};
+}
+
 /* A call whose result is a string, or that only reads one column of strings; else it is run for each row. */
 static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *const *kids, tra_coltype type,
                         const tra_colexpr **out, tra_err *e) {
@@ -317,8 +268,12 @@ static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *cons
         known = known && tra_colexpr_is_known(kids[i]);
     }
     if (!known) return *out = as_node(a, c, kids, type), TRA_OK;
+    if (c->op == TRA_C_SPLIT_PART && kids[0]->op == TRA_C_COLUMN && is_constant(kids[1]) && !is_constant(kids[2])) {
+        tra_status status = tra_tabulate_parts(a, kids[0], bytes_of(kids[1]), kids[2], out, e);
+        if (status != TRA_NO) return status;
+    }
     if (several) column = NULL;
-    axis one = {.x = column}, *x = tra_news(a, axis, n + 1);
+    tra_axis one = {.x = column}, *x = tra_news(a, tra_axis, n + 1);
     bool coded = column && tra_coltype_is_coded(column->type);
     if (coded) one.v.count = column->dict->n;
     int64_t total = strings ? axes_of(a, n, kids, x, &naxes) : INT64_MAX;
@@ -342,7 +297,7 @@ static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *cons
     }
     if (!strings || !tra_affords_results(a, true, total)) return *out = as_node(a, c, kids, type), TRA_OK;
     tra_tabulation t = tra_tabulation_of(a, c, kids, type, total);
-    tra_status status = tabulate(&t, naxes, x, total, e);
+    tra_status status = tra_tabulate(&t, naxes, x, false, total, e);
     if (status == TRA_OK) *out = finish(&t, type, naxes, x, total);
     if (status == TRA_NO) *out = as_node(a, c, kids, type), status = TRA_OK;
     tra_str_free(&t.text);

@@ -18,7 +18,9 @@ static inline tra_bytes tra_call_bytes(const tra_call *c, int i) { return (tra_b
 void tra_call_give(tra_call *c, tra_bytes t);
 /* calls_strings.c: bytes of the code point that begins there (n > 0); what is no UTF-8 counts byte by byte. */
 int64_t tra_point(tra_bytes t);
-int64_t tra_points(tra_bytes t);  /* how many code points */
+int64_t tra_points(tra_bytes t);                     /* how many code points */
+int64_t tra_parts(tra_bytes t, tra_bytes by);        /* how many parts, at least one, there are between what is `by` */
+tra_bytes tra_next_part(tra_bytes *t, tra_bytes by); /* the first one; *t becomes what follows it */
 enum { TRA_MADE_MOST = 1 << 28 }; /* bytes of a string that a function makes: more is an error of the row */
 
 /* ---- tables of results (tabulate.c) ---- */
@@ -33,8 +35,23 @@ typedef struct tra_tabulation {
     int64_t granted; /* bytes that text may have: the ceiling has room for them */
     void *values;    /* of others */
     uint8_t *state;
-    bool nulls, errors;
 } tra_tabulation;
+/* The values that an expression may have: codes or whole numbers, from `least` on or those of a list. */
+typedef struct tra_axis {
+    const tra_colexpr *x;
+    tra_colaxis v;
+} tra_axis;
+/* Who finds the operands of entries, for one thread: v, of which set sets those that are not constant. */
+typedef struct tra_operands tra_operands;
+struct tra_operands {
+    void (*set)(tra_operands *o, int64_t entry, tra_call_value *v);
+    tra_call_value *v;
+};
+/* For so many threads: of all values of the axes together, the last one running fastest; or (column) of each value of
+ * the one axis, a column that all operands come of, and then of NULL. What is given must live as long. */
+void tra_operands_begin(tra_arena *a, int n, const tra_colexpr *const *kids, int naxes, const tra_axis *x, bool column,
+                        int threads, tra_operands **out);
+
 /* Of n results; its owner frees the text. */
 tra_tabulation tra_tabulation_of(tra_arena *a, const tra_call *c, const tra_colexpr *const *kids, tra_coltype type,
                                  int64_t n);
@@ -42,8 +59,13 @@ tra_tabulation tra_tabulation_of(tra_arena *a, const tra_call *c, const tra_cole
 bool tra_affords_results(const tra_arena *a, bool strings, int64_t n);
 /* Adds the result of operands whose states are the worst of these. TRA_NO: the strings become too many bytes. */
 TRA_MUSTUSE tra_status tra_tabulate_call(tra_tabulation *t, const tra_call_value *v, tra_err *e);
-/* Results for all strings of column x, where it is an operand by itself and the others are constants; else false. */
-bool tra_tabulate_strings(tra_tabulation *t, const tra_colexpr *x, tra_status *status, tra_err *e);
+/* Adds `total` results, of operands as tra_operands_begin has them. */
+TRA_MUSTUSE tra_status tra_tabulate(tra_tabulation *t, int naxes, const tra_axis *x, bool column, int64_t total,
+                                    tra_err *e);
+/* split_part(x, by, k) of a column of strings and a number that rows tell, as a table of the parts of each string
+ * (tabulate_parts.c). TRA_NO: the parts become too many. */
+TRA_MUSTUSE tra_status tra_tabulate_parts(tra_arena *a, const tra_colexpr *x, tra_bytes by, const tra_colexpr *k,
+                                          const tra_colexpr **out, tra_err *e);
 tra_call_value tra_call_constant(const tra_colexpr *x);
 
 /* Regular expressions (calls_regex.c). TRA_PROGRAM names the place in the expression. */

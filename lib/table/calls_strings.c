@@ -35,14 +35,19 @@ int64_t tra_points(tra_bytes t) {
     return n;
 }
 
+/* What follows the first `points` code points. */
+static tra_bytes without(tra_bytes t, int64_t points) {
+    while (points >= 8 && t.n >= 8 && is_plain(t.s)) t = after(t, 8), points -= 8;
+    while (points > 0 && t.n > 0) t = after(t, tra_point(t)), points--;
+    return t;
+}
+
 /* From code point number `from` (1 is the first), so many of them; what is before the first counts too. */
 static tra_bytes part_of(tra_bytes t, int64_t from, int64_t count) {
     if (count < 0) count = 0;
     if (from < 1) count = tra_max64(0, from - 1 < -count ? 0 : count + from - 1), from = 1;
-    while (t.n > 0 && from > 1) t = after(t, tra_point(t)), from--;
-    tra_bytes end = t;
-    while (end.n > 0 && count > 0) end = after(end, tra_point(end)), count--;
-    return (tra_bytes){t.s, t.n - end.n};
+    t = without(t, from - 1);
+    return (tra_bytes){t.s, t.n - without(t, count).n};
 }
 
 static bool begins(tra_bytes t, tra_bytes with) { return t.n >= with.n && memcmp(t.s, with.s, (size_t)with.n) == 0; }
@@ -191,14 +196,26 @@ static tra_bytes first_part(tra_bytes t, tra_bytes by, bool *more, tra_bytes *re
     return (tra_bytes){t.s, at};
 }
 
+int64_t tra_parts(tra_bytes t, tra_bytes by) {
+    int64_t n = 1;
+    bool more;
+    for ((void)first_part(t, by, &more, &t); more; n++) (void)first_part(t, by, &more, &t);
+    return n;
+}
+
+tra_bytes tra_next_part(tra_bytes *t, tra_bytes by) {
+    bool more;
+    return first_part(*t, by, &more, t);
+}
+
+void tra_call_count_parts(tra_call *c) { c->out.i = tra_parts(tra_call_bytes(c, 0), tra_call_bytes(c, 1)); }
+
 void tra_call_split_part(tra_call *c) {
     tra_bytes t = tra_call_bytes(c, 0), by = tra_call_bytes(c, 1), rest = t, part;
-    int64_t k = c->v[2].i, n = 1;
+    int64_t k = c->v[2].i, n = tra_parts(t, by);
     bool more;
-    for ((void)first_part(rest, by, &more, &rest); more; n++) (void)first_part(rest, by, &more, &rest);
     if (k < 0) k = n + 1 + k;
     if (k < 1 || k > n) return;
-    rest = t;
     do part = first_part(rest, by, &more, &rest);
     while (--k > 0);
     tra_call_give(c, part);

@@ -1,7 +1,7 @@
 /* tabulate.c - the results of a call as a table, made of the values that its operands may have.
  *
- * Results for the strings of a dictionary are made by several threads (base/share.h), in rounds: in each a piece makes
- * those of some strings, and is then added to the table. What a piece cannot do, since a string is long or an
+ * They are made by several threads (base/share.h), in rounds: in each a piece makes some results, and is then added to
+ * the table. What a piece cannot do, since a string is long or an
  * expression takes too many steps, is done again where it is added, as if there were one thread. */
 #include "../base/share.h"
 #include "calls_int.h"
@@ -61,63 +61,59 @@ tra_status tra_tabulate_call(tra_tabulation *t, const tra_call_value *v, tra_err
     else if (state == TRA_STATE_VALUE)
         tra_call_put(&t->call.out, t->values, t->n);
     t->state[t->n++] = (uint8_t)state;
-    t->nulls = t->nulls || state == TRA_STATE_NULL;
-    t->errors = t->errors || state == TRA_STATE_ERROR;
     return TRA_OK;
 }
 
-/* ---- the strings of a dictionary --------------------------------------------------------------------------------- */
+/* ---- many results ------------------------------------------------------------------------------------------------ */
 
-enum { PIECE_STRINGS = 4096, PIECE_BYTES = 1 << 18 };
+enum { PIECE_RESULTS = 4096, PIECE_BYTES = 1 << 18 };
 
 /* What a piece has made. */
 typedef struct piece {
     tra_call call;
-    tra_call_value *v;
+    tra_operands *operands;
     tra_str text;
-    bool left, nulls, errors; /* left: it is to be done again */
+    bool left; /* it is to be done again */
 } piece;
 
-/* Strings [from, from + TRA_PIECES * PIECE_STRINGS) of the column, of which piece p has those from p * PIECE_STRINGS
- * on. own: the operand that they are. */
+/* Results [from, from + TRA_PIECES * PIECE_RESULTS), of which piece p has those from p * PIECE_RESULTS on. */
 typedef struct rounds {
     tra_tabulation *t;
-    const tra_dictionary *dict;
-    int own;
-    int64_t from;
+    int64_t from, total;
     piece *of;
 } rounds;
 
-static int64_t begin_of(const rounds *r, int p) { return tra_min64(r->dict->n, r->from + (int64_t)p * PIECE_STRINGS); }
+static int64_t begin_of(const rounds *r, int p) { return tra_min64(r->total, r->from + (int64_t)p * PIECE_RESULTS); }
 
 static void run_piece(void *ctx, int p, void *scratch) {
     const rounds *r = ctx;
     piece *x = &r->of[p];
     tra_tabulation *t = r->t;
-    tra_call_value *own = &x->v[r->own];
+    tra_call_value *v = x->operands->v;
     (void)scratch;
     x->call = t->call;
-    x->call.v = x->v;
+    x->call.v = v;
     x->call.text = &x->text;
     x->call.most = PIECE_BYTES;
     x->text.n = 0;
-    x->left = x->nulls = x->errors = false;
+    x->left = false;
     for (int64_t i = begin_of(r, p), to = begin_of(r, p + 1); i < to; i++) {
         size_t before = x->text.n;
-        own->i = i;
-        own->s = tra_dictionary_at(r->dict, i, &own->n);
-        tra_call_run(&x->call);
-        int state = x->call.out.state;
-        x->left = x->call.over || (state == TRA_STATE_ERROR && tra_call_takes(t->call.op, 1) == 'p');
-        if (x->left) return;
+        int state = TRA_STATE_VALUE;
+        x->operands->set(x->operands, i, v);
+        for (int k = 0; k < t->call.n; k++) state = v[k].state > state ? v[k].state : state;
+        if (state == TRA_STATE_VALUE) {
+            tra_call_run(&x->call);
+            state = x->call.out.state;
+            x->left = x->call.over || (state == TRA_STATE_ERROR && tra_call_takes(t->call.op, 1) == 'p');
+            if (x->left) return;
+        }
         if (state != TRA_STATE_VALUE) x->text.n = before;
         if (t->end)
             t->end[i] = (int64_t)x->text.n;
         else if (state == TRA_STATE_VALUE)
             tra_call_put(&x->call.out, t->values, i);
         t->state[i] = (uint8_t)state;
-        x->nulls = x->nulls || state == TRA_STATE_NULL;
-        x->errors = x->errors || state == TRA_STATE_ERROR;
     }
 }
 
@@ -126,50 +122,36 @@ static tra_status add_piece(const rounds *r, int p, tra_err *e) {
     tra_tabulation *t = r->t;
     piece *x = &r->of[p];
     int64_t from = begin_of(r, p), to = begin_of(r, p + 1), base = (int64_t)t->text.n;
-    tra_call_value *own = &x->v[r->own];
     bool fits = !x->left;
     while (fits && base + (int64_t)x->text.n > t->granted) fits = grant_more(t);
     if (fits) {
         if (t->end) tra_str_addn(&t->text, tra_str_get(&x->text), x->text.n);
         for (int64_t i = from; t->end && i < to; i++) t->end[i] += base;
-        t->nulls = t->nulls || x->nulls;
-        t->errors = t->errors || x->errors;
         t->n = to;
         return TRA_OK;
     }
     for (int64_t i = from; i < to; i++) {
-        own->i = i;
-        own->s = tra_dictionary_at(r->dict, i, &own->n);
-        TRA_TRY(tra_tabulate_call(t, x->v, e));
+        x->operands->set(x->operands, i, x->operands->v);
+        TRA_TRY(tra_tabulate_call(t, x->operands->v, e));
     }
     return TRA_OK;
 }
 
-static tra_status run_rounds(rounds *r, tra_err *e) {
-    tra_status status = TRA_OK;
-    for (; r->from < r->dict->n && status == TRA_OK; r->from += (int64_t)TRA_PIECES * PIECE_STRINGS) {
-        int n = (int)tra_min64(TRA_PIECES, tra_ceil_div(r->dict->n - r->from, PIECE_STRINGS));
-        tra_share(n, run_piece, r, NULL);
-        for (int p = 0; p < n && status == TRA_OK; p++) status = add_piece(r, p, e);
-    }
-    for (int p = 0; p < TRA_PIECES; p++) tra_str_free(&r->of[p].text);
-    return status;
-}
-
-bool tra_tabulate_strings(tra_tabulation *t, const tra_colexpr *x, tra_status *status, tra_err *e) {
+tra_status tra_tabulate(tra_tabulation *t, int naxes, const tra_axis *x, bool column, int64_t total, tra_err *e) {
     piece of[TRA_PIECES] = {0};
-    int n = t->call.n;
-    tra_call_value *v = tra_news(t->arena, tra_call_value, TRA_PIECES * n + 1);
-    rounds r = {.t = t, .dict = x->dict, .own = -1, .of = of};
-    for (int i = 0; i < n; i++) {
-        const tra_colexpr *kid = t->kids[i];
-        bool constant = kid->op == TRA_C_CONST && !kid->untyped;
-        if (!constant && (r.own >= 0 || kid->op != TRA_C_COLUMN || !tra_coltype_is_coded(x->type))) return false;
-        if (!constant) r.own = i;
-        v[i] = constant ? tra_call_constant(kid) : (tra_call_value){.type = x->type};
-        if (v[i].state != TRA_STATE_VALUE) return false;
+    rounds r = {.t = t, .total = total, .of = of};
+    tra_operands *operands[TRA_PIECES];
+    tra_arena *own = tra_arena_new();
+    int pieces = (int)tra_min64(TRA_PIECES, tra_ceil_div(total, PIECE_RESULTS));
+    tra_status status = TRA_OK;
+    tra_operands_begin(own, t->call.n, t->kids, naxes, x, column, pieces, operands);
+    for (int p = 0; p < pieces; p++) of[p].operands = operands[p];
+    for (; r.from < total && status == TRA_OK; r.from += (int64_t)TRA_PIECES * PIECE_RESULTS) {
+        int n = (int)tra_min64(TRA_PIECES, tra_ceil_div(total - r.from, PIECE_RESULTS));
+        tra_share(n, run_piece, &r, NULL);
+        for (int p = 0; p < n && status == TRA_OK; p++) status = add_piece(&r, p, e);
     }
-    for (int p = 0; p < TRA_PIECES; p++) of[p].v = p ? memcpy(v + p * n, v, (size_t)n * sizeof *v) : v;
-    if (r.own >= 0) *status = run_rounds(&r, e);
-    return r.own >= 0;
+    for (int p = 0; p < pieces; p++) tra_str_free(&of[p].text);
+    tra_arena_free(own);
+    return status;
 }

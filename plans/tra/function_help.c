@@ -78,6 +78,8 @@ static const tra_function_help rows[] = {
      "true"},
     {str, T, "split_part", "split_part(s, by, n)", "part n between separators, from 1, or from the end: -1; else \"\"",
      "split_part(\"a-b-c\", \"-\", 2)", "b"},
+    {str, T, "count_parts", "count_parts(s, by)", "how many parts there are between separators, at least 1",
+     "count_parts(\"a-b-c\", \"-\")", "3"},
     {str, T, "replace", "replace(s, t, by)", "s with `by` in the place of each t", "replace(\"a-b-c\", \"-\", \"+\")",
      "a+b+c"},
     {str, T, "trim", "trim(s), trim(s, chars)", "without white space, or these code points, at both ends",

@@ -1,6 +1,6 @@
 /* table_unpivot.c - operators that make several rows of one: unpivot and explode. */
 #include "table_derived.h"
-#include "../../lib/model/spooled.h"
+#include "../../lib/table/calls.h"
 
 #include <string.h>
 
@@ -10,7 +10,7 @@ static bool is_free(const tra_deriving *d, const tra_ast *at, const char *name, 
     return tra_derive_refuse(d, at, tra_arena_printf(d->b->arena, "the table has a column '%s' already", name));
 }
 
-enum { MOST = 900 }; /* columns or parts that become rows: syntax is not deeper than 1000 */
+enum { MOST = 900 }; /* columns that become rows: syntax is not deeper than 1000 */
 
 /* ---- unpivot ------------------------------------------------------------------------------------------------ */
 
@@ -97,21 +97,7 @@ tra_node *tra_derive_unpivot(tra_deriving *d) {
 
 /* ---- explode ------------------------------------------------------------------------------------------------ */
 
-/* The most pieces that a string of the dictionary has. */
-static tra_status pieces_most(const tra_dictionary *dict, const char *sep, int64_t *most, tra_err *e) {
-    size_t size = strlen(sep);
-    *most = 1;
-    TRA_TRY(tra_dictionary_read(dict, e));
-    for (int64_t c = 0; dict && c < dict->n; c++) {
-        int64_t len, pieces = 1;
-        const char *s = tra_dictionary_at(dict, c, &len);
-        for (const char *at; (at = memmem(s, (size_t)len, sep, size)); pieces++) len -= at + size - s, s = at + size;
-        *most = tra_max64(*most, pieces);
-    }
-    return TRA_OK;
-}
-
-/* cross(T, numbers), of which those stay that number a piece, and the piece in place of the string. */
+/* T joined with the numbers of the parts of its string, and the part in place of the string. */
 tra_node *tra_derive_explode(tra_deriving *d) {
     const tra_ast *call = d->call;
     const tra_schema *s = d->in->type.columns;
@@ -125,25 +111,17 @@ tra_node *tra_derive_explode(tra_deriving *d) {
         return tra_derive_refuse(d, call->kids[1], "the column is not one of strings");
     const char *i = tra_table_free_name(a, s, "i"), *sep = call->kids[2]->text;
     tra_ast *x = tra_derive_name(d, s->v[c].name), *between = call->kids[2], *at = tra_derive_name(d, i);
-    tra_ast *without =
-        tra_derive_call(d, "replace", 3, (tra_ast *[]){x, between, tra_derive_ast(d, TRA_AST_STRING, "", 0, NULL)});
-    tra_ast *length = tra_derive_call(d, "length", 1, &x), *rest = tra_derive_call(d, "length", 1, &without);
-    tra_ast *size = tra_derive_call(d, "length", 1, &between);
-    tra_ast *last = tra_derive_binary(d, "div", tra_derive_binary(d, "-", length, rest), size);
+    tra_ast *parts = tra_derive_call(d, "count_parts", 2, (tra_ast *[]){x, between});
     /* of NULL the one row with NULL stays */
     tra_ast *stays =
-        tra_derive_binary(d, "<=", at, tra_derive_call(d, "ifnull", 2, (tra_ast *[]){last, tra_derive_int(d, 0)}));
+        tra_derive_binary(d, "<", at, tra_derive_call(d, "ifnull", 2, (tra_ast *[]){parts, tra_derive_int(d, 1)}));
     int64_t most;
     tra_err e = {0};
-    if (pieces_most(s->v[c].dict, sep, &most, &e) != TRA_OK)
+    if (tra_parts_most(s->v[c].dict, sep, &most, &e) != TRA_OK)
         return tra_build_unreadable(d->b, call->kids[1]->span, NULL, &e);
-    if (most > MOST) return tra_derive_refuse(d, call->kids[1], "more than 900 parts of a string are too many");
-    tra_ast **part = tra_news(a, tra_ast *, most);
-    for (int64_t k = 0; k < most; k++)
-        part[k] = tra_derive_call(d, "split_part", 3, (tra_ast *[]){x, between, tra_derive_int(d, k + 1)});
-    tra_ast *piece = choice(d, i, (int)most, part);
-    tra_node *all = tra_derive_op(d, TRA_TABLE_CROSS, d->in, tra_derive_numbers(d, most, i), 0, NULL);
-    all = tra_derive_op(d, TRA_TABLE_SELECT, all, NULL, 1, &stays);
+    tra_ast *next = tra_derive_binary(d, "+", at, tra_derive_int(d, 1));
+    tra_ast *piece = tra_derive_call(d, "split_part", 3, (tra_ast *[]){x, between, next});
+    tra_node *all = tra_derive_op(d, TRA_TABLE_JOIN, d->in, tra_derive_numbers(d, most, i), 1, &stays);
     tra_ast **args = tra_news(a, tra_ast *, s->n + 1);
     for (int k = 0; k < s->n; k++)
         args[k] = k == c ? tra_derive_named(d, s->v[k].name, piece) : tra_derive_name(d, s->v[k].name);

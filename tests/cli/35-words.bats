@@ -107,6 +107,12 @@ END
 split_part(s, "-", 2)	split(s, "-", 2)
 split_part(s, "-", -1)	split(s, "-", -1)
 split_part(s, "-", i)	split(s, "-", i)
+split_part(s, "-", 1 - i)	split(s, "-", 1 - i)
+split_part(s, "aa", i * 1000000000000)	""
+split_part(u, "a", i + 1)	split(u, "a", i + 1)
+count_parts(s, "-")	len(s.split("-"))
+count_parts(s, "")	1
+count_parts(s, u)	len(s.split(u)) if u else 1
 replace(s, "a", "<>")	s.replace("a", "<>")
 replace(s, "-", u)	s.replace("-", u)
 trim(s)	s.strip(" \t\n\v\f\r")
@@ -274,7 +280,7 @@ R = project(T, m = matches(s, "^[0-9]*[13]-"), e = extract(s, "b([0-9]+)-", 1), 
             p = position(s, "-"), w = split_part(s, "-", 2), u = lpad(upper(reverse(s)), 20, "."))
 output R to "r.csv"
 END
-    tra run -q --threads 2 --memory 64M p.tra
+    tra run -q --threads 2 --memory 68M p.tra
     mv r.csv two.csv
     "$PYTHON" - <<'END'
 import csv, re

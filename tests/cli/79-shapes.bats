@@ -151,3 +151,23 @@ output W' >p.tra
     tra head -n 500 W.h5 | diff - got
     [ "$(tra info --format json P.h5 | grep -o '"name"' | wc -l)" -ge 3001 ]
 }
+
+@test "explode of one string with thousands of parts beside short ones, empty ones and NULL, on 1 and 3 sites" {
+    "$PYTHON" - <<'END'
+import csv
+rows = [("a::b", 1), ("", 2), (None, 3), ("::", 4), ("::".join(f"p{i % 1700}" for i in range(5000)), 5), ("x:y", 6)]
+rows += [(f"k{i}::k{i % 7}::v", 10 + i) for i in range(3000)]
+with open("t.csv", "w") as f:
+    f.write("s,k\n" + "".join(("" if s is None else f'"{s}"') + f",{k}\n" for s, k in rows))
+with open("want.csv", "w") as f:
+    f.write("s,k\n")
+    for s, k in rows:
+        for part in [None] if s is None else s.split("::"): f.write(("" if part is None else part or '""') + f",{k}\n")
+END
+    "$TRA" import -q --table t.csv -o t.h5 --block 500
+    printf 'input t from "t.h5"\nE = explode(t, s, "::")\noutput E to "e.csv"\n' >p.tra
+    for sites in 1 3; do
+        "$TRA" run -q --sites "$sites" p.tra
+        cmp e.csv want.csv
+    done
+}

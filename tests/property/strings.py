@@ -52,7 +52,8 @@ class Program:
         n, m = r.randint(1, 3), r.randint(2, 9)
         return r.choice([f"upper({a})", f"lower({a})", f"reverse({a})", f'replace({a}, "1", "<>")', f"concat({a}, {b})",
                          f'replace({a}, "-", {b})', f"substr({a}, {n}, {m})", f"substr({a}, {self.column(t, WHOLE)} % 3 + 1)",
-                         f'split_part({a}, "-", {n})', f'trim({a}, "a1 ")', f'lpad({a}, {m}, "*")', f"rpad({a}, {m})",
+                         f'split_part({r.choice([a, b])}, "-", {r.choice([n, self.column(t, WHOLE)])})',
+                         f'trim({a}, "a1 ")', f'lpad({a}, {m}, "*")', f"rpad({a}, {m})",
                          f'extract({a}, "[0-9]+")', f'regex_replace({a}, "[a-z]+", "<\\\\0>")', f'ifnull({a}, "none")',
                          f"if({self.truth(t, 0)}, {a}, {b})", f"concat({a}, {self.made(t, depth - 1)})"])
 
@@ -60,7 +61,7 @@ class Program:
         r, a = self.r, self.made(t, depth)
         return r.choice([f'contains({a}, "1")', f'startswith({a}, "a")', f"isnull({a})", f'matches({a}, "[0-9]$")',
                          f"length({a}) > {r.randint(0, 6)}", f"{a} == {self.column(t, TEXT)}", f'{a} < "b"',
-                         f'like({a}, "%-%")', f"{self.column(t, WHOLE)} > 2"])
+                         f'like({a}, "%-%")', f"{self.column(t, WHOLE)} > 2", f'count_parts({a}, "-") == 2'])
 
     def name(self):
         self.n += 1

@@ -1,6 +1,7 @@
 /* test_columns.c - dictionaries, schemas, and blocks of rows: what is laid out is decoded, what is damaged is refused.
  */
 #include "../../lib/model/columns.h"
+#include "../../lib/model/string_set.h"
 #include "check.h"
 
 static tra_arena *arena;
@@ -49,6 +50,60 @@ TEST(dictionaries_are_found_in_and_united) {
     CHECK_OK(tra_dictionary_check(b, &e), e);
     CHECK_INT(tra_dictionary_check(&wrong, &e), TRA_INPUT);
     tra_arena_free(arena);
+}
+
+/* n strings of up to `most` values: in their order, or in any; as a sorted dictionary, and with one more as a union. */
+static void check_distinct(int64_t n, int64_t most, bool up) {
+    arena = tra_arena_new();
+    const char **s = tra_news(arena, const char *, n + 1);
+    int64_t *len = tra_news(arena, int64_t, n + 1), k, m;
+    int32_t *code = tra_news(arena, int32_t, n + 1), *map[2];
+    uint64_t chance = 17;
+    for (int64_t i = 0; i < n; i++) {
+        chance = chance * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        int64_t v = up ? i * most / n : (int64_t)((chance >> 33) % (uint64_t)most);
+        s[i] = v == 0 ? "" : tra_arena_printf(arena, up ? "a common beginning %09d" : "%d of a common end", (int)v);
+        len[i] = (int64_t)strlen(s[i]) - (!up && v % 7 == 3);
+    }
+    const tra_dictionary *raw = tra_dictionary_new(arena, n, s, len);
+    const tra_dictionary *d = tra_strings_distinct(arena, n, raw->begin, raw->bytes, code), *both[2] = {raw, d};
+    tra_err e = {0};
+    CHECK(d->sorted);
+    CHECK_OK(tra_dictionary_check(d, &e), e);
+    bool *used = tra_news(arena, bool, d->n + 1);
+    int64_t wrong = 0, longest = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const char *t = tra_dictionary_at(d, code[i], &k);
+        wrong += k != len[i] || memcmp(t, s[i], (size_t)k) != 0;
+        used[code[i]] = true;
+        longest = tra_max64(longest, k);
+    }
+    for (int64_t i = 0; i < d->n; i++) wrong += !used[i];
+    CHECK_INT(wrong, 0);
+    CHECK_INT(d->longest, longest);
+    const tra_dictionary *u = tra_dictionary_union(arena, 2, both, map);
+    CHECK(tra_dictionary_eq(u, d));
+    for (int64_t i = 0; i < n; i++) wrong += map[0][i] != code[i];
+    both[0] = dictionary(2, (const char *[]){"a common", "z"});
+    u = tra_dictionary_union(arena, 2, both, map);
+    CHECK_OK(tra_dictionary_check(u, &e), e);
+    CHECK_INT(u->n, d->n + 2);
+    for (int64_t i = 0; i < d->n; i++) {
+        const char *t = tra_dictionary_at(d, i, &k), *v = tra_dictionary_at(u, map[1][i], &m);
+        wrong += k != m || memcmp(t, v, (size_t)k) != 0;
+    }
+    CHECK_INT(wrong, 0);
+    tra_arena_free(arena);
+}
+
+TEST(strings_in_any_order_become_a_sorted_dictionary) {
+    static const int64_t n[] = {0, 1, 2, 25, 1000, 70000};
+    for (int i = 0; i < 6; i++) {
+        check_distinct(n[i], tra_max64(1, n[i]), true);
+        check_distinct(n[i], tra_max64(1, n[i] / 3), true);
+        check_distinct(n[i], 1 << 20, false);
+        check_distinct(n[i], 50, false);
+    }
 }
 
 /* Rows of three columns: i64, bool with NULLs, string. */

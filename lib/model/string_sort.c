@@ -1,0 +1,301 @@
+/* string_sort.c - strings in any order, some of them several times: their order, and the dictionary of them.
+ *
+ * Many strings are cut at some of them (of a sample, in its order), so that each part of the order has about as many,
+ * and threads sort parts. What the strings were made of is sorted already as a rule. So they often come in their order,
+ * or equal ones beside each other: that is looked at first. Where few differ, a set of those so far finds the others;
+ * sorting all of them costs less where most differ. */
+#include "../base/radix.h"
+#include "../base/share.h"
+#include "columns.h"
+#include "string_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FEW = 24, TAKEN = 7, PARTS = TRA_PIECES, SAMPLE = 16 * PARTS, PARTS_FROM = 1 << 15, DIFFER_SAMPLE = 1 << 13 };
+typedef struct item {
+    uint64_t first; /* the next seven bytes, and how many there are of them and more: up to 8 */
+    int64_t i;
+} item;
+typedef struct strings {
+    int64_t n;
+    const int64_t *begin;
+    const char *bytes;
+} strings;
+
+/* ---- sorting ----------------------------------------------------------------------------------------------------- */
+
+static int64_t length_of(const strings *w, int64_t i) { return w->begin[i + 1] - w->begin[i]; }
+
+static int compare(const strings *w, int64_t i, int64_t k) {
+    return tra_bytes_cmp(w->bytes + w->begin[i], length_of(w, i), w->bytes + w->begin[k], length_of(w, k));
+}
+
+static void sort_few(const strings *w, item *v, int64_t n) {
+    for (int64_t i = 1; i < n; i++) {
+        item x = v[i];
+        int64_t j = i;
+        for (; j > 0 && compare(w, v[j - 1].i, x.i) > 0; j--) v[j] = v[j - 1];
+        v[j] = x;
+    }
+}
+
+/* How many bytes all of these strings begin with, which are at least `n`. */
+static int64_t common_bytes(const strings *w, const item *v, int64_t count, int64_t n) {
+    const char *s = w->bytes + w->begin[v[0].i];
+    int64_t common = length_of(w, v[0].i);
+    for (int64_t i = 1; i < count && common > n; i++) {
+        const char *t = w->bytes + w->begin[v[i].i];
+        int64_t k = n, most = tra_min64(common, length_of(w, v[i].i));
+        while (k < most && s[k] == t[k]) k++;
+        common = k;
+    }
+    return common;
+}
+
+/* Sorts strings that begin with the same `at` bytes. */
+static void sort_from(const strings *w, item *v, item *other, int64_t n, int64_t at) {
+    if (n <= FEW) {
+        sort_few(w, v, n);
+        return;
+    }
+    at = common_bytes(w, v, n, at);
+    bool longer = false;
+    for (int64_t i = 0; i < n; i++) {
+        const unsigned char *s = (const unsigned char *)w->bytes + w->begin[v[i].i] + at;
+        int64_t left = length_of(w, v[i].i) - at;
+        uint64_t first = 0;
+        for (int64_t k = 0; k < TAKEN; k++) first = first << 8 | (k < left ? s[k] : 0);
+        longer |= left > TAKEN;
+        v[i].first = first << 8 | (uint64_t)tra_min64(left, TAKEN + 1);
+    }
+    item *sorted = tra_radix_sort(v, other, n, sizeof *v, offsetof(item, first));
+    if (sorted != v) memcpy(v, sorted, (size_t)n * sizeof *v);
+    for (int64_t from = 0, end; longer && from < n; from = end) {
+        for (end = from + 1; end < n && v[end].first == v[from].first;) end++;
+        if (end - from > 1 && (v[from].first & 0xff) > TAKEN)
+            sort_from(w, v + from, other + from, end - from, at + TAKEN);
+    }
+}
+
+/* Items that are sorted in parts. */
+typedef struct sorting {
+    const strings *w;
+    item *v, *other; /* the result is in other */
+    uint8_t *part;   /* of each item */
+    int64_t n, count[PARTS][PARTS], begin[PARTS + 1];
+    int64_t cut[PARTS - 1]; /* strings: part k has those that are at least cut k - 1, and less than cut k */
+} sorting;
+
+static int64_t from_of(int64_t n, int p) { return n * p / PARTS; }
+
+static void find_parts(void *ctx, int p, void *scratch) {
+    sorting *x = ctx;
+    (void)scratch;
+    for (int64_t i = from_of(x->n, p); i < from_of(x->n, p + 1); i++) {
+        int from = 0, to = PARTS - 1;
+        while (from < to) {
+            int mid = (from + to) / 2;
+            if (compare(x->w, x->cut[mid], x->v[i].i) <= 0)
+                from = mid + 1;
+            else
+                to = mid;
+        }
+        x->part[i] = (uint8_t)from;
+        x->count[p][from]++;
+    }
+}
+
+static void place_items(void *ctx, int p, void *scratch) {
+    sorting *x = ctx;
+    (void)scratch;
+    for (int64_t i = from_of(x->n, p); i < from_of(x->n, p + 1); i++) x->other[x->count[p][x->part[i]]++] = x->v[i];
+}
+
+static void sort_part(void *ctx, int p, void *scratch) {
+    sorting *x = ctx;
+    int64_t from = x->begin[p], n = x->begin[p + 1] - from;
+    (void)scratch;
+    sort_from(x->w, x->other + from, x->v + from, n, 0);
+}
+
+/* Sorts n items, in v or in other, which is returned; begin: where the PARTS parts begin, equal strings in one. */
+static item *sort_items(const strings *w, item *v, item *other, int64_t n, int64_t begin[PARTS + 1]) {
+    sorting x = {.w = w, .v = v, .other = other, .n = n};
+    for (int p = 0; p <= PARTS; p++) begin[p] = p == 0 ? 0 : n;
+    if (n < PARTS_FROM) {
+        if (n > 0) sort_from(w, v, other, n, 0);
+        return v;
+    }
+    item sample[SAMPLE], more[SAMPLE];
+    for (int k = 0; k < SAMPLE; k++) sample[k].i = v[n / SAMPLE * k + n / SAMPLE / 2].i;
+    sort_from(w, sample, more, SAMPLE, 0);
+    for (int p = 1; p < PARTS; p++) x.cut[p - 1] = sample[p * (SAMPLE / PARTS)].i;
+    x.part = tra_malloc((size_t)n);
+    tra_share(PARTS, find_parts, &x, NULL);
+    int64_t at = 0;
+    for (int part = 0; part < PARTS; part++) {
+        x.begin[part] = at;
+        for (int p = 0; p < PARTS; p++) {
+            int64_t here = x.count[p][part];
+            x.count[p][part] = at;
+            at += here;
+        }
+    }
+    x.begin[PARTS] = n;
+    tra_share(PARTS, place_items, &x, NULL);
+    tra_share(PARTS, sort_part, &x, NULL);
+    free(x.part);
+    memcpy(begin, x.begin, sizeof x.begin);
+    return other;
+}
+
+int32_t *tra_strings_order(int64_t n, const int64_t *begin, const char *bytes) {
+    strings w = {n, begin, bytes};
+    int64_t parts[PARTS + 1];
+    item *v = tra_malloc(2 * (size_t)(n + 1) * sizeof *v);
+    int32_t *order = tra_malloc((size_t)(n + 1) * sizeof *order);
+    for (int64_t i = 0; i < n; i++) v[i].i = i;
+    const item *sorted = sort_items(&w, v, v + n, n, parts);
+    for (int64_t i = 0; i < n; i++) order[i] = (int32_t)sorted[i].i;
+    free(v);
+    return order;
+}
+
+/* ---- dictionaries ------------------------------------------------------------------------------------------------ */
+
+/* A dictionary of strings in their order, of which equal ones stand beside each other. */
+typedef struct joining {
+    const strings *w;
+    const item *v; /* NULL: the strings as they come */
+    int32_t *code;
+    int64_t part[PARTS + 1]; /* where parts begin: a string has all that are equal in one */
+    int64_t fresh[PARTS], bytes[PARTS], longest[PARTS];
+    int64_t *begin;
+    char *to;
+} joining;
+
+static int64_t number_of(const joining *x, int64_t k) { return x->v ? x->v[k].i : k; }
+
+static bool is_fresh(const joining *x, int64_t k) {
+    if (k == 0) return true;
+    int64_t i = number_of(x, k - 1), j = number_of(x, k), n = length_of(x->w, i);
+    return n != length_of(x->w, j) ||
+           memcmp(x->w->bytes + x->w->begin[i], x->w->bytes + x->w->begin[j], (size_t)n) != 0;
+}
+
+/* Codes from 0 on in each part. */
+static void count_part(void *ctx, int p, void *scratch) {
+    joining *x = ctx;
+    int64_t n = 0, bytes = 0, longest = 0;
+    (void)scratch;
+    for (int64_t k = x->part[p]; k < x->part[p + 1]; k++) {
+        int64_t i = number_of(x, k);
+        if (k == x->part[p] || is_fresh(x, k)) {
+            n++;
+            bytes += length_of(x->w, i);
+            longest = tra_max64(longest, length_of(x->w, i));
+        }
+        x->code[i] = (int32_t)(n - 1);
+    }
+    x->fresh[p] = n;
+    x->bytes[p] = bytes;
+    x->longest[p] = longest;
+}
+
+static void fill_part(void *ctx, int p, void *scratch) {
+    joining *x = ctx;
+    int64_t base = 0, at = 0, last = -1;
+    (void)scratch;
+    for (int q = 0; q < p; q++) base += x->fresh[q], at += x->bytes[q];
+    for (int64_t k = x->part[p]; k < x->part[p + 1]; k++) {
+        int64_t i = number_of(x, k), len = length_of(x->w, i);
+        int32_t code = x->code[i];
+        x->code[i] = (int32_t)(base + code);
+        if (code == last) continue;
+        last = code;
+        if (len > 0) memcpy(x->to + at, x->w->bytes + x->w->begin[i], (size_t)len);
+        at += len;
+        x->begin[base + code + 1] = at;
+    }
+}
+
+static const tra_dictionary *join_parts(tra_arena *a, joining *x) {
+    tra_dictionary *d = tra_new(a, tra_dictionary);
+    int64_t n = 0, bytes = 0, longest = 0;
+    tra_share(PARTS, count_part, x, NULL);
+    for (int p = 0; p < PARTS; p++) n += x->fresh[p], bytes += x->bytes[p], longest = tra_max64(longest, x->longest[p]);
+    x->begin = tra_news(a, int64_t, n + 1);
+    x->to = tra_arena_alloc(a, (size_t)bytes);
+    tra_share(PARTS, fill_part, x, NULL);
+    *d = (tra_dictionary){.n = n, .begin = x->begin, .bytes = x->to, .sorted = true, .longest = longest};
+    return d;
+}
+
+/* Do most of the strings differ, by a sample of them? Of m strings of n that are half as many different ones m * m / n
+ * come twice. */
+static bool most_differ(const strings *w) {
+    tra_string_set set = {0};
+    uint64_t at = 0;
+    int64_t twice = 0;
+    bool fresh;
+    for (int64_t k = 0; k < DIFFER_SAMPLE; k++) {
+        at = at * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        int64_t i = w->n / DIFFER_SAMPLE * k + (int64_t)((at >> 33) % (uint64_t)(w->n / DIFFER_SAMPLE));
+        const char *s = w->bytes + w->begin[i];
+        size_t n = (size_t)length_of(w, i);
+        (void)tra_string_set_add(&set, s, n, tra_string_set_hash(s, n), &fresh);
+        twice += !fresh;
+    }
+    tra_string_set_free(&set);
+    return twice * w->n <= (int64_t)DIFFER_SAMPLE * DIFFER_SAMPLE;
+}
+
+/* How many distinct strings there are; code: their numbers; first: where each of them stands. */
+static int64_t count_distinct(const strings *w, int32_t *code, int32_t **first) {
+    tra_string_set set = {0};
+    int64_t cap = 0;
+    bool fresh;
+    for (int64_t i = 0; i < w->n; i++) {
+        const char *s = w->bytes + w->begin[i];
+        size_t n = (size_t)length_of(w, i);
+        if (i > 0 && length_of(w, i - 1) == (int64_t)n && memcmp(w->bytes + w->begin[i - 1], s, n) == 0) {
+            code[i] = code[i - 1];
+            continue;
+        }
+        code[i] = (int32_t)tra_string_set_add(&set, s, n, tra_string_set_hash(s, n), &fresh);
+        if (!fresh) continue;
+        if (set.n > cap) *first = tra_realloc(*first, (size_t)(cap = tra_max64(64, 2 * cap)), sizeof **first);
+        (*first)[set.n - 1] = (int32_t)i;
+    }
+    int64_t n = set.n;
+    tra_string_set_free(&set);
+    return n;
+}
+
+const tra_dictionary *tra_strings_distinct(tra_arena *a, int64_t n, const int64_t *begin, const char *bytes,
+                                           int32_t *code) {
+    strings w = {n, begin, bytes};
+    joining x = {.w = &w, .code = code};
+    int64_t up = 1, items = n;
+    int32_t *first = NULL;
+    while (up < n && compare(&w, up - 1, up) <= 0) up++;
+    if (up >= n) {
+        for (int p = 1; p <= PARTS; p++) {
+            x.part[p] = tra_max64(x.part[p - 1], from_of(n, p));
+            while (x.part[p] < n && !is_fresh(&x, x.part[p])) x.part[p]++;
+        }
+        return join_parts(a, &x);
+    }
+    if (n < PARTS_FROM || !most_differ(&w)) items = count_distinct(&w, code, &first);
+    item *v = tra_malloc(2 * (size_t)(items + 1) * sizeof *v);
+    for (int64_t k = 0; k < items; k++) v[k].i = first ? first[k] : k;
+    x.v = sort_items(&w, v, v + items, items, x.part);
+    if (first) x.code = tra_malloc((size_t)n * sizeof *code);
+    const tra_dictionary *d = join_parts(a, &x);
+    for (int64_t i = 0; i < n && first; i++) code[i] = x.code[first[code[i]]];
+    if (first) free(x.code);
+    free(first);
+    free(v);
+    return d;
+}
