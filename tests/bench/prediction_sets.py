@@ -1,6 +1,7 @@
-"""Programs of predictions.py, written before any of them was run: of A and C the errors were read then, of B and D they
-were not.
-name: inputs, statements, options (suffix of the output, memory, threads). TABLES are made by programs."""
+"""Programs of predictions.py, written before any of them was run: of A and C the errors were read then, of B and D
+later, of E they were not.
+name: inputs, statements, options (suffix of the output, memory, threads). TABLES are made by programs, as HDF5 or with
+the suffix that they tell."""
 X, JB, JM, JX = "h2o_x_10000000.h5", "h2o_jb_10000000.h5", "h2o_jm_10000000.h5", "h2o_jx_10000000.h5"
 TABLES = {  # name: inputs, statements
     "ev": (X, 'O = project(x, user = i32(2000000 * (v3 / 100) ^ 3), kind = id1, shop = id4 * 100 + id5, '
@@ -171,4 +172,85 @@ D = {
     "t_order": ("lg","O = order(project(lg, code, at, dur), [code, dur desc])"),
     "t_dist": ("ev","O = distinct(project(ev, shop, kind, qty))"),
     "t_days": ("lg","O = group(lg, [d = date(at), code], n = count(), a = mean(dur), m = max(size))"),
+}
+TABLES |= {
+    "vc": (X, "O = project(limit(x, 3000000), id1, id3, id6, v1, v3)", "csv"),
+    "vn": ("vf", "O[i,j] = vf[i,j]", "npy"),
+    "vp": (JX, 'O = project(jx, node = id2, port = id1, t = date "2022-03-01" + days(hash(v1, id3) % 900), '
+               'load = if(hash(v1) % 11 == 0, null, v1), tag = id4)'),
+}
+GEN |= {
+    "vi": ("16000x9000", "2000x9000", "--dtype i64"), "v3": ("300x700x900", "50x700x900", "--dtype f32"), "vf": ("12000x6000", "3000x6000", ""),
+    "vo": ("11000x6000", "11000x6000", ""), "va": ("3200x3200", "1600x1600", ""), "vb": ("3200x3200", "1600x1600", ""),
+    "vd": ("3200x3200", "3200x3200", "--seed 4"), "vx": ("9000x160", "3000x160", ""), "vw": ("70x160x160", "70x160x160", ""),
+    "vg1": ("90x60", "90x60", ""), "vg2": ("60x90x60", "60x90x60", ""), "vg3": ("60x90x60", "60x90x60", ""), "vg4": ("60x90", "60x90", ""),
+    "vr": ("4000x3000", "4000x3000", ""), "ve": ("2700x2700", "2700x2700", "--dtype f32"), "vs": ("150000x240", "15000x240", ""),
+    "vq": ("9000x2200", "9000x2200", "--dtype f32"), "vm": ("350000x180", "25000x180", ""), "vk": ("12000x16", "3000x16", ""),
+    "vl": ("6000x16", "6000x16", ""), "vbo": ("24000x24000", "8000x24000", "--dtype bool"), "vbp": ("24000x24000", "8000x24000", "--dtype bool --seed 9"),
+    "vz": ("2800x2800", "1400x1400", "--dtype i32"), "vh": ("5200x5200", "5200x5200", ""), "vy": ("3600x3600", "3600x3600", "--dtype i32"),
+    "vkm": ("500000x12", "50000x12", ""), "vkc": ("24x12", "24x12", ""),
+    "vs1": ("600000x600000", "200000x200000", "--density 2e-5 --dtype f32"), "vs1d": ("600000x64", "200000x64", "--dtype f32"),
+    "vs2": ("500000x500000", "500000x500000", "--density 2.4e-5"), "vs2u": ("500000x24", "500000x24", ""), "vs2v": ("500000x24", "500000x24", ""),
+    "vs3": ("900000x900000", "300000x300000", "--density 8e-6 --storage coo"), "vs4": ("120000x40000", "60000x40000", "--density 2e-4"),
+    "vs5": ("1200x1500x4000", "600x1500x4000", "--density 1.5e-3"), "vs6": ("400000x400000", "200000x200000", "--density 4e-5 --dtype i32"),
+    "vs7": ("262144x262144", "131072x131072", "--density 8e-5 --pattern rmat"), "vs8": ("700000x700000", "175000x175000", "--density 1.6e-5 --storage csc"),
+}
+E = {
+    "v_whole": ("vi", "a[j] = max[i](vi[i,j] * 3 - 1)\nb[i] = min[j](vi[i,j])\nO[] = sum[j](a[j]) + sum[i](b[i])"),
+    "v_middle": ("v3", "m[i,k] = mean[j](v3[i,j,k])\ns[i,k] = mean[j]((v3[i,j,k] - m[i,k])^2)\nO[k] = max[i](s[i,k])"),
+    "v_arg3": ("v3", "a[j,k] = argmax[i](v3[i,j,k])\nO[k] = sum[j](a[j,k])"),
+    "v_strides": ("vf", "a = slice(vf, [0:12000:2, :])\nb = slice(vf, [1:12000:2, :])\nO[i,j] = (a[i,j] - b[i,j]) / 2"),
+    "v_turned": ("vo", "O[j,i] = vo[i,j] + vo[i,j]^3"),
+    "v_waves": ("vo", "O[i] = sum[j](exp(vo[i,j]) * sin(vo[i,j]))"),
+    "v_three": ("va vb vd", "O[i,l] = sum[j,k](va[i,j] * vb[j,k] * vd[k,l])"),
+    "v_bilinear": ("vx vw", "O[b,o] = sum[i,j](vx[b,i] * vw[o,i,j] * vx[b,j])"),
+    "v_train": ("vg1 vg2 vg3 vg4", "O[a,b,c,d] = sum[i,j,k](vg1[a,i] * vg2[i,b,j] * vg3[j,c,k] * vg4[k,d])"),
+    "v_rhs": ("va vd", "p[i,j] = va[i,j] + if(index(i) == index(j), 90, 0)\nO = solve(p, vd)"),
+    "v_eig32": ("ve", "p[i,j] = ve[i,j] + ve[j,i]\nO, v = eigh(p)"),
+    "v_svdtall": ("vs", "u, O, v = svd(vs)"),
+    "v_qr32": ("vq", "O, r = qr(vq)"),
+    "v_mahal": ("vm", "g[i,j] = sum[n](vm[n,i] * vm[n,j]) / 350000 + if(index(i) == index(j), 1, 0)\nc = inverse(g)\nO[n] = sum[i,j](vm[n,i] * c[i,j] * vm[n,j])"),
+    "v_nearest": ("vk vl", "d[i,j] = sum[k]((vk[i,k] - vl[j,k])^2)\nO, w = topk(d, 5, least)"),
+    "v_bits": ("vbo vbp", "O[i] = sum[j](if(vbo[i,j] && !vbp[i,j], 1, 0))"),
+    "v_prodi32": ("vz", "O[i,k] = sum[j](vz[i,j] * vz[k,j])"),
+    "v_tight": ("vm", "O[i,j] = sum[n](vm[n,i] * vm[n,j] * 2)", {"memory": "140M"}),
+    "v_npyin": ("vn", "m[j] = max[i](vn[i,j])\nO[i,j] = vn[i,j] / m[j]", {"suffix": "npy"}),
+    "v_batchdots": ("vl vk", "O[i,j] = sum[k](vl[i,k] * vk[j,k])", {"memory": "2G"}),
+    "v_sinkhorn": ("vh", "state v = gen(1, [5200])\nrepeat 30 {\nu[i] = 1 / (0.01 + sum[j](vh[i,j] * v[j]))\nnext v[j] = 1 / (0.01 + sum[i](vh[i,j] * u[i]))\n}\nO[j] = v[j]"),
+    "v_life": ("vy", "state s[i,j] = vy[i,j] % 2\nrepeat 6 {\nn = stack(slice(s, [1:3600, :]), slice(s, [0:1, :]), 0)\nm = stack(slice(s, [3599:3600, :]), slice(s, [0:3599, :]), 0)\n"
+               "next s[i,j] = if(n[i,j] + m[i,j] + s[i,j] == 2, 1, 0)\n}\nO[i] = sum[j](s[i,j])"),
+    "v_lloyd": ("vkm vkc", "state c = slice(vkc, [:, :])\nrepeat 5 {\na[n] = argmin[k](sum[d]((vkm[n,d] - c[k,d])^2))\ne[k] = 0 * sum[d](c[k,d])\nw[n,k] = if(a[n] == index(k), 1.0, 0.0) + e[k]\nz[k] = sum[n](w[n,k])\n"
+                "next c[k,d] = sum[n](w[n,k] * vkm[n,d]) / (z[k] + 1)\n}\nO[k,d] = c[k,d]"),
+    "v_batches": ("vm", "state w = gen(zero, [180])\nrepeat 70 as t {\nx = slice(vm, [t*5000 : (t+1)*5000, :])\np[n] = tanh(sum[j](x[n,j] * w[j]) - 0.2)\ng[j] = sum[n](x[n,j] * p[n]) / 5000\n"
+                  "next w[j] = w[j] - 0.1 * g[j]\n}\nO[j] = w[j]"),
+    "v_spwide": ("vs1 vs1d", "O[i,k] = sum[j](vs1[i,j] * vs1d[j,k])"),
+    "v_sddmm": ("vs2 vs2u vs2v", "O[i,j] = vs2[i,j] * sum[k](vs2u[i,k] * vs2v[j,k])"),
+    "v_coo": ("vs3", "s[i] = sum[j](vs3[i,j])\nO[i,j] = if(vs3[i,j] * 2 > s[i], 1, vs3[i,j])"),
+    "v_cosine": ("vs4", "q[i] = sqrt(sum[j](vs4[i,j]^2)) + 0.001\nc[i,j] = vs4[i,j] / q[i]\nd[j,k] = sum[i](c[i,j] * c[i,k])\nO[j] = sum[k](d[j,k])"),
+    "v_csf": ("vs5", "a[i,k] = sum[j](vs5[i,j,k]^2)\nO[k,j] = sum[i](vs5[i,j,k])"),
+    "v_spmax": ("vs6", "c[i,j] = max(vs6[i,j], vs6[j,i])\nO[j] = max[i](c[i,j])"),
+    "v_bfs": ("vs7", "state v = slice(gen(1, [262144]), [0:262144])\nrepeat 15 {\nu[j] = max[i](vs7[i,j] * v[i])\nm[] = max[j](u[j])\nnext v[j] = 0.3 * v[j] + u[j] / (m + 1)\n}\nO[j] = v[j]"),
+    "v_csc": ("vs8", "O[i,j] = vs8[i,j] * 2 - vs8[j,i]"),
+    "v_mtx": ("vs4", "O[i,j] = if(vs4[i,j] > 0.4, vs4[i,j], 0)", {"suffix": "mtx"}),
+    "v_csvin": ("vc", "O = group(vc, [id3], s = sum(v3), n = count(), m = max(v1))"),
+    "v_regr": (X, "O = group(x, [id4, id5], r = corr(v3, v1), s = regr_slope(v3, v2), k = skewness(v3))"),
+    "v_argmax": (X, "O = group(x, [id3], a = arg_max(id6, v3), f = first(v1), l = last(v2))"),
+    "v_week": ("vp", "O = order(group(vp, [w = week(t), y = year(t), tag], n = count(load), m = mean(load)), [y, w, m desc])"),
+    "v_leads": ("vp", "O = window(project(vp, node, t, load), [node], [t], a = lead(load), b = lag(load, 2), d = dense_rank())"),
+    "v_rangeframe": ("vp", "O = window(project(vp, port, node, t, load), [port, node], [t], s = mean(load, frame = range(-days(30), days(30))))"),
+    "v_least": ("vp", "r = window(project(vp, node, load, t), [node], [load], r = row_number())\nO = group(select(r, r <= 5), [node], m = mean(load), l = max(t))"),
+    "v_ranges": (X + " " + JM, "l = project(limit(x, 600000), v3, id6)\nr = project(limit(jm, 3000), lo = v2, hi = v2 + 0.2, id2)\nO = group(join(l, r, v3 >= lo && v3 < hi), [id2], n = count(), s = sum(v3))"),
+    "v_asoftimes": ("vp", "l = project(select(vp, port < 5), node, t, load)\nr = project(select(vp, port > 7), n2 = node, t2 = t, w = load)\nO = join(l, r, node == n2, asof = l.t >= r.t2, within = days(20), how = left)"),
+    "v_full": (JX + " " + JB, "O = join(project(select(jx, id1 < 6), id3, v1), project(select(jb, v2 < 60), k = id3, v2), id3 == k, how = outer)"),
+    "v_antitwo": (X, "b = distinct(project(select(x, v1 == 3), a = id2, b = id6))\nO = join(project(x, id2, id6, v3), b, id2 == a && id6 == b, how = anti)"),
+    "v_cases": (X, "O = group(project(x, k = if(v3 < 20, 1, if(v3 < 50, 2, if(v1 > 3, 3, 4))), z = if(v2 % 3 == 0, null, v2), w = floor(v3) * v1), [k], d = distinct(w), m = median(z), s = std(w))"),
+    "v_unpivot": (X, "O = group(unpivot(project(x, id4, a = v1, b = v2, c = id5), [a, b, c]), [id4, name], m = mean(value), q = max(value))"),
+    "v_unite": (X + " " + JX, "O = distinct(union(project(x, k = id6, w = v1), project(jx, k = id3 % 100000, w = id1)))"),
+    "v_csvdates": ("vp", "O = project(limit(vp, 5000000), node, t, load, tag)", {"suffix": "csv"}),
+    "v_wide": (X, "O = order(x, [id6, v3])"),
+    "v_sort300": ("vp", "O = order(project(vp, node, t, load), [load desc, node])", {"memory": "300M"}),
+    "v_group200": ("vp", "O = group(vp, [node, t], n = count(), s = sum(load))", {"memory": "400M"}),
+    "v_join400": (JX + " " + JB, "O = group(join(project(jx, id3, v1), project(jb, id3, v2), id3 == id3), [v = floor(v2)], s = sum(v1))", {"memory": "400M"}),
+    "v_dummies": ("vp", "m = matrix(vp, [load = ifnull(load, 0), port, onehot(port)])\nO[i,j] = sum[n](m[n,i] * m[n,j])"),
+    "v_cross": (JM, "a = project(limit(jm, 9000), p = v2)\nb = project(limit(jm, 9000, from = 500), q = v2)\nO = group(project(cross(a, b), k = floor(p + q)), [k], n = count())"),
 }

@@ -172,8 +172,8 @@ NEIGHBOURS |= {  # unseen on the day before
     "w_powers": ("n_s3", "b[i,k] = sum[j](n_s3[i,j] * n_s3[j,k]) / 1000\nc[i,k] = sum[j](b[i,j] * b[j,k]) / 1000\nO[i,k] = sum[j](c[i,j] * n_s3[j,k])"),
     "w_spd": ("n_sy", "p[i,j] = (n_sy[i,j] + n_sy[j,i]) / 2 + if(index(i) == index(j), 5000, 0)\nO = inverse(p)"),
     "w_cols": ("n_col", "m[j] = max[n](n_col[n,j])\nl[j] = min[n](n_col[n,j])\nO[n,j] = (n_col[n,j] - l[j]) / (m[j] - l[j])")}
-NEIGHBOURS |= prediction_sets.A | prediction_sets.C
-UNSEEN = prediction_sets.B | prediction_sets.D  # written when the model was done: nothing was fitted to these, and nothing may be
+NEIGHBOURS |= prediction_sets.A | prediction_sets.C | prediction_sets.B | prediction_sets.D
+UNSEEN = prediction_sets.E  # written before the model was changed: nothing was fitted to these, and nothing may be
 GEN |= prediction_sets.GEN
 NAMES = {JX: "jx", X: "x", JB: "jb", JM: "jm", "eval_trips_10000000.csv": "trips", "eval_10000000.mtx": "m"}
 
@@ -181,9 +181,11 @@ NAMES = {JX: "jx", X: "x", JB: "jb", JM: "jm", "eval_trips_10000000.csv": "trips
 def source(name, where, of):
     """The file of an input, made if it is one of GEN or TABLES; None: it is not there."""
     if name in TABLES:
-        path, (inputs, text) = os.path.join(where, f"predict_{name}.h5"), TABLES[name]
+        inputs, text, suffix = (*TABLES[name], "h5")[:3]
+        path = os.path.join(where, f"predict_{name}.{suffix}")
         if not os.path.exists(path):
-            lines = [f'input {NAMES[i]} from "{os.path.join(of, i)}"' for i in inputs.split()] + [text, f'output O to "{path}"']
+            files = {NAMES.get(i, i): source(i, where, of) if i in GEN else os.path.join(of, i) for i in inputs.split()}
+            lines = [f'input {n} from "{f}"' for n, f in files.items()] + [text, f'output O to "{path}"']
             subprocess.run([TRA, "run", "-q", "--no-history", "--memory", "4G", "-"], input="\n".join(lines), text=True, check=True)
         return path
     if name not in GEN:
