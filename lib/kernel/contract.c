@@ -90,6 +90,17 @@ typedef struct cuts {
     int64_t pieces[CLASSES];
 } cuts;
 
+/* The label of class c that is outermost in the result among those with room for so many pieces; `largest` where none
+ * has. What lies inside stays whole, so that loops which step as one still do, and BLAS gets long ones. */
+static int outermost(const labels *ls, int c, double pieces, int largest) {
+    int found = -1;
+    for (int i = 0; i < ls->n; i++) {
+        if (class_of(&ls->v[i]) != c || (double)ls->v[i].room < pieces) continue;
+        if (found < 0 || ls->v[i].loop.s[C] > ls->v[found].loop.s[C]) found = i;
+    }
+    return found < 0 ? largest : found;
+}
+
 static void make_cuts(const tra_kernel *step, const labels *ls, cuts *cut) {
     double total[CLASSES] = {1, 1, 1, 1};
     for (int c = 0; c < CLASSES; c++) cut->label[c] = -1, cut->pieces[c] = 1;
@@ -112,8 +123,9 @@ static void make_cuts(const tra_kernel *step, const labels *ls, cuts *cut) {
     most[BATCH] = fmax(AREA / fmax(m * n, 1), 1);
     for (int c = 0; c < CLASSES; c++) {
         if (cut->label[c] < 0) continue;
-        int64_t extent = tra_max64(ls->v[cut->label[c]].room, 1);
         double want = ceil(total[c] / most[c]);
+        cut->label[c] = outermost(ls, c, want, cut->label[c]);
+        int64_t extent = tra_max64(ls->v[cut->label[c]].room, 1);
         cut->pieces[c] = want <= 1 ? 1 : want >= (double)extent ? extent : (int64_t)want;
     }
     /* a count that fits an int, for absurd shapes */

@@ -72,9 +72,9 @@ void tra_kernel_fail(const char *fmt, ...) {
     X(EIGH_V, n + 1 + 6 * n + 2 * n * n, 3 + 5 * n, 9 * n * n * n, 0.9, run_eigh(&w, out, true))                       \
     X(QR_Q, k + 32 * n, 0, 4 * m * n * k, 0.6, run_qr(&w, out, true))                                                  \
     X(QR_R, k + 32 * n, 0, 2 * m * n * k, 0.6, run_qr(&w, out, false))                                                 \
-    X(SVD_U, SVD_WORK, 8 * k, 14 * m * n * k, 0.6, run_svd(&w, out, f))                                                \
-    X(SVD_S, SVD_WORK, 8 * k, 14 * m * n * k, 0.6, run_svd(&w, out, f))                                                \
-    X(SVD_V, SVD_WORK, 8 * k, 14 * m * n * k, 0.6, run_svd(&w, out, f))
+    X(SVD_U, SVD_WORK, 8 * k, 14 * m * n * k, 0.5, run_svd(&w, out, f))                                                \
+    X(SVD_S, SVD_WORK, 8 * k, 14 * m * n * k, 0.5, run_svd(&w, out, f))                                                \
+    X(SVD_V, SVD_WORK, 8 * k, 14 * m * n * k, 0.5, run_svd(&w, out, f))
 #define SVD_WORK (m * k + k + k * n + 4 * k * k + 7 * k + 64 * (m + n))
 
 /* ---- shapes and scratch ------------------------------------------------------------------------------------- */

@@ -105,20 +105,45 @@ bool tra_parse_timestamp(const char *s, int64_t len, int64_t *micros) {
     return true;
 }
 
-char *tra_date_text(int32_t days, char buf[TRA_DATETEXT]) {
+/* Writes n digits of v; more where it has more. Returns the end. */
+static char *put_digits(char *to, int64_t v, int n) {
+    char digit[24];
+    int k = 0;
+    for (uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v; u > 0 || k < n; u /= 10) digit[k++] = (char)('0' + u % 10);
+    if (v < 0) *to++ = '-';
+    while (k > 0) *to++ = digit[--k];
+    return to;
+}
+
+static char *put_date(char *to, int64_t days) {
     int64_t year;
     int month, day;
     tra_civil_of(days, &year, &month, &day);
-    snprintf(buf, TRA_DATETEXT, "%04" PRId64 "-%02d-%02d", year, month, day);
+    to = put_digits(to, year, year < 0 ? 3 : 4); /* a sign is one of the four */
+    *to++ = '-';
+    to = put_digits(to, month, 2);
+    *to++ = '-';
+    return put_digits(to, day, 2);
+}
+
+char *tra_date_text(int32_t days, char buf[TRA_DATETEXT]) {
+    *put_date(buf, days) = 0;
     return buf;
 }
 
 char *tra_timestamp_text(int64_t micros, char buf[TRA_DATETEXT]) {
-    int64_t days = floor_div(micros, day_micros), of_day = micros - days * day_micros, s = of_day / 1000000, year;
-    int month, day, fraction = (int)(of_day % 1000000);
-    tra_civil_of(days, &year, &month, &day);
-    int n = snprintf(buf, TRA_DATETEXT, "%04" PRId64 "-%02d-%02d %02d:%02d:%02d", year, month, day, (int)(s / 3600),
-                     (int)(s / 60 % 60), (int)(s % 60));
-    if (fraction) snprintf(buf + n, (size_t)(TRA_DATETEXT - n), ".%06d", fraction);
+    int64_t days = floor_div(micros, day_micros), of_day = micros - days * day_micros, s = of_day / 1000000;
+    char *to = put_date(buf, days);
+    *to++ = ' ';
+    to = put_digits(to, s / 3600, 2);
+    *to++ = ':';
+    to = put_digits(to, s / 60 % 60, 2);
+    *to++ = ':';
+    to = put_digits(to, s % 60, 2);
+    if (of_day % 1000000) {
+        *to++ = '.';
+        to = put_digits(to, of_day % 1000000, 6);
+    }
+    *to = 0;
     return buf;
 }

@@ -32,9 +32,9 @@ static double table_seconds(const tra_op *op, const tra_rates *rates) {
     return seconds;
 }
 
-/* Steps for a value as text: digits of real numbers are many, and of times each part is computed. */
+/* Steps for a value as text: digits of real numbers are many, and parts of times are computed. */
 static double text_steps(tra_coltype t) {
-    enum { WHOLE = 13, STRING = 10, BOOL = 5, REAL = 50, DATE = 55, TIME = 105 };
+    enum { WHOLE = 13, STRING = 9, BOOL = 7, REAL = 45, DATE = 20, TIME = 28 };
     return tra_coltype_is_coded(t)   ? STRING
            : tra_coltype_is_float(t) ? REAL
            : t == TRA_COL_TIMESTAMP  ? TIME

@@ -1,6 +1,8 @@
 /* cardinality.c - how many groups are expected. */
 #include "cardinality.h"
 
+#include <math.h>
+
 /* The different values among n rows of a column whose most frequent values are listed with their frequencies. */
 static double distinct_of_column(const tra_column_facts *f, double n) {
     double sum = 0, listed = 0;
@@ -15,16 +17,28 @@ static double distinct_of_column(const tra_column_facts *f, double n) {
     return sum + (rest > 0 && listed < 1 ? tra_distinct_after(rest, n * (1 - listed)) : 0);
 }
 
+/* Different values of a column that is computed; at most so many. */
+static double computed_values(const tra_node *n, int column, int64_t most) {
+    tra_arena *a = tra_arena_new();
+    double values = tra_table_drawn_values(tra_table_over_passes(a, n, tra_colexpr_column(a, n->type.columns, column)));
+    tra_arena_free(a);
+    return values < 0 ? (double)most : fmin(values, (double)most);
+}
+
 /* Columns are taken to be independent of each other. */
-double tra_table_groups_expected(const tra_schema *s, int nkeys, const tra_colexpr *const *x, double rows) {
+double tra_table_groups_expected(const tra_schema *s, int nkeys, const tra_node *n, const int *column,
+                                 const tra_colexpr *const *x, double rows) {
+    static const double MANY = 1 << 20, ASSUMED = 0.1; /* of the rows, where nothing is known of a key */
     double values = 1;
     for (int k = 0; k < nkeys; k++) {
         tra_column_facts f;
         int64_t most = tra_table_values_most(&s->v[k], x ? x[k] : NULL);
         bool known = tra_table_facts(s->v[k].file, s->v[k].number, &f) && f.rows > 0;
         if (known && nkeys == 1) return distinct_of_column(&f, rows);
-        if (!known && most > 1 << 20) return 0.1 * rows;
-        values *= known ? (double)(f.distinct + (f.nulls > 0)) : (double)most;
+        double expected = known ? (double)(f.distinct + (f.nulls > 0)) : (double)most;
+        if (!known && n) expected = computed_values(n, column[k], most);
+        if (!known && expected == (double)most && expected > MANY) return ASSUMED * rows;
+        values *= expected;
     }
     return nkeys ? tra_distinct_after(values, rows) : 1;
 }

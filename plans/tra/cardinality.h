@@ -12,9 +12,10 @@
 #include "../../lib/table/join.h"
 #include "table_ops.h"
 
-/* How many groups so many rows are expected to have by the first nkeys columns of s. x: the expressions that compute
- * these, or NULL. */
-double tra_table_groups_expected(const tra_schema *s, int nkeys, const tra_colexpr *const *x, double rows);
+/* How many groups so many rows are expected to have by the first nkeys columns of s, which are these columns of table n
+ * (NULL: not told). x: the expressions that compute them, or NULL. */
+double tra_table_groups_expected(const tra_schema *s, int nkeys, const tra_node *n, const int *column,
+                                 const tra_colexpr *const *x, double rows);
 
 /* ---- what predicates and joins leave (table_estimates.c) -------------------------------------------------------- */
 
@@ -23,6 +24,16 @@ bool tra_table_facts(struct tra_rel *file, int number, tra_column_facts *out);
 
 /* The share of rows for which a predicate is expected to be true. */
 double tra_table_selectivity(const tra_colexpr *predicate);
+
+/* The shares of rows for which a predicate is true and false, of rows that are drawn by the statistics of its columns.
+ * False: of a column none are known, or it needs strings that no table has. (table_drawn.c) */
+bool tra_table_drawn(const tra_colexpr *predicate, double *yes, double *no);
+/* How many different values an expression is expected to have, NULL among them, by rows that are drawn so; -1: as
+ * above. */
+double tra_table_drawn_values(const tra_colexpr *x);
+/* The expression x, over the columns of n, over those of the table from which n is made by passes that select and
+ * project. In the arena. */
+const tra_colexpr *tra_table_over_passes(tra_arena *a, const tra_node *n, const tra_colexpr *x);
 
 /* A join of all rows of two tables, as if its keys were independent of each other. */
 typedef struct tra_join_selectivity {

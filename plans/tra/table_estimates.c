@@ -218,7 +218,7 @@ static truth truth_of(const tra_colexpr *x) {
         break;
     default: break;
     }
-    return guessed(x->op);
+    return tra_table_drawn(x, &p.yes, &p.no) ? p : guessed(x->op);
 }
 
 double tra_table_selectivity(const tra_colexpr *x) {

@@ -157,7 +157,8 @@ static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *
     if (wide) *p = (tra_pivot_wide){.in = in->type.columns, .key = *wide, .g = g, .most = most};
     double blocks = pass == TRA_GROUP_PARTIAL ? (double)tra_max64(1, in->type.cat->n) : 1;
     double each = (double)tra_type_entries(&rows->type).expected / blocks;
-    double groups = blocks * tra_table_groups_expected(s, w->op.nterms, x, each);
+    const int *key = tra_table_counting(w->b->arena, w->op.nterms, 0);
+    double groups = blocks * tra_table_groups_expected(s, w->op.nterms, rows, key, x, each);
     tra_rows_kernel op = tra_rows_op(&tra_group_ops, g, tra_group_out(g));
     if (wide) op.ops = &tra_pivot_wide_ops, op.data = p;
     op.label = tra_arena_printf(w->b->arena, "%s%s", passes[pass], tra_table_call_text(w));
@@ -199,7 +200,8 @@ static bool is_exact(const tra_schema *s, const tra_group_column *v) {
 
 double tra_table_group_share(const tra_table_builder *w, const tra_node *rows) {
     double each = (double)tra_type_entries(&rows->type).expected / (double)tra_max64(1, rows->type.cat->n);
-    double groups = tra_table_groups_expected(rows->type.columns, w->op.nterms, key_expressions(w), each);
+    const int *key = tra_table_counting(w->b->arena, w->op.nterms, 0);
+    double groups = tra_table_groups_expected(rows->type.columns, w->op.nterms, rows, key, key_expressions(w), each);
     return each > 0 ? groups / each : 0;
 }
 

@@ -58,7 +58,7 @@ static bool is_worth_it(const joined *j) {
     double left = tra_type_entries(&j->join->in[0]->type).expected,
            rows = tra_type_entries(&j->join->in[1]->type).expected;
     const tra_schema *keys = tra_table_subschema(j->w->b->arena, s->right, s->nkeys, s->rkey, false);
-    return rows >= left && ROWS * tra_table_groups_expected(keys, s->nkeys, NULL, rows) <= rows;
+    return rows >= left && ROWS * tra_table_groups_expected(keys, s->nkeys, NULL, NULL, NULL, rows) <= rows;
 }
 
 /* Does the group have all keys of the join, each of the left table, and aggregates of right columns? */

@@ -85,7 +85,7 @@ static double keys_expected(const reduction *r, const tra_node *table, int n, co
     tra_column_facts f;
     *known = true;
     for (int k = 0; k < n; k++) *known = *known && tra_table_facts(s->v[k].file, s->v[k].number, &f);
-    return tra_table_groups_expected(s, n, NULL, (double)tra_type_entries(&table->type).expected);
+    return tra_table_groups_expected(s, n, NULL, NULL, NULL, (double)tra_type_entries(&table->type).expected);
 }
 
 /* The share of right rows that are expected to meet a source; 1: nothing is known, or a key may fail. */

@@ -62,8 +62,9 @@ static tra_node *distinct_parts(tra_table_builder *w, const tra_part_keys *k, co
     x.what = "by which rows are distinct";
     double rows = fmax(1, (double)tra_type_entries(&w->in->type).expected),
            blocks = fmax(1, (double)w->in->type.cat->n);
-    double all_kept = tra_table_groups_expected(keys, k->n, NULL, rows) / rows;
-    double kept = fmax(all_kept, tra_table_groups_expected(keys, k->n, NULL, rows / blocks) * blocks / rows);
+    double all_kept = tra_table_groups_expected(keys, k->n, w->in, k->column, NULL, rows) / rows;
+    double kept =
+        fmax(all_kept, tra_table_groups_expected(keys, k->n, w->in, k->column, NULL, rows / blocks) * blocks / rows);
     x.kept = kept;
     tra_node *first = tra_table_sort_blocks(w, w->in, &x);
     const int *all = tra_table_counting(a, k->n, k->n);

@@ -216,10 +216,15 @@ some = [f"{c} {op} {v}" for c in at for op in ("<", "<=", ">", ">=", "==", "!=")
 some += [f"{v} {op} {c}" for c in at for op in ("<", "<=", ">", ">=", "==", "!=") for v in at[c][:1]]
 some += ["isnull(f)", "!isnull(f)", "!(u < 250000)", "!(s != 7)", "b", "!b", "w == 'b'", "w != 'b'", "isnull(u)"]
 some += ["u < 300000 && s == 7", "u < 300000 || s == 7", "f > 0.5 && s != 7", "f > 0.5 || !b", "!(f < 2 || w == 'a')"]
+some += ["u % 3 > 0", "u % 7 == 2", "u % 1000 < 250 && b", "f * f > 100", "abs(f) > 8", "f + u < 500000", "ifnull(f, 9) > 5",
+         "u * 2 - s > 0", "!(u % 5 < 2 || f + 1 > 0)", "length(w) + u % 2 == 2"]
+keys = {"u % 100": "u % 100", "(u % 10) * 7 + b": "(u % 10) * 7 + b", "round(f)": "round(f)", "u * 3": "u", "i32(u / 20000)": "u / 20000",
+        "upper(w)": "upper(w)", "ifnull(f, 0) * 0 + u % 60": "u % 60"}
 subprocess.run([os.environ["TRA"], *"import -q --table t.csv -o t.h5".split()], check=True)
 with open("p.tra", "w") as out:
     out.write('input T from "t.h5"\n')
     for i, x in enumerate(some): out.write(f"R{i} = select(T, {x})\n".replace("'", '"'))
+    for i, x in enumerate(keys): out.write(f"RK{i} = group(project(T, k = {x}), [k], n = count())\nRD{i} = group(T, [k = {x}], n = count())\n")
 lines = [l for l in subprocess.check_output([os.environ["TRA"], "check", "p.tra"], text=True).split("\n") if l[:1] == "R"]
 bad = 0
 for i, x in enumerate(some):
@@ -229,6 +234,12 @@ for i, x in enumerate(some):
     line = next(l for l in lines if l.startswith(f"R{i}: "))
     said = float(line.split("table of ")[1].replace("about ", "").split()[0])
     if abs(said - is_there) > n / 40: bad += 1; print(x, "leaves", is_there, "of", n, "and not", line)
+for i, (x, sql) in enumerate(keys.items()):
+    is_there = db.execute(f"select count(*) from (select distinct {sql} from t)").fetchone()[0]
+    for how in "KD":
+        line = next(l for l in lines if l.startswith(f"R{how}{i}: "))
+        said = float(line.split("table of ")[1].replace("about ", "").split()[0])
+        if not is_there / 1.6 <= said <= is_there * 1.6: bad += 1; print(x, "has", is_there, "values and not", line)
 assert not bad and len(some) > 70, len(some)
 END
 }

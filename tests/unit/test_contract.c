@@ -280,6 +280,20 @@ TEST(tiles_cut_the_accumulator_alone) {
     free(a.data), free(b.data), free(whole.data), free(acc.data), free(big.data);
 }
 
+/* Labels that step as one in the result still do in each tile, so that BLAS gets long loops. */
+TEST(tiles_cut_outer_labels) {
+    const tra_kernel *k = einsum("abcd,cdef->abef");
+    const tra_dims acc[] = {DIMS(30, 60, 60, 60), DIMS(60, 30, 60, 60), DIMS(7, 300, 9, 300), DIMS(50, 40, 4000, 2)};
+    for (size_t i = 0; i < sizeof acc / sizeof *acc; i++)
+        for (int t = 0; t < tra_kernel_tiles(k, &acc[i]); t++) {
+            tra_nest nest;
+            int64_t at;
+            tra_contract_tile(k, &acc[i], t, &nest, &at);
+            tra_nest_coalesce(&nest);
+            CHECK(nest.n <= 2);
+        }
+}
+
 typedef struct tile_job {
     const tra_kernel *k;
     tra_array *a, *b, *acc;
