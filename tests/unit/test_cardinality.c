@@ -84,6 +84,7 @@ TEST(groups_are_those_of_all_sequences_of_rows) {
     for (int rows = 1; rows <= 6; rows++) {
         CHECK(near(tra_table_groups_expected(&s, 0, NULL, NULL, NULL, rows), 1));
         CHECK(near(tra_table_groups_expected(&s, 1, NULL, NULL, NULL, rows), draw_all(2, rows)));
-        CHECK(near(tra_table_groups_expected(&s, 2, NULL, NULL, NULL, rows), draw_all(6, rows))); /* NULL is a third value of b */
+        CHECK(near(tra_table_groups_expected(&s, 2, NULL, NULL, NULL, rows),
+                   draw_all(6, rows))); /* NULL is a third value of b */
     }
 }
