@@ -1,6 +1,8 @@
 /* table_parts.c - how a table is divided into parts by ranges of keys, and the nodes that do it. */
 #include "table_parts.h"
 
+#include "cardinality.h"
+
 #include "lower.h"
 
 #include <math.h>
@@ -103,9 +105,20 @@ tra_arrange tra_table_sorting(tra_arena *a, const tra_schema *s, bool numbered, 
         .in = s, .out = out, .from = all, .n = n, .column = column, .desc = desc, .number = -1, .what = what};
 }
 
+/* Bits in which the values of a key are expected to differ: those of its range, where that is known. */
+static double key_bits(const tra_column *c) {
+    enum { UNKNOWN = 24 };
+    tra_column_facts f;
+    if (c->type == TRA_COL_BOOL) return 1;
+    if (tra_coltype_is_float(c->type)) return 8 * (double)tra_coltype_size(c->type);
+    if (tra_coltype_is_coded(c->type)) return c->dict ? log2(2 + (double)c->dict->n) : UNKNOWN;
+    bool known = tra_table_facts(c->file, c->number, &f) && f.rows > f.nulls;
+    return known ? log2(2 + (double)f.max - (double)f.min) : UNKNOWN;
+}
+
 tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_arrange *x) {
     if (!in) return NULL;
-    enum { KEY = 30 }; /* operations for each further key */
+    static const double ROW = 12, BIT = 1.1; /* operations: keys are put in words, which are sorted by digits */
     tra_arrange *own = tra_new(w->b->arena, tra_arrange);
     *own = *x;
     own->block = tra_max64(1, in->type.cat->bound.v[0]);
@@ -116,7 +129,9 @@ tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_ar
     tra_rows_kernel op = tra_rows_op(&tra_arrange_ops, own, x->out);
     op.counts = fewer, op.share = x->keep == TRA_ARRANGE_FIRST || x->top > 0 ? kept : 1;
     double bytes = (double)(tra_schema_row_bytes(x->in) + tra_schema_row_bytes(x->out)); /* rows are put in order */
-    op.divides = true, op.flops = TRA_SORT_FLOPS + KEY * fmax(0, x->n - 1) + bytes / 4;
+    double bits = 0;
+    for (int i = 0; i < x->n; i++) bits += key_bits(&x->in->v[x->column[i]]);
+    op.divides = true, op.flops = ROW + BIT * bits + bytes / 4;
     return tra_table_kernel(w, in, numbers, 0, 0, &op);
 }
 
