@@ -349,20 +349,22 @@ s = select(t, b == 7 && c % 80 == 7)
 A = group(join(s, u, a == k), [b], n = count(), y = sum(w))
 B = join(s, u, a == k, how = anti)
 C = join(s, u, c == m, how = left)
+D = group(join(select(t, b < 15), u, a == k), [b], n = count(), y = sum(w))
 output A
 output B
 output C
+output D
 END2
     tra run -q --memory 4G p.tra
-    for o in A B C; do tra digest $o.h5 || return 1; done >want
+    for o in A B C D; do tra digest $o.h5 || return 1; done >want
     status 0 tra explain --operators --memory 90M p.tra
     grep -q 'join(m == c, how = semi)' <<<"$output"
     ! grep -qE 'DOES NOT FIT|sort\(\[[km]' <<<"$output" || return 1
     for sites in 1 3; do
-        rm [ABC].h5
+        rm [ABCD].h5
         status 0 tra run --memory 90M --sites $sites p.tra
         ! grep -q "planned again" <<<"$output" || return 1
-        for o in A B C; do tra digest $o.h5; done | diff want -
+        for o in A B C D; do tra digest $o.h5; done | diff want -
     done
 }
 
