@@ -173,7 +173,7 @@ static int64_t held_of_input(const tra_plan *p, int i, int64_t here, int threads
     for (tra_read r = {-1, 0}; readers < 2 && tra_next_read(p, i, tra_op_shares_blocks, &r);)
         if (!tra_op_is_view(&p->ops[r.op])) readers++, at = r.op, side = r.side;
     const tra_op *op = &p->ops[at];
-    if (readers != 1 || !p->ops[i].type.cat->grid || !tra_op_is_only_block_reader(p, op, side)) return here;
+    if (readers != 1 || !p->ops[i].type.cat->grid || !tra_op_is_only_block_reader(p, op, side, false)) return here;
     int64_t unit = tra_op_stored_room(p, &p->ops[op->in[side]]), units = tra_units_queued(unit, threads);
     if (tra_op_is(op->op, TRA_LOOPS)) {
         if (tra_op_passes(p, op, side, threads, budget) > 1) return here;

@@ -242,21 +242,23 @@ static bool has_ended(const tra_plan *p, const tra_op *op, int j) {
     return j < (op->orders.scan.first >= 0 ? op->orders.scan.first : op->id) && !tra_op_overlaps(&p->ops[j]);
 }
 
-bool tra_op_is_only_reader(const tra_plan *p, const tra_op *op, int side) {
+bool tra_op_is_only_reader(const tra_plan *p, const tra_op *op, int side, bool together) {
     bool many = tra_op_is(op->op, TRA_SPLITS);
     int mine = tra_op_viewed(p, op->in[side], &many), readers = 0;
     if (many || lasts(p, mine, op)) return false;
-    for (tra_read r = {-1, 0}; readers < 2 && tra_next_read(p, mine, tra_op_is_view, &r);)
-        readers += !tra_op_is_view(&p->ops[r.op]) && !has_ended(p, op, r.op);
-    return readers == 1;
+    for (tra_read r = {-1, 0}; readers < 2 && tra_next_read(p, mine, tra_op_is_view, &r);) {
+        bool other = r.op != op->id || (r.side != side && !together);
+        readers += other && !tra_op_is_view(&p->ops[r.op]) && !has_ended(p, op, r.op);
+    }
+    return readers == 0;
 }
 
-bool tra_op_is_only_block_reader(const tra_plan *p, const tra_op *op, int side) {
+bool tra_op_is_only_block_reader(const tra_plan *p, const tra_op *op, int side, bool together) {
     bool many = tra_op_is(op->op, TRA_SPLITS);
     int mine = tra_op_holder(p, op->in[side], &many);
     if (many || lasts(p, mine, op) || lasts(p, tra_op_viewed(p, op->in[side], &many), op)) return false;
     for (tra_read r = {-1, 0}; tra_next_read(p, mine, tra_op_shares_blocks, &r);)
-        if (!has_ended(p, op, r.op) && (r.op != op->id || r.side != side)) return false;
+        if (!has_ended(p, op, r.op) && (r.op != op->id || (r.side != side && !together))) return false;
     return true;
 }
 

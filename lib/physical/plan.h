@@ -339,11 +339,12 @@ void tra_plan_list_reads(tra_plan *p);
  * `through` is true (NULL: none), what reads theirs. r->op = -1 begins; false: there is none. */
 bool tra_next_read(const tra_plan *p, int i, bool (*through)(const tra_op *), tra_read *r);
 /* Is the operator the only reader, from now on, of the blocks of its input `side`, and does it read each for one tuple?
- * Then they can leave memory after use. Operators before it in the plan have ended, except exchanges that overlap. */
-bool tra_op_is_only_block_reader(const tra_plan *p, const tra_op *op, int side);
+ * Then they can leave memory after use. Operators before it in the plan have ended, except exchanges that overlap.
+ * together: where the other side reads the same blocks it does so at the same time, and does not count. */
+bool tra_op_is_only_block_reader(const tra_plan *p, const tra_op *op, int side, bool together);
 /* Is the operator the only reader, from now on, of its input `side`, and does it read each tuple once? Then blocks that
  * belong to that input alone can be dropped after use. */
-bool tra_op_is_only_reader(const tra_plan *p, const tra_op *op, int side);
+bool tra_op_is_only_reader(const tra_plan *p, const tra_op *op, int side, bool together);
 
 /* Is the plan valid: inputs come before their operators, arities match, catalogs are there, placements of the inputs of
  * joins agree, and only exchanges read partial relations? Else *why is the reason. For assertions. */

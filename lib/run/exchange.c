@@ -322,7 +322,7 @@ static void begin(tra_exchange *x, tra_site *site, const tra_op *op, tra_part *i
                          ? op->orders.window
                          : tra_min64(x->room.budget / 4, tra_max64(0, x->room.budget - x->room.need.transient) / 2);
     x->room.receive = x->pieces ? x->room.need.fetch : tra_type_room(&op->type);
-    if (!x->pieces && tra_op_is_only_reader(site->plan, op, 0)) x->after = TRA_AFTER_DROP;
+    if (!x->pieces && tra_op_is_only_reader(site->plan, op, 0, false)) x->after = TRA_AFTER_DROP;
     x->room.scratch = (size_t)op->orders.scratch_bytes;
     x->room.io = (size_t)op->orders.io_bytes;
     tra_messages_begin(x);

@@ -47,6 +47,18 @@ static bool repeats(const tra_side *s, int64_t from, int64_t to) {
     return false;
 }
 
+/* Does each tuple of one part meet itself alone, as in A'A by rows? Then both sides read it at the same time. */
+static bool meets_itself(const tra_side *l, const tra_side *r, const tra_pairs_range *b) {
+    if (b->l1 - b->l0 != b->r1 - b->r0) return false;
+    for (int64_t i = 0; i < b->l1 - b->l0; i++) {
+        const tra_pairs_entry *x = &l->v[b->l0 + i], *y = &r->v[b->r0 + i];
+        tra_part_source from = tra_part_resolve(l->part, x->tuple), other = tra_part_resolve(r->part, y->tuple);
+        if (x->k != y->k || (i > 0 && x->k == x[-1].k)) return false;
+        if (from.stored != other.stored || from.at != other.at) return false;
+    }
+    return true;
+}
+
 /* What becomes of a block that was read. soon: it is read again, and there is memory for it until then; never: nothing
  * reads it again. */
 static tra_after after(bool soon, bool never) {
@@ -85,10 +97,12 @@ static bool open_span(tra_joinagg *st) {
         2 * loop.ci * loop.cj * result + (loop.keeps_left ? tra_ceil_div(left * loop.ci, tra_max64(1, ni)) : 0);
     st->span.right_fits = right + other <= st->budget, st->span.fits = right + left + other <= st->budget;
     bool l_repeats = repeats(r, b->r0, b->r1), r_repeats = r->part && repeats(l, b->l0, b->l1);
-    st->span.l_read_again = !tra_op_is_only_block_reader(st->site->plan, st->op, 0) || l_repeats;
-    st->span.r_read_again = r->part && (!tra_op_is_only_block_reader(st->site->plan, st->op, 1) || r_repeats);
-    st->span.l_only_reader = tra_op_is_only_reader(st->site->plan, st->op, 0) && !l_repeats;
-    st->span.r_only_reader = r->part && tra_op_is_only_reader(st->site->plan, st->op, 1) && !r_repeats;
+    const tra_plan *p = st->site->plan;
+    bool itself = r->part && meets_itself(l, r, b);
+    st->span.l_read_again = !tra_op_is_only_block_reader(p, st->op, 0, itself) || l_repeats;
+    st->span.r_read_again = r->part && (!tra_op_is_only_block_reader(p, st->op, 1, itself) || r_repeats);
+    st->span.l_only_reader = tra_op_is_only_reader(p, st->op, 0, itself) && !l_repeats;
+    st->span.r_only_reader = r->part && tra_op_is_only_reader(p, st->op, 1, itself) && !r_repeats;
     return true;
 }
 

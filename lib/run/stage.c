@@ -8,8 +8,8 @@
 #include <string.h>
 
 tra_after tra_stage_after(const tra_site *site, const tra_op *op, int side) {
-    if (tra_op_is_only_reader(site->plan, op, side)) return TRA_AFTER_DROP;
-    return tra_op_is_only_block_reader(site->plan, op, side) ? TRA_AFTER_EVICT : TRA_AFTER_KEEP;
+    if (tra_op_is_only_reader(site->plan, op, side, false)) return TRA_AFTER_DROP;
+    return tra_op_is_only_block_reader(site->plan, op, side, false) ? TRA_AFTER_EVICT : TRA_AFTER_KEEP;
 }
 
 typedef struct result { /* of one unit */

@@ -36,6 +36,44 @@ TRA_ANY_TARGET __attribute__((optimize("O3"))) bool tra_has_zero(const void *val
     return zeros > 0;
 }
 
+bool tra_same_columns(const uint32_t *x, const uint32_t *y, int64_t n) {
+    return n == 0 || (x[0] == y[0] && x[n - 1] == y[n - 1] && memcmp(x, y, (size_t)n * sizeof *x) == 0);
+}
+
+/* Several columns of one row are compared at once with each of the other. Those that are read after the row's end count
+ * for nothing. */
+enum { LANES = 8 };
+typedef uint32_t lanes __attribute__((vector_size(LANES * sizeof(uint32_t))));
+TRA_ANY_TARGET static int64_t common_in_lanes(const uint32_t *x, int64_t nx, const uint32_t *y, int64_t ny) {
+    const lanes number = {0, 1, 2, 3, 4, 5, 6, 7};
+    int64_t n = 0;
+    for (int64_t a = 0, b = 0; a < nx && b < ny;) {
+        int64_t na = tra_min64(LANES, nx - a), nb = tra_min64(LANES, ny - b);
+        lanes some, hit = {0};
+        memcpy(&some, x + a, sizeof some);
+        for (int64_t i = 0; i < nb; i++) hit |= (lanes)(some == y[b + i]);
+        hit &= (lanes)(number < (uint32_t)na);
+        for (int i = 0; i < LANES; i++) n += hit[i] & 1;
+        uint32_t last_x = x[a + na - 1], last_y = y[b + nb - 1];
+        a += last_x <= last_y ? na : 0;
+        b += last_y <= last_x ? nb : 0;
+    }
+    return n;
+}
+
+int64_t tra_common_columns(const uint32_t *x, int64_t nx, int64_t after, const uint32_t *y, int64_t ny) {
+    int64_t n = 0, a = 0, b = 0;
+    if (nx == 0 || ny == 0) return 0;
+    if (tra_ceil_div(nx, LANES) * LANES <= nx + after) return common_in_lanes(x, nx, y, ny);
+    while (a < nx && b < ny) {
+        uint32_t p = x[a], q = y[b];
+        n += p == q;
+        a += p <= q;
+        b += q <= p;
+    }
+    return n;
+}
+
 tra_reader tra_read_cell(const tra_cell *c) {
     tra_reader r = {.cell = c, .dense = !c->layout, .columns = tra_last_extent(&c->array.ext)};
     r.rows = tra_rows_box(&c->array.ext);

@@ -53,6 +53,7 @@ typedef struct job {
     bool part;
     int64_t beyond;
     double (*regs)[TRA_STRIP];
+    bool meets;    /* rows that are read side by side have columns in common, as far as is known */
     read_fn *read; /* of two operands that are rows, read side by side; else NULL */
     batch *batch;  /* of a result that is rows */
     int64_t apart; /* rows before this one are taken one by one */

@@ -1,6 +1,5 @@
 /* elementwise_merge.c - functions of two operands that are both rows, at the places that one of them has, or that both
  * have: their rows and the entries of these are read side by side. */
-#include "../base/simd.h"
 #include "elementwise_int.h"
 
 #include <string.h>
@@ -99,9 +98,12 @@ void tra_job_merges(job *j) {
 
 /* Have both rows the same columns? */
 static inline bool is_alike(const operand *x, const operand *y) {
-    int64_t n = x->count;
-    return n == y->count && n > 0 && x->column[0] == y->column[0] && x->column[n - 1] == y->column[n - 1] &&
-           memcmp(x->column, y->column, (size_t)n * sizeof *x->column) == 0;
+    return x->count == y->count && tra_same_columns(x->column, y->column, x->count);
+}
+
+static inline int64_t columns_in_common(const operand *x, const operand *y) {
+    if (is_alike(x, y)) return x->count;
+    return tra_common_columns(x->column, x->count, x->in.v.n - x->first - x->count, y->column, y->count);
 }
 
 /* Appends the row to the batch. */
@@ -109,6 +111,7 @@ static int64_t merged_row(job *j, int64_t number, tra_rows_maker *to) {
     operand *x = &j->arg[0], *y = &j->arg[1];
     batch *b = j->batch;
     int64_t entries = 0, n, most;
+    if (j->both && !j->meets && columns_in_common(x, y) == 0) return 0;
     if (tra_min64(x->count + y->count, TRA_STRIP) > TRA_STRIP - b->n) tra_job_flush(j, to);
     do {
         most = tra_job_room(j, number, to);
@@ -129,46 +132,15 @@ static int64_t merged_row(job *j, int64_t number, tra_rows_maker *to) {
         b->n += n;
         entries += n;
     } while (n == most);
+    j->meets = entries > 0 && number % TRA_OFTEN;
     return entries;
-}
-
-/* Columns that two rows have in common: several of one row are compared at once with each of the other. 0 to LANES - 1
- * of those that are read after the row's end count for nothing. */
-enum { LANES = 8 };
-typedef uint32_t lanes __attribute__((vector_size(LANES * sizeof(uint32_t))));
-TRA_ANY_TARGET static int64_t common_columns(const uint32_t *x, int64_t nx, const uint32_t *y, int64_t ny) {
-    const lanes number = {0, 1, 2, 3, 4, 5, 6, 7};
-    int64_t n = 0;
-    for (int64_t a = 0, b = 0; a < nx && b < ny;) {
-        int64_t na = tra_min64(LANES, nx - a), nb = tra_min64(LANES, ny - b);
-        lanes some, hit = {0};
-        memcpy(&some, x + a, sizeof some);
-        for (int64_t i = 0; i < nb; i++) hit |= (lanes)(some == y[b + i]);
-        hit &= (lanes)(number < (uint32_t)na);
-        for (int i = 0; i < LANES; i++) n += hit[i] & 1;
-        uint32_t last_x = x[a + na - 1], last_y = y[b + nb - 1];
-        a += last_x <= last_y ? na : 0;
-        b += last_y <= last_x ? nb : 0;
-    }
-    return n;
 }
 
 /* How many places two rows of entries have; or of those that both have, at most. */
 static int64_t count_merged(const job *j) {
     const operand *x = &j->arg[0], *y = &j->arg[1];
-    int64_t a = 0, b = 0, end_a = x->count, end_b = y->count, n = end_a + end_b;
-    if (j->both) return tra_min64(end_a, end_b);
-    if (end_a == 0 || end_b == 0) return n;
-    if (is_alike(x, y)) return end_a; /* exactly: then the result stays where it is */
-    if (x->first + (end_a + LANES - 1) / LANES * LANES <= x->in.v.n)
-        return n - common_columns(x->column, end_a, y->column, end_b);
-    while (a < end_a && b < end_b) {
-        uint32_t p = x->column[a], q = y->column[b];
-        n -= p == q;
-        a += p <= q;
-        b += q <= p;
-    }
-    return n;
+    if (j->both) return tra_min64(x->count, y->count);
+    return x->count + y->count - columns_in_common(x, y); /* exactly: then the result stays where it is */
 }
 
 int64_t tra_job_merged(job *j, int64_t number, tra_rows_maker *to) {

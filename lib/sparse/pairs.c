@@ -128,21 +128,39 @@ static void add_meetings(const tra_contraction *x, const tra_rows_view *v, meeti
     m->n = 0;
 }
 
+/* Have row r of v and row s of w columns in common? *same: all of them. */
+static bool meet(const tra_rows_view *v, int64_t r, const tra_rows_view *w, int64_t s, bool *same) {
+    int64_t k = v->begin[r], to = v->begin[r + 1], j = w->begin[s], n = w->begin[s + 1] - j;
+    *same = to - k == n && tra_same_columns(v->column + k, w->column + j, n);
+    return *same || tra_common_columns(v->column + k, to - k, v->n - to, w->column + j, n) > 0;
+}
+
 static void meet_rows(const tra_contraction *x) {
     const tra_rows_view v[2] = {tra_rows_of(x->in[0]), tra_rows_of(x->in[1])};
     int rank = x->p.rank[0], last = rank ? x->p.in[0][rank - 1] : -1;
     int64_t at[2 * TRA_MAXDIM] = {0}, sc = last < 0 ? 0 : x->sc[last], r, end, s = 0;
     meetings m;
+    bool often = false, same = false;
     m.n = 0;
     tra_row_range(x, 0, &v[0], &r, &end);
     for (; r < end && !tra_cancelled(); r++) {
         int64_t k, to, j, ends, c = 0;
         while (s < v[1].nrows && v[1].row[s] < v[0].row[r]) s++;
         if (s == v[1].nrows) break;
-        if (v[1].row[s] > v[0].row[r] || !tra_row_at(x, 0, v[0].row[r], at)) continue;
+        if (v[1].row[s] > v[0].row[r]) continue;
+        if (!often && !meet(&v[0], r, &v[1], s, &same)) continue;
+        often = !same && r % TRA_OFTEN;
+        if (!tra_row_at(x, 0, v[0].row[r], at)) continue;
         for (int d = 0; d + 1 < rank; d++) c += at[x->p.in[0][d]] * x->sc[x->p.in[0][d]];
         tra_entries_at(x, 0, &v[0], r, at, &k, &to);
         tra_entries_at(x, 1, &v[1], s, at, &j, &ends);
+        for (; same && k < to; k++, j++) {
+            m.at[0][m.n] = k;
+            m.at[1][m.n] = j;
+            m.c[m.n++] = c + v[0].column[k] * sc;
+            if (m.n == TRA_STRIP) add_meetings(x, v, &m);
+        }
+        same = false;
         while (k < to && j < ends) { /* without branches: which side goes on cannot be predicted */
             uint32_t p = v[0].column[k], q = v[1].column[j];
             m.at[0][m.n] = k;

@@ -28,6 +28,13 @@ tra_rows_view tra_rows_within(const tra_rows_view *v, const tra_dims *ext, const
 /* Is one of n values 0? */
 bool tra_has_zero(const void *values, tra_dtype t, int64_t n);
 
+/* Of two rows: are their n columns the same? How many columns do they have in common? After the first row so many
+ * more columns can be read. */
+bool tra_same_columns(const uint32_t *x, const uint32_t *y, int64_t n);
+int64_t tra_common_columns(const uint32_t *x, int64_t nx, int64_t after, const uint32_t *y, int64_t ny);
+/* Rows that have columns in common are followed by others that have: this is found out once in so many rows. */
+enum { TRA_OFTEN = 16 };
+
 /* A cell read row by row, however it is held: dense ones have all rows and columns. */
 typedef struct tra_reader {
     const tra_cell *cell;

@@ -320,3 +320,11 @@ END
 a, c = sp.load_npz("band.npz"), sp.load_npz("c.npz")
 assert abs(c - a @ a.T).max() < 1e-12 and c.nnz == (a @ a.T).nnz'
 }
+
+@test "a matrix that both factors of A'A are read from is not held twice" {
+    tra gen -q --shape 30000x30000 --pattern band:30 --block 3000x30000 -o a.h5:A
+    printf 'input A from "a.h5:A"\nC[j,k] = sum A[i,j] * A[i,k]\noutput C to "c.h5"\n' >p.tra
+    status 0 tra run p.tra --threads 1
+    [[ $output =~ ([0-9]+)(\.[0-9]+)?\ MiB\ of\ memory\ at\ most ]]
+    [ "${BASH_REMATCH[1]}" -lt 140 ] # 147 with the blocks that were read, which nobody reads again
+}
