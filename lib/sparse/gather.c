@@ -1,6 +1,7 @@
 /* gather.c - boxes of cells copied to others; cells that are put together from pieces in any order, a range of their
  * rows at a time, which all threads share. Cells beside each other are made in one pass: each entry goes to the one in
  * which its column is. */
+#include "../base/simd.h"
 #include "../kernel/share.h"
 #include "sparse.h"
 
@@ -95,6 +96,31 @@ static inline void entries_in(const cursor *c, int64_t r, int64_t *k, int64_t *e
     for (int64_t i = *k; i < *end; i++) before += c->v.column[i] < c->from, within += c->v.column[i] < c->end;
     *end = *k + within;
     *k += before;
+}
+
+/* How many of n columns are in the range? */
+TRA_ANY_TARGET __attribute__((optimize("O3"))) static int64_t count_within(const uint32_t *column, int64_t n,
+                                                                           uint32_t from, uint32_t width) {
+    int64_t within = 0;
+    for (int64_t i = 0; i < n; i++) within += column[i] - from < width;
+    return within;
+}
+
+/* The first of the columns k to end - 1 that is in the range; end: none is. */
+enum { LANES = 8 };
+typedef uint32_t lanes __attribute__((vector_size(LANES * sizeof(uint32_t))));
+TRA_ANY_TARGET static int64_t next_within(const uint32_t *column, int64_t k, int64_t end, uint32_t from,
+                                          uint32_t width) {
+    for (; k + LANES <= end; k += LANES) {
+        uint64_t any[LANES / 2];
+        lanes some;
+        memcpy(&some, column + k, sizeof some);
+        some = (lanes)(some - from < width);
+        memcpy(any, &some, sizeof any);
+        if (any[0] | any[1] | any[2] | any[3]) break;
+    }
+    while (k < end && column[k] - from >= width) k++;
+    return k;
 }
 
 /* Appends what is not 0 of n elements in a row. */
@@ -234,7 +260,7 @@ static int64_t count_entries(cursor *c, int64_t *rows) {
         if (c->whole)
             n = end - k;
         else
-            for (; k < end; k++) n += c->v.column[k] - from < width;
+            n = count_within(c->v.column + k, end - k, from, width);
         *rows = tra_min64(c->last - c->next, n);
         return n;
     }
@@ -269,6 +295,26 @@ static bool put_all_rows(cursor *c, tra_rows_maker *to) {
     v->n += n;
     c->next = c->last;
     return true;
+}
+
+/* Has the piece, of which so many entries stay, consecutive rows of which most have none? */
+static bool has_few(const cursor *c, int64_t stay) {
+    enum { FEW = 8 };
+    return !c->dense && c->plain && !c->whole && stay <= (c->v.begin[c->last] - c->v.begin[c->next]) / FEW;
+}
+
+/* Appends all entries of such a piece: they are looked for among those of all rows. */
+static void put_few(cursor *c, tra_rows_maker *to) {
+    const tra_rows_view *v = &c->v;
+    uint32_t from = (uint32_t)c->from, width = (uint32_t)(c->end - c->from);
+    int64_t r = c->next, k = v->begin[r], end = v->begin[c->last];
+    while ((k = next_within(v->column, k, end, from, width)) < end) {
+        while (v->begin[r + 1] <= k) r++;
+        tra_rows_append(to, row_in_result(c, v->row[r]), v->column + k, c->shift, v->value + (size_t)k * v->size,
+                        c->p->src->array.dtype, 1);
+        k++;
+    }
+    c->next = c->last;
 }
 
 /* Can all rows of the piece at the top be appended at once, since they come before those of the others? */
@@ -324,6 +370,8 @@ static void run_range(void *ctx, int range, void *scratch) {
         cursor *x = h.v[0];
         if (g->m > 1)
             split_row(g, x, range, to, NULL), x->next++;
+        else if (h.n == 1 && has_few(x, g->parts[0].most[range][1]))
+            put_few(x, to);
         else if (!comes_alone(&h) || !put_all_rows(x, to))
             put_row(x, to), x->next++;
         if (!find_row(x)) h.v[0] = h.v[--h.n];
