@@ -1,5 +1,6 @@
 /* annihilate.c - the one rule of values (man tra-storage.5): in a product or quotient a factor or dividend of sparse
  * type that is 0 makes the result 0, also against NaN and infinity. And which results are of sparse type. */
+#include "../base/simd.h"
 #include "program_int.h"
 
 #include <assert.h>
@@ -242,7 +243,8 @@ bool tra_kernel_sparse(const tra_kernel *k, tra_kernel_use use, bool a, bool b) 
 /* ---- element by element ------------------------------------------------------------------------------------- */
 
 /* d[i] = 0 where x[i] is. */
-static void clear_where_zero(tra_dtype t, void *d, const void *x, int64_t n) {
+TRA_ANY_TARGET __attribute__((optimize("O3"))) static void clear_where_zero(tra_dtype t, void *d, const void *x,
+                                                                            int64_t n) {
 #define CLEAR(name, text, type, ...)                                                                                   \
     case TRA_##name:                                                                                                   \
         for (int64_t i = 0; i < n; i++) ((type *)d)[i] = ((const type *)x)[i] == 0 ? (type)0 : ((type *)d)[i];         \
