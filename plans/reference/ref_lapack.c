@@ -240,24 +240,50 @@ static void jacobi_eigh(tra_arena *a, const matrix *x, ref_num *w, matrix *v) {
     fix_signs(v, NULL);
 }
 
+/* Takes what a column has of the first k columns of q off it, twice; sums[c], unless NULL, gets what column c took. */
+static void project(const matrix *q, int64_t k, ref_num *col, ref_num *sums) {
+    for (int64_t i = 0; i < 2 * k; i++) {
+        int64_t c = i % k;
+        ref_num dot = 0;
+        for (int64_t row = 0; row < q->m; row++) dot += *at(q, row, c) * col[row];
+        for (int64_t row = 0; row < q->m; row++) col[row] -= dot * *at(q, row, c);
+        if (sums) sums[c] += dot;
+    }
+}
+
+static ref_num length_of(const ref_num *col, int64_t m) {
+    ref_num all = 0;
+    for (int64_t i = 0; i < m; i++) all += col[i] * col[i];
+    return sqrtl(all);
+}
+
+/* A column of length 1 or nearly so that has nothing of the first k columns of q, which has more rows. */
+static ref_num another(const matrix *q, int64_t k, ref_num *col) {
+    ref_num length = 0;
+    for (int64_t e = 0; e < q->m && length * length * (ref_num)q->m < 0.5L; e++) {
+        for (int64_t i = 0; i < q->m; i++) col[i] = i == e;
+        project(q, k, col, NULL);
+        length = length_of(col, q->m);
+    }
+    return length;
+}
+
+/* Where there are more columns than rows, all rows have a direction in Q, also if first columns depend on each other.
+ */
 static void gram_schmidt(tra_arena *a, const matrix *x, matrix *q, matrix *r) {
     int64_t k = tra_min64(x->m, x->n);
     *q = zeros(a, x->m, k);
     *r = zeros(a, k, x->n);
+    ref_num *col = tra_news(a, ref_num, x->m + 1), *sums = tra_news(a, ref_num, k + 1);
     for (int64_t j = 0; j < x->n; j++) {
-        ref_num *col = tra_news(a, ref_num, x->m + 1), length = 0;
         for (int64_t i = 0; i < x->m; i++) col[i] = *at(x, i, j);
-        for (int twice = 0; twice < 2; twice++)
-            for (int64_t c = 0; c < tra_min64(j, k); c++) {
-                ref_num dot = 0;
-                for (int64_t i = 0; i < x->m; i++) dot += *at(q, i, c) * col[i];
-                for (int64_t i = 0; i < x->m; i++) col[i] -= dot * *at(q, i, c);
-                *at(r, c, j) += dot;
-            }
+        for (int64_t c = 0; c < k; c++) sums[c] = 0;
+        ref_num all = length_of(col, x->m);
+        project(q, tra_min64(j, k), col, sums);
+        for (int64_t c = 0; c < tra_min64(j, k); c++) *at(r, c, j) = sums[c];
         if (j >= k) continue;
-        for (int64_t i = 0; i < x->m; i++) length += col[i] * col[i];
-        length = sqrtl(length);
-        *at(r, j, j) = length;
+        ref_num length = *at(r, j, j) = length_of(col, x->m);
+        if (x->m < x->n && length <= 1e-17L * all) *at(r, j, j) = 0, length = another(q, j, col);
         for (int64_t i = 0; i < x->m && length > 0; i++) *at(q, i, j) = col[i] / length;
     }
 }

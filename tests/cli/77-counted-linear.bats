@@ -106,6 +106,19 @@ END
     has "solve: the matrix is singular to working precision"
 }
 
+@test "a last block of fewer rows than columns, whose first column is 0, has its part in R, and in that of the reference" {
+    py 'np.save("A.npy", np.array([[2, 7], [2, 3], [-7, 1], [-2, 3], [1, 7], [0, 3], [-7, 2], [0, 0], [0, 3.]]))'
+    tra import -q --block 2x2 A.npy -o A.h5
+    printf '%s\n' 'input A from "A.h5"' 'U, s, V = svd(A)' 'Q, R = qr(A)' 'output s' 'output R' >p.tra
+    for engine in tra reference; do
+        status 0 tra run -q --engine $engine p.tra
+        status 0 py 'a = np.load("A.npy")
+np.testing.assert_allclose(h5py.File("s.h5")["data"][()], np.linalg.svd(a)[1], rtol=1e-12)
+R = h5py.File("R.h5")["data"][()]
+np.testing.assert_allclose(R.T @ R, a.T @ a, atol=1e-10)'
+    done
+}
+
 @test "what of selected rows has no result is refused with what to do" {
     measures
     while IFS='|' read -r statement message; do
