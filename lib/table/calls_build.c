@@ -138,6 +138,13 @@ static tra_status tabulate_column(tra_tabulation *t, const tra_axis *x, bool *st
     return TRA_OK;
 }
 
+/* Did these strings come in their order, so that none had to be found or moved? */
+static bool ascend(const int32_t *code, int64_t n) {
+    int64_t up = 1;
+    while (up < n && code[up - 1] <= code[up]) up++;
+    return up >= n;
+}
+
 /* The tree of a table: by the codes of one expression a lookup, else by all axes. */
 static const tra_colexpr *finish(tra_tabulation *t, tra_coltype type, int naxes, const tra_axis *x, int64_t total) {
     tra_arena *a = t->arena;
@@ -158,8 +165,10 @@ static const tra_colexpr *finish(tra_tabulation *t, tra_coltype type, int naxes,
     }
     y->fails = y->fails || errors;
     y->table = t->values;
+    y->tabulated[0] = t->n;
     if (t->end) {
         y->dict = tra_strings_sorted(a, t->n, t->text.s, t->end, &y->table);
+        y->tabulated[1] = ascend(y->table, t->n) ? 0 : y->dict->n;
     } else if (!tra_coltype_is_float(type)) {
         bool any = false;
         for (int64_t i = 0; i < t->n; i++) {

@@ -79,8 +79,10 @@ static tra_status predicate(tra_arena *a, tra_colop op, const tra_colexpr *x, in
         tra_share(by.pieces, compare_piece, &by, NULL);
     }
     tra_strings_end(&s);
-    *out = tra_colexpr_lookup(a, x, TRA_COL_BOOL, by.table, NULL);
-    return status;
+    tra_colexpr *y = tra_new(a, tra_colexpr);
+    *y = *tra_colexpr_lookup(a, x, TRA_COL_BOOL, by.table, NULL);
+    y->tabulated[0] = entries(x);
+    return *out = y, status;
 }
 
 static const tra_colexpr *parsed(tra_arena *a, tra_colop op, const tra_colexpr *x) {

@@ -136,6 +136,8 @@ struct tra_colexpr {
     const tra_colaxis *axis; /* PICK: of each operand; `entries` results in the table */
     int64_t entries;
     const void *prepared;    /* a function of calls.h */
+    int64_t tabulated[2];    /* what its table took: results that were computed, and different strings that were put in
+                                order */
     _Atomic uint64_t digest; /* of the table and the dictionary, once the expression was printed; 0: not yet */
 };
 

@@ -25,6 +25,7 @@ typedef struct cutting {
     tra_string_set set[TRA_PIECES];
     int64_t *base; /* of each piece: words before its first one */
     const int32_t *code;
+    int64_t words; /* of all pieces */
 } cutting;
 
 static tra_bytes string_of(const cutting *x, int64_t i) {
@@ -118,6 +119,7 @@ static const tra_dictionary *cut(tra_arena *a, cutting *x) {
     if (fits) d = tra_strings_sorted(a, w.n, tra_str_get(&w.text), w.end, &code);
     if (fits) {
         x->code = code;
+        x->words = w.n;
         x->table[0] = x->code[0];
         tra_share(TRA_PIECES, put_codes, x, NULL);
     }
@@ -206,5 +208,7 @@ tra_status tra_tabulate_parts(tra_arena *a, const tra_colexpr *x, tra_bytes by, 
     y->entries = entries;
     y->table = c.table;
     y->dict = d;
+    y->tabulated[0] = entries / 2 + c.words; /* the next part of a string is found where the last one ends */
+    y->tabulated[1] = d->n;
     return *out = y, TRA_OK;
 }

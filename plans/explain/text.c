@@ -163,9 +163,13 @@ static void add_costs(const tra_job *job, const tra_plan *p, tra_str *out) {
     if (!one) tra_str_printf(&text, "; %s between sites", tra_size_text(p->cost.network_bytes, a));
     tra_text_wrapped(tra_str_get(&text), 0, 2, out);
     tra_str_free(&text);
-    if (job->program.graph->strings[0] > 0)
-        tra_str_printf(out, "%s before that: files are converted, and strings are made that only the rows tell\n",
-                       tra_text_seconds(tra_job_seconds_before(job), a, sizeof a));
+    const tra_graph *g = job->program.graph;
+    double before = tra_job_seconds_before(job);
+    bool rows = g->strings[0] > 0;
+    if (rows || (g->tabulated[0] > 0 && before > 0.02 * p->cost.seconds && before > 0.01))
+        tra_str_printf(out, "%s before that: %s\n", tra_text_seconds(before, a, sizeof a),
+                       rows ? "files are converted, and strings are made that only the rows tell"
+                            : "functions of strings are computed, of all that a column has");
     tra_str_printf(&text, "peak memory %s (%s without blocks)%s", tra_human(p->cost.peak_memory, a),
                    tra_human(tra_memory_base(p, job->options.threads), b), one ? "" : " of a site");
     if (less) tra_str_printf(&text, ", %s would do", tra_human(p->least_memory, a));

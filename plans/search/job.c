@@ -282,15 +282,19 @@ tra_status tra_job_load(const char *path, const tra_request *r, tra_job *job, tr
 /* ---- what comes before --------------------------------------------------------------------------------------- */
 
 double tra_job_seconds_before(const tra_job *job) {
-    enum { ROW = 80, DIFFERENT = 90 };           /* steps for a string of a row, and of one that is new */
-    static const double FOUND = 2.4, SORTED = 5; /* misses */
+    enum { ROW = 80, DIFFERENT = 90 };  /* steps for a string of a row, and of one that is new */
+    enum { RESULT = 12, ORDERED = 20 }; /* of a result that planning computes, and of one that is put in order */
+    static const double FOUND = 2.4, SORTED = 5, MOVED = 4; /* misses */
     const tra_graph *g = job->program.graph;
     const tra_rates *r = &job->options.rates;
     double step = tra_step_seconds(r), miss = tra_miss_seconds(r), seconds = 0;
+    double threads = (double)tra_max64(1, job->options.threads);
     for (int i = 0; i < g->n; i++) {
         const tra_stand_in *s = g->v[i]->rel ? tra_rel_stand_in(g->v[i]->rel) : NULL;
         seconds += s ? s->seconds : 0;
     }
-    seconds += g->strings[0] * (ROW * step + FOUND * miss) / tra_max64(1, job->options.threads);
+    seconds += g->tabulated[0] * RESULT * step / threads;
+    seconds += g->tabulated[1] * (ORDERED * step + MOVED * miss) / threads;
+    seconds += g->strings[0] * (ROW * step + FOUND * miss) / threads;
     return seconds + g->strings[1] * (DIFFERENT * step + SORTED * miss);
 }

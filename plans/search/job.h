@@ -36,8 +36,9 @@ TRA_MUSTUSE tra_status tra_job_load(const char *path, const tra_request *r, tra_
 /* The same of a text that has been read already; path is its name and where its relative paths count from. */
 TRA_MUSTUSE tra_status tra_job_load_text(const char *path, const char *text, size_t n, const tra_request *r,
                                          tra_job *job, tra_err *e);
-/* Seconds before the first operator, besides those of planning: for strings that are made before (tra_graph.strings),
- * by rates, and those that files of other formats took. */
+/* Seconds before the first operator, besides those of the search: for strings that are made before (tra_graph.strings)
+ * and the results of functions that planning itself computes (tabulated), by rates, and those that files of other
+ * formats took. */
 double tra_job_seconds_before(const tra_job *job);
 tra_codec tra_job_codec(const tra_job *job); /* of its outputs */
 void tra_job_free(tra_job *job);

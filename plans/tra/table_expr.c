@@ -308,12 +308,20 @@ static const tra_colexpr *type_expr(const tra_table_scope *sc, tra_ast *x) {
     return NULL; /* resolve has refused it */
 }
 
+/* Adds what the tables of the tree took while it was built. */
+static void note_tables(tra_graph *g, const tra_colexpr *x) {
+    g->tabulated[0] += (double)x->tabulated[0];
+    g->tabulated[1] += (double)x->tabulated[1];
+    for (int i = 0; i < x->nkids; i++) note_tables(g, x->kids[i]);
+}
+
 bool tra_table_build_term(const tra_table_scope *sc, const char *name, const tra_ast *x, tra_table_term *out) {
     tra_ast own = *x;
     if (x->kind == TRA_AST_NAME && name && strcmp(x->text, name) == 0 && tra_schema_find(sc->columns, name) >= 0)
         own.quoted = true; /* by itself in a list it has no other meaning: true, of a pivoted table */
     tra_ast *resolved = resolve(sc, &own);
     *out = (tra_table_term){.name = name, .ast = resolved, .x = resolved ? type_expr(sc, resolved) : NULL};
+    if (out->x) note_tables(sc->b->g, out->x);
     return out->x != NULL;
 }
 

@@ -245,8 +245,10 @@ typedef struct tra_graph {
     int64_t expected_room; /* tables that are brought together have room for what is expected of them, and for so many
                               bytes at least (tra_rows_together); 0: for their bounds */
     tra_output *outputs;
-    double strings[2]; /* strings of rows that are made before the program is planned, if that makes any (made.h): of
-                          how many rows, and how many different ones are expected */
+    double strings[2];   /* strings of rows that are made before the program is planned, if that makes any (made.h): of
+                            how many rows, and how many different ones are expected */
+    double tabulated[2]; /* what planning computes of strings: results of functions of the values of a column, and
+                            strings of these that are put in order */
     int neinsums;
     const tra_einsum **einsums; /* in program order; of softmax and transpose too */
     int ntensors;

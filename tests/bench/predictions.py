@@ -314,7 +314,7 @@ def predict(names, where):
         if name not in seconds:
             print(f"| {name} | {wrong.get(name) or 'no time was left'} |")
             continue
-        told, took = last[name]["plans"][0]["seconds"], min(seconds[name]) if CPU else statistics.median(seconds[name])
+        told, took = last[name]["plans"][0]["seconds"] + last[name].get("seconds_before", 0), min(seconds[name]) if CPU else statistics.median(seconds[name])
         print(f"| {name} | {told:.2f} | {min(seconds[name]):.2f} {statistics.median(seconds[name]):.2f} of {len(seconds[name])} | {told / took:.2f} | {parts(last[name])} |")
         if took >= 2:
             done += 1

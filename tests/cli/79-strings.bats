@@ -286,3 +286,14 @@ for i in range(80000): print(f"x{i % 270},y{i // 270 % 270}")' >w.csv # 270 * 27
     tra export -q o.h5 -o o.csv
     cmp <(tail -n +2 w.csv | awk -F, '{print $2 ":" $1}') <(tail -n +2 o.csv)
 }
+
+@test "the seconds in which planning computes functions of all strings of a column are told, and more for more of them" {
+    py 'open("t.csv", "w").write("s\n" + "".join(f"{i * 7919 % 100003}-a\n" for i in range(50000)))'
+    tra import -q --table t.csv -o t.h5
+    before() {
+        printf 'input t from "t.h5"\nO = group(project(t, %s), [], m = max(x))\noutput O\n' "$1" >p.tra
+        tra explain --format json p.tra | py 'print(json.load(sys.stdin)["seconds_before"])'
+    }
+    py "import sys; one, two, none = $(before 'x = length(s)'), $(before 'x = reverse(s)'), $(before 'x = s'); \
+        sys.exit(not 0 == none < one < two < 5)"
+}
