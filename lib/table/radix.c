@@ -29,7 +29,7 @@ static int64_t begin_of(int64_t n, int pieces, int p) { return n / pieces * p + 
 
 /* ---- sorting words ----------------------------------------------------------------------------------------------- */
 
-enum { WIDEST = 11, MOST_DIGITS = 1 << WIDEST };
+enum { WIDEST = 11, MOST_DIGITS = 1 << WIDEST, SHARED_WIDTH = 8, SHARED_DIGITS = 1 << SHARED_WIDTH, MANY = 1 << 20 };
 
 static bool is_ascending(const words *w) {
     for (int64_t i = 1; i < w->n; i++)
@@ -82,7 +82,7 @@ static void sort_from_top(uint64_t *v, uint64_t *other, int64_t n, int lowest, b
         return;
     }
     /* as many places to write to as the caches hold; of many words as the table of pages (TLB) holds */
-    int width = n > 1 << 20 ? 8 : (int)tra_min64(WIDEST, log - 2);
+    int width = n > MANY ? SHARED_WIDTH : (int)tra_min64(WIDEST, log - 2);
     width = (int)tra_min64(width, top - lowest);
     scatter(v, other, n, top - width, width, end);
     for (int64_t d = 0, from = 0; d < INT64_C(1) << width; from = end[d++])
@@ -90,7 +90,6 @@ static void sort_from_top(uint64_t *v, uint64_t *other, int64_t n, int lowest, b
 }
 
 /* Words that are sorted by the digit from `shift` on in pieces, whose digits are sorted further by pieces then. */
-enum { SHARED_WIDTH = 8, SHARED_DIGITS = 1 << SHARED_WIDTH };
 typedef struct sorting {
     uint64_t *v, *other;
     int64_t n;
@@ -135,12 +134,13 @@ static void sort_digits(void *ctx, int p, void *scratch) {
             sort_from_top(x->other + from, x->v + from, end[d] - from, x->lowest, true);
 }
 
-/* As sort_from_top, in pieces where there are many words. The words end in v. */
+/* As sort_from_top, in pieces where there are very many words: fewer are sorted by wider digits in less time than
+ * handing pieces over spares. The words end in v. */
 static void sort_shared(uint64_t *v, uint64_t *other, int64_t n, int lowest) {
     sorting x = {.v = v, .other = other, .n = n, .lowest = lowest, .pieces = pieces_of(n)};
     uint64_t all = UINT64_MAX, any = 0;
     uint32_t sum = 0;
-    if (x.pieces == 1) {
+    if (n <= MANY) {
         sort_from_top(v, other, n, lowest, false);
         return;
     }
@@ -248,7 +248,7 @@ static void sort_words(words *w, int64_t most) {
     if (most < w->n) {
         keep_least(w, most);
         sort_shared(w->word, w->other, w->n, 0);
-    } else if (w->used <= 2 * WIDEST && w->n <= 1 << 17) {
+    } else if (w->used <= 2 * WIDEST && w->n <= MANY) {
         uint32_t end[MOST_DIGITS];
         int width = (w->used + 1) / 2;
         for (int shift = 64 - w->used; shift < 64; shift += width) {
