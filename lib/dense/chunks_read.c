@@ -340,6 +340,19 @@ static tra_status no_value(const tra_rel *r, int64_t ordinal, const tra_dims *ex
     return tra_fail(e, TRA_INPUT, "%s:%s: element %s of booleans is neither 0 nor 1 but %s", r->path, r->name, buf, v);
 }
 
+/* The bits of n bytes that no bool has; eight at a time. */
+static uint64_t more_than_bool(const unsigned char *v, int64_t n) {
+    const uint64_t bits = UINT64_C(0xfefefefefefefefe);
+    uint64_t all = 0, word;
+    int64_t i = 0;
+    for (; i + (int64_t)sizeof word <= n; i += (int64_t)sizeof word) {
+        memcpy(&word, v + i, sizeof word);
+        all |= word;
+    }
+    for (; i < n; i++) all |= v[i];
+    return all & bits;
+}
+
 /* HDF5's types hold more values than those of relations: u64 beyond i64, and any byte as a bool. */
 static tra_status check_values(const tra_rel *r, int64_t ordinal, const tra_dims *ext, int64_t n, const void *buf,
                                tra_err *e) {
@@ -349,8 +362,7 @@ static tra_status check_values(const tra_rel *r, int64_t ordinal, const tra_dims
     uint64_t all = 0; /* the bits that any element has */
     if (r->u64 && !r->keep_u64)
         for (int64_t i = 0; i < n; i++) all |= words[i] >> 63;
-    if (one_byte)
-        for (int64_t i = 0; i < n; i++) all |= bytes[i] >> 1;
+    if (one_byte) all |= more_than_bool(bytes, n);
     if (all == 0) return TRA_OK;
     int64_t i = 0;
     while ((one_byte ? bytes[i] >> 1 : words[i] >> 63) == 0) i++;

@@ -43,21 +43,33 @@ static double text_steps(tra_coltype t) {
                                      : WHOLE;
 }
 
-/* Seconds for a result that is exported to a file of another format, as text unless its suffix says else. */
+/* Elements that are written as text: of a sparse result those that it has, where the format has places of them. */
+static double written_as_text(const tra_type *t, const char *to) {
+    const char *suffix = strrchr(to, '.');
+    bool places =
+        suffix && (strcmp(suffix, ".mtx") == 0 || strcmp(suffix, ".tns") == 0 || strcmp(suffix, ".edges") == 0);
+    return places && tra_is_held(t) ? (double)tra_type_entries(t).expected : tra_expected_of(t);
+}
+
+/* Seconds for a result that is exported to a file of another format, as text unless its suffix says else. What is not
+ * text is read again, and copied to pages of the cache that nobody had. */
 static double export_seconds(const tra_op *op, const tra_rates *rates) {
     static const char *const binary[] = {".npy", ".npz", ".raw", ".h5ad", ".h5"};
+    static const double AGAIN = 1.4, CACHED = 2.5; /* passes */
     const char *to = op->what.target;
     double bytes = (double)tra_type_bytes_all(&op->type).expected, steps = 0;
     size_t n = to ? strlen(to) : 0;
     if (!to) return 0;
     for (size_t i = 0; i < sizeof binary / sizeof *binary; i++) {
         size_t m = strlen(binary[i]);
-        if (n >= m && strcmp(to + n - m, binary[i]) == 0) return bytes / rates->disk_read + bytes / rates->disk_write;
+        if (n >= m && strcmp(to + n - m, binary[i]) == 0)
+            return bytes * (1 / rates->disk_read + 1 / rates->disk_write + (AGAIN + CACHED) / rates->memory);
     }
     const tra_schema *s = op->type.columns;
     for (int c = 0; s && c < s->n; c++) steps += text_steps(s->v[c].type);
     if (!s) steps = text_steps(tra_dtype_is_float(op->type.dtype) ? TRA_COL_F64 : TRA_COL_I64);
-    return tra_expected_of(&op->type) * steps * tra_step_seconds(rates);
+    if (!s && tra_is_held(&op->type)) steps += op->type.cat->bound.n * text_steps(TRA_COL_I64);
+    return written_as_text(&op->type, to) * steps * tra_step_seconds(rates);
 }
 
 /* Seconds for blocks that wait until all are there: they are copied to pages of the file that were free before, and
