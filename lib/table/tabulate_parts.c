@@ -95,7 +95,7 @@ static void add_words(words *w, const tra_string_set *set) {
         w->end = tra_realloc(w->end, (size_t)w->cap, sizeof *w->end);
     }
     for (int64_t i = 0; i < set->n; i++) w->end[w->n++] = (int64_t)w->text.n + set->begin[i + 1];
-    if (set->n > 0) tra_str_addn(&w->text, set->bytes, (size_t)set->begin[set->n]);
+    if (set->bytes) tra_str_addn(&w->text, set->bytes, (size_t)set->begin[set->n]);
 }
 
 /* Puts the parts of all strings into the table; returns their dictionary. NULL: they become too many. */
