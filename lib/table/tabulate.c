@@ -1,8 +1,8 @@
 /* tabulate.c - the results of a call as a table, made of the values that its operands may have.
  *
  * They are made by several threads (base/share.h), in rounds: in each a piece makes some results, and is then added to
- * the table. What a piece cannot do, since a string is long or an
- * expression takes too many steps, is done again where it is added, as if there were one thread. */
+ * the table. What a piece cannot do, since a string is long or an expression takes too many steps, is done again where
+ * it is added, as if there were one thread. */
 #include "../base/share.h"
 #include "calls_int.h"
 

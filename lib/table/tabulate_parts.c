@@ -143,6 +143,13 @@ static tra_colexpr *looked_up(tra_arena *a, const tra_colexpr *x, const int64_t 
     return y;
 }
 
+/* Has an expression at most so many nodes, as a tree? */
+static bool is_short(const tra_colexpr *x, int *most) {
+    bool is = --*most >= 0;
+    for (int i = 0; is && i < x->nkids; i++) is = is_short(x->kids[i], most);
+    return is;
+}
+
 /* k, or the bound that it is beyond. */
 static tra_status bounded(tra_arena *a, const tra_colexpr **k, tra_err *e) {
     for (int up = 0; up < 2; up++) {
@@ -177,8 +184,10 @@ static tra_status entry_of(tra_arena *a, const tra_colexpr *n, const tra_colexpr
 
 tra_status tra_tabulate_parts(tra_arena *a, const tra_colexpr *x, tra_bytes by, const tra_colexpr *k,
                               const tra_colexpr **out, tra_err *e) {
+    enum { NODES = 16 }; /* of k, which stands in the tree several times: calls within calls would make it grow */
     cutting c = {.d = x->dict, .by = by};
     int64_t n = c.d->n, entries = 1, most = 1;
+    if (!is_short(k, &(int){NODES})) return TRA_NO;
     if (!tra_affords_results(a, false, 2 * n)) return TRA_NO;
     c.count = tra_news(a, int64_t, n + 1);
     c.place = tra_news(a, int64_t, n + 1);

@@ -77,15 +77,26 @@ static void put(void *to, tra_coltype t, int i, int64_t bits) {
     memcpy((char *)to + (size_t)i * size, from, size); /* of a bool the first byte */
 }
 
-/* Fills a column with ROWS values; the values of whole frequencies are taken in order, and put where they belong. */
-static void draw(const tra_column_facts *f, tra_coltype t, int column, tra_vector *v) {
+/* Can rows have these values? Statistics of a file may be damaged: codes are looked up, and bools are 0 or 1. */
+static bool is_possible(const tra_column *c, int64_t bits) {
+    int64_t values = tra_coltype_is_coded(c->type) ? (c->dict ? c->dict->n : 0)
+                     : c->type == TRA_COL_BOOL     ? 2
+                                                   : INT64_MAX;
+    return values == INT64_MAX || (bits >= 0 && bits < values);
+}
+
+/* Fills a column with ROWS values; the values of whole frequencies are taken in order, and put where they belong.
+ * False: the statistics are not those of such a column. */
+static bool draw(const tra_column_facts *f, const tra_column *c, int column, tra_vector *v) {
     static const double STEPS[MOST_COLUMNS] = {0.6180339887498949, 0.4142135623730951, 0.7320508075688772,
                                                0.2360679774997898, 0.6457513110645906, 0.3166247903554,
                                                0.6055512754639891, 0.1231056256176606};
     double nulls = (double)f->nulls / (double)f->rows, all = (double)(f->rows - f->nulls);
+    tra_coltype t = c->type;
     double *below = f->whole ? tra_malloc((size_t)(f->n + 1) * sizeof *below) : NULL, sum = 0;
     for (int64_t k = 0; below && k < f->n; k++) below[k] = sum += (double)f->frequency[k][1] / all;
-    for (int i = 0; i < ROWS; i++) {
+    bool possible = is_possible(c, 0); /* which NULL has */
+    for (int i = 0; i < ROWS && possible; i++) {
         double at = (i + 0.5) * STEPS[column], share = at - floor(at);
         if (v->state) v->state[i] = share < nulls ? TRA_STATE_NULL : TRA_STATE_VALUE;
         if (share < nulls || all <= 0) continue; /* it is 0 */
@@ -98,9 +109,12 @@ static void draw(const tra_column_facts *f, tra_coltype t, int column, tra_vecto
             else
                 from = mid + 1;
         }
-        put(v->values, t, i, below ? f->frequency[from][0] : value_at(f, t, share));
+        int64_t bits = below ? f->frequency[from][0] : value_at(f, t, share);
+        possible = is_possible(c, bits);
+        if (possible) put(v->values, t, i, bits);
     }
     free(below);
+    return possible;
 }
 
 /* Rows that were drawn, and the expression over them. */
@@ -128,7 +142,7 @@ static bool draw_rows(tra_arena *a, const tra_colexpr *x, drawing *d, drawn *to)
         v[i].values = tra_arena_array(a, bytes, 1);
         memset(v[i].values, 0, bytes);
         v[i].state = y->nullable ? tra_arena_array(a, ROWS + PAD, 1) : NULL;
-        draw(&d->facts[i], y->type, i, &v[i]);
+        if (!draw(&d->facts[i], &c[i], i, &v[i])) return false;
     }
     to->schema = (tra_schema){d->n, c};
     to->rows = (tra_batch){.schema = &to->schema, .rows = ROWS, .v = v};

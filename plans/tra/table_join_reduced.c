@@ -18,9 +18,19 @@ enum {
     FEWER = 4         /* how many times fewer rows the table of keys has, and are left of the right one */
 };
 
-/* A table that has the keys of all left rows: which columns of the right table meet which columns of it. */
+/* How a row of the left table came of a row of another one: as that of an operand of an operator, whose result came so.
+ * Way 0 is the row itself. A table that was met twice has two ways, and its two rows are not the same. */
+typedef struct way {
+    int up;
+    const tra_table_op *op;
+    int side;
+} way;
+
+/* A table that has the keys of all left rows: which columns of the right table meet which columns of one of its rows.
+ */
 typedef struct source {
     const tra_node *table;
+    int way;
     int n, *own, *other;
 } source;
 
@@ -29,16 +39,24 @@ typedef struct reduction {
     const tra_lookup_spec *join;
     const tra_node *left, *right;
     bool divided;
-    int steps, n;
+    int steps, n, ways;
     source v[MOST_TABLES];
+    way way[2 * MOST_STEPS + 1];
 } reduction;
 
-static void add_source(reduction *r, const tra_node *table, int column, int key) {
+static int find_way(reduction *r, int up, const tra_table_op *op, int side) {
+    int i = 1;
+    while (i <= r->ways && (r->way[i].up != up || r->way[i].op != op || r->way[i].side != side)) i++;
+    if (i > r->ways) r->way[++r->ways] = (way){up, op, side}; /* a step has two at most */
+    return i;
+}
+
+static void add_source(reduction *r, const tra_node *table, int by, int column, int key) {
     tra_arena *a = r->w->b->arena;
     int i = 0, at = 0, own = r->join->rkey[key], most = r->join->nkeys;
-    while (i < r->n && r->v[i].table != table) i++;
+    while (i < r->n && (r->v[i].table != table || r->v[i].way != by)) i++;
     if (i == MOST_TABLES) return;
-    if (i == r->n) r->v[r->n++] = (source){table, 0, tra_news(a, int, most), tra_news(a, int, most)};
+    if (i == r->n) r->v[r->n++] = (source){table, by, 0, tra_news(a, int, most), tra_news(a, int, most)};
     source *x = &r->v[i];
     while (at < x->n && x->own[at] != own) at++;
     if (at == x->n) x->own[x->n] = own, x->other[x->n++] = column;
@@ -52,8 +70,8 @@ static bool made_by(const tra_build *b, const tra_node *n, tra_table_opcode what
 }
 
 /* Adds the tables that have all values of a column of n, which is a key of the join: operands that the values come
- * from and, where a join asks that these are equal, the other operand. */
-static void find_sources(reduction *r, const tra_node *n, int column, int key) {
+ * from and, where a join asks that these are equal, the other operand. Left rows came of rows of n by that way. */
+static void find_sources(reduction *r, const tra_node *n, int by, int column, int key) {
     const tra_table_op *op = tra_table_op_of(r->w->b->g, n);
     int side;
     if (!op || !n->type.columns || tra_coltype_is_float(n->type.columns->v[column].type) || --r->steps < 0) return;
@@ -65,11 +83,12 @@ static void find_sources(reduction *r, const tra_node *n, int column, int key) {
     for (int k = 0; joins && meets && !s->asof && k < s->nkeys; k++) {
         const int *own = side ? s->rkey : s->lkey, *other = side ? s->lkey : s->rkey;
         if (own[k] != column) continue;
-        add_source(r, op->in[!side], other[k], key);
-        find_sources(r, op->in[!side], other[k], key);
+        add_source(r, op->in[!side], find_way(r, by, op, !side), other[k], key);
+        find_sources(r, op->in[!side], find_way(r, by, op, !side), other[k], key);
     }
-    if (joins && !made_by(r->w->b, op->in[side], TRA_TABLE_JOIN)) add_source(r, op->in[side], column, key);
-    find_sources(r, op->in[side], column, key);
+    by = find_way(r, by, op, side);
+    if (joins && !made_by(r->w->b, op->in[side], TRA_TABLE_JOIN)) add_source(r, op->in[side], by, column, key);
+    find_sources(r, op->in[side], by, column, key);
 }
 
 /* Is it one of the tables that were found? */
@@ -134,8 +153,8 @@ tra_node *tra_join_reduced(tra_table_builder *w, const tra_lookup_spec *s, tra_n
     if (s->asof || right->type.cat->n < LEAST_BLOCKS) return right;
     bool groups = made_by(w->b, right, TRA_TABLE_GROUP); /* whose rows are selected before */
     for (int k = 0; k < s->nkeys; k++) {
-        if (divided) add_source(&r, left, s->lkey[k], k);
-        if (!groups) find_sources(&r, left, s->lkey[k], k), find_sources(&had, right, s->rkey[k], k);
+        if (divided) add_source(&r, left, 0, s->lkey[k], k);
+        if (!groups) find_sources(&r, left, 0, s->lkey[k], k), find_sources(&had, right, 0, s->rkey[k], k);
     }
     for (int i = 0; i < r.n; i++) {
         const tra_node *t = r.v[i].table;

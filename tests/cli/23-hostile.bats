@@ -151,3 +151,24 @@ with h5py.File("f.h5", "w") as f:
     status 2 tra check p.tra
     has "is the file of another output already"
 }
+
+@test "codes and bools in the statistics of a stranger that the column cannot have are not drawn to plan with" {
+    printf 's,x\n%s' "$(for i in {1..40}; do echo "a$((i % 8))-b,$((i % 8))"; done)" >t.csv
+    tra import -q --table t.csv -o t.h5
+    local code
+    for code in 2000000000 8 -1; do
+        py "
+import h5py
+with h5py.File('t.h5', 'r+') as f:
+    d = f['.tra/data/frequencies']
+    v = d[()]
+    assert v[7, 0] in (7, 8, 2000000000), v[:8]
+    v[7, 0] = $code
+    d[...] = v
+    if 'tra_seal' in d.attrs: del d.attrs['tra_seal']"
+        for e in 'select(t, count_parts(s, "-") > x)' 'select(t, contains(s, "3") == (x > 2))' \
+            'group(t, [g = length(s) + x], n = count())'; do
+            status 0 tra eval "$e" t=t.h5 || return 1
+        done
+    done
+}

@@ -297,3 +297,21 @@ END
         cmp r.csv two.csv
     done
 }
+
+@test "the number of a part is made of another part, a dozen calls within each other: planned at once, as one by one" {
+    printf 's,n\n%s' $'a1-b,1\nccc-d-ee,2\n-,1\n,1\nx-yy-zzz-q,3\n' >t.csv
+    tra import -q --table t.csv -o t.h5
+    local e=n i
+    {
+        echo 'input t from "t.h5"'
+        for i in {1..12}; do
+            e="length(split_part(s, \"-\", $e)) - $((i % 3)) + 1"
+            echo "T$i = project($([ $i = 1 ] && echo t || echo T$((i - 1))), s, n = length(split_part(s, \"-\", n)) - $((i % 3)) + 1)"
+        done
+        echo "W = project(t, s, n = $e)"
+        echo 'output W'
+        echo 'output T12'
+    } >p.tra
+    status 0 tra run -q --memory 64M p.tra
+    status 0 tra diff W.h5 T12.h5
+}

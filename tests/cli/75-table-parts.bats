@@ -570,12 +570,16 @@ gaps = lambda v, n: ["" if i % n == 0 else x for i, x in enumerate(v)]
 texts = lambda v: ["a%d" % x for x in v]
 few, k, all = r.permutation(3000)[:60], r.randint(0, 3000, 20000), r.permutation(3000).repeat(4)
 write("f", ["fk", "fs", "fw"], gaps(few, 20), texts(few), r.randint(0, 9, 60))
-write("l", ["lk", "ls", "lv"], gaps(k, 50), texts(k), r.randint(0, 99, 20000))
+m = r.permutation(few)[r.randint(0, 60, 20000)]
+write("l", ["lk", "ls", "lv", "lm"], gaps(k, 50), texts(k), r.randint(0, 99, 20000), m)
+some = r.randint(0, 20000, 12000)
+write("w", ["wk", "wm", "wv"], np.where(some % 3, k[some], 1), np.where(some % 4, m[some], 1), some)
 write("r", ["rk", "rs", "rw"], gaps(all, 70), texts(all), r.randint(0, 99, 12000))
 write("u", ["uk", "uw"], r.permutation(5000), r.randint(0, 99, 5000))'
-    for t in f l r u; do tra import -q --table --block 1000 $t.csv -o $t.h5; done
+    for t in f l r u w; do tra import -q --table --block 1000 $t.csv -o $t.h5; done
     cat >p.tra <<'END'
 input f from "f.h5"
+input w from "w.h5"
 input l from "l.h5"
 input r from "r.h5"
 input u from "u.h5"
@@ -589,6 +593,14 @@ F = join(join(l, f, ls == fs), r, ls == rs, how = semi)
 G = join(group(join(l, f, ls == fs), [ls], n = count()), project(r, rs, rk), ls == rs)
 H = join(join(l, f, lk == fk, how = left), r, fk == rk)
 I = join(S, u, lk == uk, how = left, expect = "m:1")
+# the table of keys stands twice: the keys are in two of its rows
+M = join(join(l, f, lk == fk), f, lm == fk, prefix = "p_")
+J = join(M, w, lk == wk && lm == wm)
+K = join(join(S, f, lm == fk, how = semi), w, lk == wk && lm == wm, how = anti)
+L = join(join(f, f, fw == fw, prefix = "p_"), w, fk == wk && p_fk == wm)
+output J
+output K
+output L
 output A
 output B
 output C
@@ -603,10 +615,10 @@ END
         diff - <(printf 'join(%s)\n' 'rk == fk, how = semi' 'rk == fk, how = semi, nulls = match' \
             'rs == fs && rk == fk, how = semi' 'rs == fs, how = semi' 'uk == fk, how = semi')
     tra run -q --engine reference p.tra
-    for o in A B C D E F G H I; do mv $o.h5 $o.reference.h5; done
+    for o in A B C D E F G H I J K L; do mv $o.h5 $o.reference.h5; done
     for options in "--memory 4G" "--sites 3" "--without J-1"; do
         tra run -q $options p.tra
-        for o in A B C D E F G H I; do status 0 tra diff $o.h5 $o.reference.h5 || return 1; done
+        for o in A B C D E F G H I J K L; do status 0 tra diff $o.h5 $o.reference.h5 || return 1; done
     done
 }
 
