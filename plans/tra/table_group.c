@@ -116,31 +116,22 @@ static const tra_colexpr *const *key_expressions(const tra_table_builder *w) {
     return x;
 }
 
-/* Words of an aggregate's state besides the number of rows. */
-static double state_words(const tra_group_column *v) {
-    static const double ONE = 1, MOMENTS = 2, POWERS = 5;
-    tra_aggregate_way way = tra_aggregate_way_of(v->f);
-    bool powers = way == TRA_WAY_POWERS || way == TRA_WAY_PAIR || way == TRA_WAY_RANKED;
-    return way == TRA_WAY_COUNT ? 0 : powers ? POWERS : way == TRA_WAY_MOMENTS ? MOMENTS : ONE;
-}
-
 /* Operations of each row of a pass with so many groups for a row: its group is found by a list of places or a hash
- * table, and its values are added there; groups are put in order, and the words of their states are made, gathered and
- * written. Where most rows are groups of their own and have no places, all rows are sorted instead, and each aggregate
- * goes through them in that order. */
+ * table, and its values are added there; groups are put in order, gathered and written. Where most rows are groups of
+ * their own and have no places, all rows are sorted instead, and each aggregate goes through them in that order. */
 static double pass_flops(const tra_group_column *v, int nkeys, int naggs, double groups, bool places) {
     static const double STEP = 5; /* operations; others in steps: */
-    static const double FIND = 0.5, GROUP = 1, GATHER = 2, VALUE = 0.7, RANKED = 8, WORD = 4.5;
-    static const double SORT = 15, KEY = 2.5, ANY = 3, TAKE = 6, DIFFERENT = 10;
-    double direct = FIND * (1 + nkeys) + groups * (GROUP + GATHER * nkeys), sorted = SORT + KEY * nkeys;
+    static const double FIND = 0.5, GROUP = 4, GATHER = 2, SUM = 1, VALUE = 3, MOMENTS = 5, POWERS = 8;
+    static const double SORT = 15, KEY = 2.5, TAKE = 10;
+    double direct = FIND * (1 + nkeys) + groups * (GROUP + GATHER * (nkeys + naggs));
+    double sorted = SORT + KEY * nkeys + TAKE * naggs;
     bool sorts = groups > TRA_TABLE_HASHED_SHARE && !places;
     for (int i = 0; i < naggs; i++) {
-        double words = state_words(&v[i]);
-        bool ranked = tra_aggregate_way_of(v[i].f) == TRA_WAY_RANKED; /* its values are kept */
-        direct += (ranked ? RANKED : words > 0 ? VALUE : 0) + groups * WORD * words;
-        bool different = tra_aggregate_way_of(v[i].f) == TRA_WAY_DIFFERENT;
-        sorted += different ? DIFFERENT : fmax(ANY, TAKE * words);
-        sorts |= different;
+        tra_aggregate_way way = tra_aggregate_way_of(v[i].f);
+        bool powers = way == TRA_WAY_POWERS || way == TRA_WAY_PAIR || way == TRA_WAY_RANKED;
+        direct += powers ? POWERS : way == TRA_WAY_MOMENTS ? MOMENTS : way == TRA_WAY_SUM ? SUM : VALUE;
+        direct -= way == TRA_WAY_COUNT ? VALUE : 0;
+        sorts |= way == TRA_WAY_DIFFERENT;
     }
     return STEP * (sorts && nkeys > 0 ? sorted : direct);
 }
