@@ -165,7 +165,7 @@ U = select(table(Y), (c == "c007" || c > "c145") && c020 > 3)' S U
         status 0 grep -q "Q-5 .*$why" flat
     done <<'CASES'
 join(E, rank, i == code, how = left)|the join keeps rows that have no partner
-join(rank, E, code == i)|rows of a product in several blocks are sorted by the keys of a join before any are left out
+join(F, E, i == i, prefix = "f_")|rows of a product in several blocks are sorted by the keys of a join before any are left out
 join(rank, F, code == j)|the labels of the rows of the right table, which is a product, are no key of the join
 join(rank, F, code == i, matched = left)|the join checks that all rows are matched
 join(rank, F, code == i && code == j, expect = "m:1")|the join checks that keys of the right table, which is a
