@@ -124,7 +124,7 @@ static const tra_colexpr *only_column(const tra_colexpr *x, const tra_colexpr *s
 
 /* Results for all values of the one column, by computing the operands of each; and, where it has NULLs, of NULL.
  * *strict: that is NULL. */
-static tra_status tabulate_column(tra_tabulation *t, const tra_axis *x, bool *strict, tra_err *e) {
+static tra_status tabulate_column(tra_tabulation *t, const tra_operand_axis *x, bool *strict, tra_err *e) {
     int variable = 0;
     bool itself = true;
     for (int i = 0; i < t->call.n; i++) {
@@ -146,7 +146,8 @@ static bool ascend(const int32_t *code, int64_t n) {
 }
 
 /* The tree of a table: by the codes of one expression a lookup, else by all axes. */
-static const tra_colexpr *finish(tra_tabulation *t, tra_coltype type, int naxes, const tra_axis *x, int64_t total) {
+static const tra_colexpr *finish(tra_tabulation *t, tra_coltype type, int naxes, const tra_operand_axis *x,
+                                 int64_t total) {
     tra_arena *a = t->arena;
     bool nulls = t->n > 0 && memchr(t->state, TRA_STATE_NULL, (size_t)t->n);
     bool errors = t->n > 0 && memchr(t->state, TRA_STATE_ERROR, (size_t)t->n);
@@ -233,12 +234,12 @@ static tra_status split_format(tra_arena *a, const tra_colexpr *x, tra_format *f
 
 /* What all the axes have together; INT64_MAX: some have no end. Where that is much, those of columns of files are the
  * values that these have. */
-static int64_t axes_of(tra_arena *a, int n, const tra_colexpr *const *kids, tra_axis *x, int *naxes) {
+static int64_t axes_of(tra_arena *a, int n, const tra_colexpr *const *kids, tra_operand_axis *x, int *naxes) {
     int64_t total = 1, listed = 1;
     *naxes = 0;
     for (int i = 0; i < n; i++) {
         if (is_constant(kids[i])) continue;
-        tra_axis *one = &x[(*naxes)++];
+        tra_operand_axis *one = &x[(*naxes)++];
         one->x = narrowed(a, kids[i]);
         if (!axis_of(one->x, &one->v)) one->v.count = INT64_MAX;
         total = tra_mul_most(total, one->v.count);
@@ -282,7 +283,7 @@ static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *cons
         if (status != TRA_NO) return status;
     }
     if (several) column = NULL;
-    tra_axis one = {.x = column}, *x = tra_news(a, tra_axis, n + 1);
+    tra_operand_axis one = {.x = column}, *x = tra_news(a, tra_operand_axis, n + 1);
     bool coded = column && tra_coltype_is_coded(column->type);
     if (coded) one.v.count = column->dict->n;
     int64_t total = strings ? axes_of(a, n, kids, x, &naxes) : INT64_MAX;

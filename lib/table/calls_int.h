@@ -37,10 +37,10 @@ typedef struct tra_tabulation {
     uint8_t *state;
 } tra_tabulation;
 /* The values that an expression may have: codes or whole numbers, from `least` on or those of a list. */
-typedef struct tra_axis {
+typedef struct tra_operand_axis {
     const tra_colexpr *x;
     tra_colaxis v;
-} tra_axis;
+} tra_operand_axis;
 /* Who finds the operands of entries, for one thread: v, of which set sets those that are not constant. */
 typedef struct tra_operands tra_operands;
 struct tra_operands {
@@ -49,8 +49,8 @@ struct tra_operands {
 };
 /* For so many threads: of all values of the axes together, the last one running fastest; or (column) of each value of
  * the one axis, a column that all operands come of, and then of NULL. What is given must live as long. */
-void tra_operands_begin(tra_arena *a, int n, const tra_colexpr *const *kids, int naxes, const tra_axis *x, bool column,
-                        int threads, tra_operands **out);
+void tra_operands_begin(tra_arena *a, int n, const tra_colexpr *const *kids, int naxes, const tra_operand_axis *x,
+                        bool column, int threads, tra_operands **out);
 
 /* Of n results; its owner frees the text. */
 tra_tabulation tra_tabulation_of(tra_arena *a, const tra_call *c, const tra_colexpr *const *kids, tra_coltype type,
@@ -60,7 +60,7 @@ bool tra_affords_results(const tra_arena *a, bool strings, int64_t n);
 /* Adds the result of operands whose states are the worst of these. TRA_NO: the strings become too many bytes. */
 TRA_MUSTUSE tra_status tra_tabulate_call(tra_tabulation *t, const tra_call_value *v, tra_err *e);
 /* Adds `total` results, of operands as tra_operands_begin has them. */
-TRA_MUSTUSE tra_status tra_tabulate(tra_tabulation *t, int naxes, const tra_axis *x, bool column, int64_t total,
+TRA_MUSTUSE tra_status tra_tabulate(tra_tabulation *t, int naxes, const tra_operand_axis *x, bool column, int64_t total,
                                     tra_err *e);
 /* split_part(x, by, k) of a column of strings and a number that rows tell, as a table of the parts of each string
  * (tabulate_parts.c). TRA_NO: the parts become too many. */

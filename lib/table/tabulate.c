@@ -137,7 +137,8 @@ static tra_status add_piece(const rounds *r, int p, tra_err *e) {
     return TRA_OK;
 }
 
-tra_status tra_tabulate(tra_tabulation *t, int naxes, const tra_axis *x, bool column, int64_t total, tra_err *e) {
+tra_status tra_tabulate(tra_tabulation *t, int naxes, const tra_operand_axis *x, bool column, int64_t total,
+                        tra_err *e) {
     piece of[TRA_PIECES] = {0};
     rounds r = {.t = t, .total = total, .of = of};
     tra_operands *operands[TRA_PIECES];

@@ -12,7 +12,7 @@ static bool is_constant(const tra_colexpr *x) { return x->op == TRA_C_CONST && !
 typedef struct by_axes {
     tra_operands o;
     int n;
-    const tra_axis *x;
+    const tra_operand_axis *x;
     int *own; /* which operand each is */
     int64_t next, *digit;
 } by_axes;
@@ -24,7 +24,7 @@ static void set_by_axes(tra_operands *of, int64_t entry, tra_call_value *v) {
         for (int k = o->n - 1; k >= 0; left /= o->x[k].v.count, k--) o->digit[k] = left % o->x[k].v.count;
     }
     for (int k = 0; k < o->n; k++) {
-        const tra_axis *by = &o->x[k];
+        const tra_operand_axis *by = &o->x[k];
         tra_call_value *to = &v[o->own[k]];
         to->i = by->v.list ? by->v.list[o->digit[k]] : by->v.least + o->digit[k];
         if (tra_coltype_is_coded(to->type)) to->s = tra_dictionary_at(by->x->dict, to->i, &to->n);
@@ -40,7 +40,7 @@ typedef struct by_column {
     tra_operands o;
     int n;
     const tra_colexpr *const *kids;
-    const tra_axis *x;
+    const tra_operand_axis *x;
     tra_colrun run;
     tra_vector *columns;
     uint8_t *nulls;
@@ -77,7 +77,8 @@ static void set_by_column(tra_operands *of, int64_t entry, tra_call_value *v) {
 
 /* ---- threads ----------------------------------------------------------------------------------------------------- */
 
-static tra_operands *begin_axes(tra_arena *a, int n, const tra_colexpr *const *kids, int naxes, const tra_axis *x) {
+static tra_operands *begin_axes(tra_arena *a, int n, const tra_colexpr *const *kids, int naxes,
+                                const tra_operand_axis *x) {
     by_axes *o = tra_new(a, by_axes);
     *o = (by_axes){.o.set = set_by_axes, .n = naxes, .x = x, .own = tra_news(a, int, naxes + 1), .next = -1};
     o->digit = tra_news(a, int64_t, naxes + 1);
@@ -87,7 +88,7 @@ static tra_operands *begin_axes(tra_arena *a, int n, const tra_colexpr *const *k
 }
 
 static tra_operands *begin_column(tra_arena *a, const tra_colcode *code, int n, const tra_colexpr *const *kids,
-                                  const tra_axis *x) {
+                                  const tra_operand_axis *x) {
     by_column *o = tra_new(a, by_column);
     char *scratch = tra_arena_alloc(a, (size_t)tra_colcode_scratch(code) + 64);
     *o = (by_column){.o.set = set_by_column, .n = n, .kids = kids, .x = x};
@@ -98,8 +99,8 @@ static tra_operands *begin_column(tra_arena *a, const tra_colcode *code, int n, 
     return &o->o;
 }
 
-void tra_operands_begin(tra_arena *a, int n, const tra_colexpr *const *kids, int naxes, const tra_axis *x, bool column,
-                        int threads, tra_operands **out) {
+void tra_operands_begin(tra_arena *a, int n, const tra_colexpr *const *kids, int naxes, const tra_operand_axis *x,
+                        bool column, int threads, tra_operands **out) {
     const tra_colcode *code = column ? tra_colcode_new(a, n, kids) : NULL;
     for (int p = 0; p < threads; p++) {
         tra_operands *o = out[p] = column ? begin_column(a, code, n, kids, x) : begin_axes(a, n, kids, naxes, x);
