@@ -42,6 +42,11 @@ void tra_share(int n, tra_piece_fn *fn, void *ctx, void *scratch);
  * handing it over matters. */
 enum { TRA_PIECES = 16 };
 int tra_share_pieces(int64_t steps);
+/* Where piece p begins, of so many that n items are cut in, about evenly; of p = pieces: n. */
+static inline int64_t tra_piece_begin(int64_t n, int pieces, int p) {
+    int64_t longer = n % pieces; /* so many pieces have one item more */
+    return n / pieces * p + (p < longer ? p : longer);
+}
 
 /* An integer of this thread did not fit since somebody asked. */
 extern _Thread_local bool tra_overflow;

@@ -278,9 +278,9 @@ typedef struct copying {
 
 static void copy_some(void *ctx, int piece, void *scratch) {
     const copying *x = ctx;
-    int64_t to = x->n * (piece + 1) / x->pieces;
+    int64_t to = tra_piece_begin(x->n, x->pieces, piece + 1);
     (void)scratch;
-    for (int64_t i = x->n * piece / x->pieces; i < to; i++)
+    for (int64_t i = tra_piece_begin(x->n, x->pieces, piece); i < to; i++)
         tra_cell_copy(x->out, &x->p[i].to, x->p[i].src, &x->p[i].from, &x->p[i].ext);
 }
 

@@ -1,9 +1,9 @@
 /* string_sort.c - strings in any order, some of them several times: their order, and the dictionary of them.
  *
- * Many strings are cut at some of them (of a sample, in its order), so that each part of the order has about as many,
- * and threads sort parts. What the strings were made of is sorted already as a rule. So they often come in their order,
- * or equal ones beside each other: that is looked at first. Where few differ, a set of those so far finds the others;
- * sorting all of them costs less where most differ. */
+ * A sample of the strings cuts their order in parts of about as many each, which threads sort. Strings are mostly made
+ * of those of a sorted dictionary. So they often come in their order already, or equal ones beside each other: that is
+ * looked at first. Where few differ, a set of those so far finds the others; where most differ, sorting all costs less.
+ */
 #include "../base/radix.h"
 #include "../base/share.h"
 #include "columns.h"
@@ -87,12 +87,10 @@ typedef struct sorting {
     int64_t cut[PARTS - 1]; /* strings: part k has those that are at least cut k - 1, and less than cut k */
 } sorting;
 
-static int64_t from_of(int64_t n, int p) { return n * p / PARTS; }
-
 static void find_parts(void *ctx, int p, void *scratch) {
     sorting *x = ctx;
     (void)scratch;
-    for (int64_t i = from_of(x->n, p); i < from_of(x->n, p + 1); i++) {
+    for (int64_t i = tra_piece_begin(x->n, PARTS, p); i < tra_piece_begin(x->n, PARTS, p + 1); i++) {
         int from = 0, to = PARTS - 1;
         while (from < to) {
             int mid = (from + to) / 2;
@@ -109,7 +107,8 @@ static void find_parts(void *ctx, int p, void *scratch) {
 static void place_items(void *ctx, int p, void *scratch) {
     sorting *x = ctx;
     (void)scratch;
-    for (int64_t i = from_of(x->n, p); i < from_of(x->n, p + 1); i++) x->other[x->count[p][x->part[i]]++] = x->v[i];
+    for (int64_t i = tra_piece_begin(x->n, PARTS, p); i < tra_piece_begin(x->n, PARTS, p + 1); i++)
+        x->other[x->count[p][x->part[i]]++] = x->v[i];
 }
 
 static void sort_part(void *ctx, int p, void *scratch) {
@@ -232,8 +231,8 @@ static const tra_dictionary *join_parts(tra_arena *a, joining *x) {
     return d;
 }
 
-/* Do most of the strings differ, by a sample of them? Of m strings of n that are half as many different ones m * m / n
- * come twice. */
+/* Do most of the strings differ, by a sample of m of them? If each of n strings stood there twice, the sample would be
+ * expected to have m * m / (2 * n) of them twice. Up to twice as many count as few. */
 static bool most_differ(const strings *w) {
     tra_string_set set = {0};
     uint64_t at = 0;
@@ -282,7 +281,7 @@ const tra_dictionary *tra_strings_distinct(tra_arena *a, int64_t n, const int64_
     while (up < n && compare(&w, up - 1, up) <= 0) up++;
     if (up >= n) {
         for (int p = 1; p <= PARTS; p++) {
-            x.part[p] = tra_max64(x.part[p - 1], from_of(n, p));
+            x.part[p] = tra_max64(x.part[p - 1], tra_piece_begin(n, PARTS, p));
             while (x.part[p] < n && !is_fresh(&x, x.part[p])) x.part[p]++;
         }
         return join_parts(a, &x);

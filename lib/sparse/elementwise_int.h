@@ -18,14 +18,14 @@ typedef struct operand {
     int64_t inside; /* columns that it has, where it is a part of the result (job.part) */
 } operand;
 
-/* Places of several rows, whose values are computed at once: of row[i] those from begin[i] on. Of a result that is rows
- * the columns are already in it, after those that it has. */
+/* Places of several rows, whose values are computed at once: of row[i] those from begin[i] on. If the result is rows,
+ * `column` points into it, behind the columns of earlier rows. */
 typedef struct batch {
     int64_t n;
     int nrows;
     uint32_t *column;
     double in[2][TRA_STRIP] __attribute__((aligned(64)));
-    void *raw[2]; /* of operands that are read side by side: their values as they are, in `in` or here: */
+    void *raw[2]; /* values of operands that are read side by side, before they are converted: in `in` or `spare` */
     double spare[2][TRA_STRIP];
     int64_t row[TRA_STRIP];
     int begin[TRA_STRIP + 1];

@@ -13,12 +13,12 @@ static bool is_merge(const job *j) {
 
 /* ---- entries ----------------------------------------------------------------------------------------------------- */
 
-/* Both choose by masks, since nothing predicts a branch. They read ahead the column after the one at hand, so that a
- * comparison does not wait for memory. It may be the first bytes after all columns, which are in the block too. */
-
 /* Reads the next places of two rows of entries side by side: their columns, and the values of both, of which one may be
- * 0. Returns how many, at most so many. */
-#define READ_BOTH(name, T, U)                                                                                          \
+ * 0; or (COMMON) the places that both have. Returns how many, at most so many.
+ *
+ * It chooses by masks, since nothing predicts a branch. It reads ahead the column after the one at hand, so that a
+ * comparison does not wait for memory. That may be the first bytes after all columns, which are in the block too. */
+#define READ(name, T, U, COMMON)                                                                                       \
     static int64_t name(operand *x, operand *y, int64_t most, uint32_t *column, void *to_x, void *to_y) {              \
         const uint32_t *cx = x->column, *cy = y->column;                                                               \
         const T *vx = (const T *)(const void *)x->in.v.value + x->first;                                               \
@@ -31,45 +31,18 @@ static bool is_merge(const job *j) {
             while (n < most && a < end_a && b < end_b) {                                                               \
                 uint32_t after_p = cx[a + 1], after_q = cy[b + 1];                                                     \
                 uint32_t first = 0 - (uint32_t)(p <= q), second = 0 - (uint32_t)(q <= p);                              \
-                column[n] = (p & first) | (q & second);                                                                \
-                u[n] = vx[a] & (T)(int32_t)first;                                                                      \
-                v[n++] = vy[b] & (U)(int32_t)second;                                                                   \
+                column[n] = COMMON ? p : (p & first) | (q & second);                                                   \
+                u[n] = COMMON ? vx[a] : vx[a] & (T)(int32_t)first;                                                     \
+                v[n] = COMMON ? vy[b] : vy[b] & (U)(int32_t)second;                                                    \
+                n += COMMON ? first & second & 1 : 1;                                                                  \
                 a += first & 1;                                                                                        \
                 b += second & 1;                                                                                       \
                 p ^= (p ^ after_p) & first;                                                                            \
                 q ^= (q ^ after_q) & second;                                                                           \
             }                                                                                                          \
         }                                                                                                              \
-        for (; b == end_b && n < most && a < end_a; n++, a++) column[n] = cx[a], u[n] = vx[a], v[n] = 0;               \
-        for (; a == end_a && n < most && b < end_b; n++, b++) column[n] = cy[b], u[n] = 0, v[n] = vy[b];               \
-        x->at = a;                                                                                                     \
-        y->at = b;                                                                                                     \
-        return n;                                                                                                      \
-    }
-
-/* The same of the places that both have. */
-#define READ_COMMON(name, T, U)                                                                                        \
-    static int64_t name(operand *x, operand *y, int64_t most, uint32_t *column, void *to_x, void *to_y) {              \
-        const uint32_t *cx = x->column, *cy = y->column;                                                               \
-        const T *vx = (const T *)(const void *)x->in.v.value + x->first;                                               \
-        const U *vy = (const U *)(const void *)y->in.v.value + y->first;                                               \
-        int64_t n = 0, a = x->at, b = y->at, end_a = x->count, end_b = y->count;                                       \
-        T *u = to_x;                                                                                                   \
-        U *v = to_y;                                                                                                   \
-        if (a == end_a || b == end_b) return 0;                                                                        \
-        uint32_t p = cx[a], q = cy[b];                                                                                 \
-        while (n < most && a < end_a && b < end_b) {                                                                   \
-            uint32_t after_p = cx[a + 1], after_q = cy[b + 1];                                                         \
-            uint32_t first = 0 - (uint32_t)(p <= q), second = 0 - (uint32_t)(q <= p);                                  \
-            column[n] = p;                                                                                             \
-            u[n] = vx[a];                                                                                              \
-            v[n] = vy[b];                                                                                              \
-            n += first & second & 1;                                                                                   \
-            a += first & 1;                                                                                            \
-            b += second & 1;                                                                                           \
-            p ^= (p ^ after_p) & first;                                                                                \
-            q ^= (q ^ after_q) & second;                                                                               \
-        }                                                                                                              \
+        for (; !COMMON && b == end_b && n < most && a < end_a; n++, a++) column[n] = cx[a], u[n] = vx[a], v[n] = 0;    \
+        for (; !COMMON && a == end_a && n < most && b < end_b; n++, b++) column[n] = cy[b], u[n] = 0, v[n] = vy[b];    \
         x->at = a;                                                                                                     \
         y->at = b;                                                                                                     \
         return n;                                                                                                      \
@@ -80,11 +53,10 @@ typedef uint64_t value_8;
 typedef uint32_t value_4;
 typedef uint8_t value_1;
 #define X(a, b)                                                                                                        \
-    READ_BOTH(read_both_##a##_##b, value_##a, value_##b) READ_COMMON(read_common_##a##_##b, value_##a, value_##b)
+    READ(read_both_##a##_##b, value_##a, value_##b, false) READ(read_common_##a##_##b, value_##a, value_##b, true)
 SIZES(X)
 #undef X
-#undef READ_BOTH
-#undef READ_COMMON
+#undef READ
 
 void tra_job_merges(job *j) {
     j->read = NULL;

@@ -57,8 +57,7 @@ static void gather(values *a, const tra_column *c, const tra_vector *v) {
 static void select_piece(void *ctx, int p, void *scratch) {
     const values *a = ctx;
     const tra_group *g = a->d->g;
-    uint64_t low = (uint64_t)a->d->n * (uint64_t)p / (uint64_t)a->pieces;
-    uint64_t high = (uint64_t)a->d->n * (uint64_t)(p + 1) / (uint64_t)a->pieces;
+    int64_t low = tra_piece_begin(a->d->n, a->pieces, p), high = tra_piece_begin(a->d->n, a->pieces, p + 1);
     (void)scratch;
     for (int64_t to = 0; to < a->d->groups; to++) {
         int32_t k = a->d->order[to];

@@ -31,8 +31,8 @@ typedef struct appending {
 /* Appends those pieces of the table that begin in one range of the rows of the result. */
 static void append_piece(void *ctx, int piece, void *scratch) {
     appending *x = ctx;
-    int64_t low = x->rows / x->pieces * piece;
-    int64_t high = piece + 1 < x->pieces ? x->rows / x->pieces * (piece + 1) : INT64_MAX;
+    int64_t low = tra_piece_begin(x->rows, x->pieces, piece);
+    int64_t high = piece + 1 < x->pieces ? tra_piece_begin(x->rows, x->pieces, piece + 1) : INT64_MAX;
     tra_batch one = {.v = tra_calloc((size_t)x->s->n + 1, sizeof *one.v)};
     (void)scratch;
     for (int64_t i = 0; i < x->n && x->status[piece] == TRA_OK; i++) {

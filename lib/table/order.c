@@ -152,7 +152,7 @@ typedef struct marking {
 
 static void mark_piece(void *ctx, int p, void *scratch) {
     const marking *x = ctx;
-    int64_t from = x->rows / x->pieces * p, to = p + 1 < x->pieces ? x->rows / x->pieces * (p + 1) : x->rows;
+    int64_t from = tra_piece_begin(x->rows, x->pieces, p), to = tra_piece_begin(x->rows, x->pieces, p + 1);
     int64_t before = from > 0; /* the row before the first one is compared with it */
     (void)scratch;
     memset(x->begins + from, 0, (size_t)(to - from) * sizeof *x->begins);

@@ -20,12 +20,11 @@ typedef struct words {
 static int bits_of(uint64_t most) { return most ? 64 - __builtin_clzll(most) : 0; }
 static uint64_t low_bits(int n) { return n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1; }
 
-/* In how many pieces work on n words is cut, and where piece p of them begins. */
+/* In how many pieces work on n words is cut. */
 static int pieces_of(int64_t n) {
     enum { STEPS = 2 };
     return tra_share_pieces(STEPS * n);
 }
-static int64_t begin_of(int64_t n, int pieces, int p) { return n / pieces * p + tra_min64(n % pieces, p); }
 
 /* ---- sorting words ----------------------------------------------------------------------------------------------- */
 
@@ -102,21 +101,21 @@ static void see_bits(void *ctx, int p, void *scratch) {
     sorting *x = ctx;
     uint64_t all = UINT64_MAX, any = 0;
     (void)scratch;
-    for (int64_t i = begin_of(x->n, x->pieces, p); i < begin_of(x->n, x->pieces, p + 1); i++)
+    for (int64_t i = tra_piece_begin(x->n, x->pieces, p); i < tra_piece_begin(x->n, x->pieces, p + 1); i++)
         all &= x->v[i], any |= x->v[i];
     x->all[p] = all, x->any[p] = any;
 }
 
 static void count_piece(void *ctx, int p, void *scratch) {
     sorting *x = ctx;
-    int64_t from = begin_of(x->n, x->pieces, p), to = begin_of(x->n, x->pieces, p + 1);
+    int64_t from = tra_piece_begin(x->n, x->pieces, p), to = tra_piece_begin(x->n, x->pieces, p + 1);
     (void)scratch;
     count_digits(x->v + from, to - from, x->shift, x->width, x->end[p]);
 }
 
 static void place_piece(void *ctx, int p, void *scratch) {
     sorting *x = ctx;
-    int64_t from = begin_of(x->n, x->pieces, p), to = begin_of(x->n, x->pieces, p + 1);
+    int64_t from = tra_piece_begin(x->n, x->pieces, p), to = tra_piece_begin(x->n, x->pieces, p + 1);
     (void)scratch;
     place_digits(x->v + from, x->other, to - from, x->shift, x->width, x->end[p]);
 }
@@ -127,7 +126,7 @@ static bool is_small(const sorting *x, int64_t n) { return n <= x->n / 4; }
 static void sort_digits(void *ctx, int p, void *scratch) {
     sorting *x = ctx;
     const uint32_t *end = x->end[x->pieces - 1];
-    int64_t low = begin_of(x->n, x->pieces, p), high = begin_of(x->n, x->pieces, p + 1);
+    int64_t low = tra_piece_begin(x->n, x->pieces, p), high = tra_piece_begin(x->n, x->pieces, p + 1);
     (void)scratch;
     for (int64_t d = 0, from = 0; d < INT64_C(1) << x->width; from = end[d++])
         if (from >= low && from < high && is_small(x, end[d] - from))
@@ -231,13 +230,13 @@ static void number_piece(void *ctx, int p, void *scratch) {
     words *w = ctx;
     uint64_t mask = low_bits(w->row_bits);
     (void)scratch;
-    for (int64_t i = begin_of(w->n, pieces_of(w->n), p); i < begin_of(w->n, pieces_of(w->n), p + 1); i++)
+    for (int64_t i = tra_piece_begin(w->n, pieces_of(w->n), p); i < tra_piece_begin(w->n, pieces_of(w->n), p + 1); i++)
         w->other[i] = (uint64_t)w->at[w->word[i] & mask];
 }
 
 static void copy_piece(void *ctx, int p, void *scratch) {
     words *w = ctx;
-    int64_t from = begin_of(w->n, pieces_of(w->n), p), to = begin_of(w->n, pieces_of(w->n), p + 1);
+    int64_t from = tra_piece_begin(w->n, pieces_of(w->n), p), to = tra_piece_begin(w->n, pieces_of(w->n), p + 1);
     (void)scratch;
     memcpy(w->at + from, w->other + from, (size_t)(to - from) * sizeof *w->at);
 }
@@ -318,7 +317,7 @@ typedef struct joining {
 static void make_numbers(void *ctx, int p, void *scratch) {
     joining *x = ctx;
     words *w = x->w;
-    int64_t from = begin_of(w->n, x->pieces, p), to = begin_of(w->n, x->pieces, p + 1);
+    int64_t from = tra_piece_begin(w->n, x->pieces, p), to = tra_piece_begin(w->n, x->pieces, p + 1);
     const char *values = (const char *)x->v->values + (w->plain ? (size_t)from * tra_coltype_size(x->c->type) : 0);
     uint64_t least = UINT64_MAX, most = 0;
     (void)scratch;
@@ -342,7 +341,7 @@ static void make_numbers(void *ctx, int p, void *scratch) {
 static void join_piece(void *ctx, int p, void *scratch) {
     joining *x = ctx;
     words *w = x->w;
-    int64_t from = begin_of(w->n, x->pieces, p), to = begin_of(w->n, x->pieces, p + 1);
+    int64_t from = tra_piece_begin(w->n, x->pieces, p), to = tra_piece_begin(w->n, x->pieces, p + 1);
     (void)scratch;
     for (int64_t i = from; x->flag >= 0 && i < to; i++) {
         bool missing = x->v->state[w->at[i]] != TRA_STATE_VALUE;

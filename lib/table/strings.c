@@ -52,9 +52,9 @@ typedef struct comparing {
 
 static void compare_piece(void *ctx, int p, void *scratch) {
     const comparing *x = ctx;
-    int64_t to = x->s->n * (p + 1) / x->pieces;
+    int64_t to = tra_piece_begin(x->s->n, x->pieces, p + 1);
     (void)scratch;
-    for (int64_t i = x->s->n * p / x->pieces; i < to; i++) {
+    for (int64_t i = tra_piece_begin(x->s->n, x->pieces, p); i < to; i++) {
         uint8_t *is = &x->table[x->s->from + i];
         text of;
         of.s = tra_strings_at(x->s, i, &of.n);

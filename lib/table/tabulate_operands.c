@@ -1,5 +1,5 @@
-/* tabulate_operands.c - the operands of the entries of a table: of all values that they have together, or of each value
- * of the one column that they come of. */
+/* tabulate_operands.c - the operands of each entry of a table of results: each combination of their values, or what is
+ * computed of each value of one column. */
 #include "calls_int.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
  * values an expression has in them.
  *
  * Values of a row are drawn independently of each other, each by the frequencies or the histogram of its column. They
- * are spread evenly, and the same in each call: row i has of column c the value that the share i * step[c], without its
- * whole part, of all values does not exceed. */
+ * are spread evenly, and the same in each call: of column c, whose values are in order, row i has the one at the share
+ * (i + 1/2) * STEPS[c] of all, less the whole part of that number. */
 #include "cardinality.h"
 #include "../../lib/table/kernels.h"
 
@@ -77,7 +77,7 @@ static void put(void *to, tra_coltype t, int i, int64_t bits) {
     memcpy((char *)to + (size_t)i * size, from, size); /* of a bool the first byte */
 }
 
-/* Can rows have these values? Statistics of a file may be damaged: codes are looked up, and bools are 0 or 1. */
+/* Can a row have this value? The statistics of a file may be damaged; codes are looked up, and bools are 0 or 1. */
 static bool is_possible(const tra_column *c, int64_t bits) {
     int64_t values = tra_coltype_is_coded(c->type) ? (c->dict ? c->dict->n : 0)
                      : c->type == TRA_COL_BOOL     ? 2

@@ -18,8 +18,9 @@ enum {
     FEWER = 4         /* how many times fewer rows the table of keys has, and are left of the right one */
 };
 
-/* How a row of the left table came of a row of another one: as that of an operand of an operator, whose result came so.
- * Way 0 is the row itself. A table that was met twice has two ways, and its two rows are not the same. */
+/* By which operators a row of the left table was made of a row of another one, which is that of operand `side` of `op`.
+ * `up` is the way from the result of `op`; way 0 is the left table itself. A table that was joined twice has two ways,
+ * and its two rows may differ. */
 typedef struct way {
     int up;
     const tra_table_op *op;
