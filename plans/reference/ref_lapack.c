@@ -240,7 +240,8 @@ static void jacobi_eigh(tra_arena *a, const matrix *x, ref_num *w, matrix *v) {
     fix_signs(v, NULL);
 }
 
-/* Takes what a column has of the first k columns of q off it, twice; sums[c], unless NULL, gets what column c took. */
+/* Makes a column orthogonal to the first k columns of q, in two passes; sums[c], unless NULL, gets its part along
+ * column c. */
 static void project(const matrix *q, int64_t k, ref_num *col, ref_num *sums) {
     for (int64_t i = 0; i < 2 * k; i++) {
         int64_t c = i % k;
@@ -257,7 +258,7 @@ static ref_num length_of(const ref_num *col, int64_t m) {
     return sqrtl(all);
 }
 
-/* A column of length 1 or nearly so that has nothing of the first k columns of q, which has more rows. */
+/* A column of length about 1 that is orthogonal to the first k columns of q, which has more rows than k. */
 static ref_num another(const matrix *q, int64_t k, ref_num *col) {
     ref_num length = 0;
     for (int64_t e = 0; e < q->m && length * length * (ref_num)q->m < 0.5L; e++) {
@@ -268,7 +269,8 @@ static ref_num another(const matrix *q, int64_t k, ref_num *col) {
     return length;
 }
 
-/* Where there are more columns than rows, all rows have a direction in Q, also if first columns depend on each other.
+/* Where there are more columns than rows, Q has as many columns as rows, also if the first columns of x depend on each
+ * other.
  */
 static void gram_schmidt(tra_arena *a, const matrix *x, matrix *q, matrix *r) {
     int64_t k = tra_min64(x->m, x->n);

@@ -31,8 +31,8 @@ bool tra_table_drawn(const tra_colexpr *predicate, double *yes, double *no);
 /* How many different values an expression is expected to have, NULL among them, by rows that are drawn so; -1: as
  * above. */
 double tra_table_drawn_values(const tra_colexpr *x);
-/* The expression x, over the columns of n, over those of the table from which n is made by passes that select and
- * project. In the arena. */
+/* Rewrites x, which reads columns of n, to read those of the table that n is made of by passes that select and project.
+ * In the arena. */
 const tra_colexpr *tra_table_over_passes(tra_arena *a, const tra_node *n, const tra_colexpr *x);
 
 /* A join of all rows of two tables, as if its keys were independent of each other. */
