@@ -55,7 +55,7 @@ int64_t tra_outputs_least(const tra_graph *g, int64_t base) {
 static double *seconds_of(const tra_plan *plan, tra_report *r, const char *target, double *none) {
     for (int i = 0; r && i < plan->nops; i++) {
         const tra_op *op = &plan->ops[i];
-        if (op->op == TRA_PLAN_OUTPUT && op->what.target && strcmp(op->what.target, target) == 0)
+        if (op->op == TRA_PLAN_OUTPUT && op->spec.target && strcmp(op->spec.target, target) == 0)
             return &r->ops[i].seconds;
     }
     return none;

@@ -97,7 +97,7 @@ tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e)
         TRA_TRY(tra_threads_check(e));
     if (!tra_codec_parse(p->codec, &codec))
         return tra_fail(e, TRA_USAGE, "--codec %s: none, zstd or zstd:LEVEL", p->codec);
-    if (p->codegen == TRA_CODEGEN_OFF) tra_kept_only_read();
+    if (p->codegen == TRA_CODEGEN_OFF) tra_plan_cache_only_read();
     if (here <= 0) here = (int)p->sites;
     int threads = p->threads ? (int)p->threads : (int)tra_max64(1, (cores ? cores : tra_cores()) / here);
     *r = (tra_request){

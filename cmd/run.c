@@ -185,9 +185,9 @@ static tra_status check_runnable(const tra_job *job, tra_err *e) {
     TRA_TRY(tra_outputs_check(job->program.graph, e));
     for (int i = 0; i < job->plan->nops; i++) {
         const tra_op *op = &job->plan->ops[i];
-        if (tra_op_is(op->op, TRA_READS) && !op->what.path)
-            return tra_fail(e, TRA_INPUT, "input %s is only declared: give it a file with -D %s=FILE%s", op->what.name,
-                            op->what.name, job->compiled ? " when the plan is compiled" : "");
+        if (tra_op_is(op->op, TRA_READS) && !op->spec.path)
+            return tra_fail(e, TRA_INPUT, "input %s is only declared: give it a file with -D %s=FILE%s", op->spec.name,
+                            op->spec.name, job->compiled ? " when the plan is compiled" : "");
     }
     int64_t memory = job->options.memory, least = 0;
     char text[TRA_CEILINGTEXT], have[32];

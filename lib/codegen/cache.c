@@ -163,14 +163,14 @@ void *gen_load(tra_codegen *g, const gen_key *key, const char **why) {
 
 static bool only_reads;
 
-void tra_kept_only_read(void) { only_reads = true; }
+void tra_plan_cache_only_read(void) { only_reads = true; }
 
 static char *kept_path(const char *name, bool make, tra_arena *a) {
     char *folder;
     return look_for_folder(a, make, &folder) ? NULL : tra_arena_printf(a, "%s/%s", folder, name);
 }
 
-const char *tra_kept_name(const char *text, size_t n, const char *suffix, tra_arena *a) {
+const char *tra_plan_cache_name(const char *text, size_t n, const char *suffix, tra_arena *a) {
     struct stat st;
     /* another build of tra, even of the same version, has another file */
     if (stat("/proc/self/exe", &st) != 0) st.st_size = 0, st.st_mtime = 0;
@@ -185,7 +185,7 @@ const char *tra_kept_name(const char *text, size_t n, const char *suffix, tra_ar
     return tra_arena_printf(a, "%s.%s", k.text, suffix);
 }
 
-const char *tra_kept_read(const char *name, tra_arena *a) {
+const char *tra_plan_cache_read(const char *name, tra_arena *a) {
     int64_t n;
     bool absent;
     char *path = kept_path(name, false, a), *bytes = path ? read_whole(path, &n, &absent) : NULL;
@@ -195,7 +195,7 @@ const char *tra_kept_read(const char *name, tra_arena *a) {
     return text;
 }
 
-void tra_kept_write(const char *name, const char *text, tra_arena *a) {
+void tra_plan_cache_write(const char *name, const char *text, tra_arena *a) {
     char *path = only_reads ? NULL : kept_path(name, true, a);
     if (!path) return;
     char *now = tra_arena_printf(a, "%s.%ld", path, (long)getpid());

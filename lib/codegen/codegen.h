@@ -88,11 +88,11 @@ bool tra_codegen_compiled(const tra_codegen_kernel *k);
 /* Texts that took long to compute and depend on the program alone are cached as kernels are (the folder is the user's
  * alone, files end with a checksum, and are written under another name and renamed). Without a folder, or one that
  * cannot be written to, nothing is cached and there is no message. */
-const char *tra_kept_name(const char *text, size_t n, const char *suffix,
-                          tra_arena *a);                   /* the file name for a request */
-const char *tra_kept_read(const char *name, tra_arena *a); /* NULL: it is not cached */
-void tra_kept_write(const char *name, const char *text, tra_arena *a);
-void tra_kept_only_read(void); /* from now on nothing is written, and no folder created */
+const char *tra_plan_cache_name(const char *text, size_t n, const char *suffix,
+                                tra_arena *a);                   /* the file name for a request */
+const char *tra_plan_cache_read(const char *name, tra_arena *a); /* NULL: it is not cached */
+void tra_plan_cache_write(const char *name, const char *text, tra_arena *a);
+void tra_plan_cache_only_read(void); /* from now on nothing is written, and no folder created */
 
 /* ---- running -------------------------------------------------------------------------------------------------- */
 

@@ -197,7 +197,7 @@ struct gen_generators {
 void gen_emit(gen *g, const tra_calc *x, gen_chain *to);
 gen_value gen_build(gen *g, const tra_calc *x);
 
-/* ahead.c */
+/* prefetch.c */
 
 /* In a loop over `in`, whose current place is `at` and whose values are bound to `value`: writes prefetches of the
  * array elements at which the rest of the loop (n trees) will look in later iterations. out: an array to whose elements

@@ -17,12 +17,9 @@ static const struct fold {
     unsigned over;
     double identity;
     const char *word; /* in EinSum statements */
-} folds[] = {{TRA_S_ADD, TRA_OVER_SUM, 0, "sum"},
-             {TRA_S_MUL, TRA_OVER_PROD, 1, "prod"},
-             {TRA_S_MAX, TRA_OVER_MAX, -INFINITY, "max"},
-             {TRA_S_MIN, TRA_OVER_MIN, INFINITY, "min"},
-             {TRA_S_ARGMAX, 0, INFINITY, "argmax"},
-             {TRA_S_ARGMIN, 0, INFINITY, "argmin"}};
+} folds[] = {{TRA_S_ADD, TRA_OVER_SUM, 0, "sum"},         {TRA_S_MUL, TRA_OVER_PROD, 1, "prod"},
+             {TRA_S_MAX, TRA_OVER_MAX, -INFINITY, "max"}, {TRA_S_MIN, TRA_OVER_MIN, INFINITY, "min"},
+             {TRA_S_ARGMAX, 0, INFINITY, "argmax"},       {TRA_S_ARGMIN, 0, INFINITY, "argmin"}};
 
 static const struct fold *fold_of(tra_scalar_op op) {
     for (size_t i = 0; i < sizeof(folds) / sizeof(*folds); i++)
@@ -203,7 +200,7 @@ tra_status tra_kernel_named(tra_arena *a, const char *name, tra_kernel_use use, 
     }
     if (row->cls == TRA_K_TOP && !(args[0] >= 1 && args[0] <= 0x1p53 && args[0] == floor(args[0])))
         return tra_fail(e, TRA_PROGRAM, "%s takes a number of places, a whole one from 1 on", name);
-    if (row->lapack == TRA_L_END_X && !(args[0] >= 0 && args[0] <= INT32_MAX && args[0] == floor(args[0])))
+    if (row->lapack == TRA_L_TSQR_LAST_X && !(args[0] >= 0 && args[0] <= INT32_MAX && args[0] == floor(args[0])))
         return tra_fail(e, TRA_PROGRAM, "%s takes a number of right sides, or 0 for a vector", name);
     tra_kernel *k = tra_new(a, tra_kernel);
     k->row = row;

@@ -293,8 +293,8 @@ void tra_cell_gather(tra_cell_piece *p, int64_t n, tra_cell *out, int m) {
     int64_t left = tra_elements_of(&out->array.ext), bytes = (int64_t)tra_array_bytes(&out->array);
     for (int64_t i = 0; i < n; i++) left -= tra_elements_of(&p[i].ext);
     if (left > 0) memset(out->array.data, 0, (size_t)bytes);
-    copying x = {p, n, out, (int)tra_max64(1, tra_min64(n, tra_share_pieces(bytes / BYTES)))};
-    tra_share(x.pieces, copy_some, &x, NULL);
+    copying x = {p, n, out, (int)tra_max64(1, tra_min64(n, tra_parallel_pieces(bytes / BYTES)))};
+    tra_parallel(x.pieces, copy_some, &x, NULL);
 }
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
@@ -304,7 +304,7 @@ static bool takes_any_rows(const tra_kernel *k) {
     const tra_kernel *const *steps;
     const tra_kernel *self = k;
     for (int i = tra_steps(k, &steps, &self) - 1; i >= 0; i--)
-        if (steps[i]->cls == TRA_K_LAPACK && steps[i]->row->lapack == TRA_L_TALL_R) return true;
+        if (steps[i]->cls == TRA_K_LAPACK && steps[i]->row->lapack == TRA_L_TSQR_FIRST_R) return true;
     return false;
 }
 

@@ -11,7 +11,7 @@
  * magnitudes reaches 2^53, so that every step is exact; else the loops are those of integers, which test for what does
  * not fit i64 unless extents and extremes prove that all does. */
 #include "contract_int.h"
-#include "share.h"
+#include "parallel_sums.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -314,7 +314,7 @@ static void contract(const tra_kernel *step, const tra_array *a, const tra_array
     if (tile >= 0)
         one_tile(&x, tile);
     else
-        tra_share((int)tiles, run_piece, &x, NULL);
+        tra_parallel((int)tiles, run_piece, &x, NULL);
 }
 
 void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out, bool add,

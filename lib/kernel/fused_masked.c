@@ -1,7 +1,7 @@
 /* fused_masked.c - fused statements that are a product of two matrices under a mask, by lib/kernel/masked.h. */
 #include "masked.h"
 #include "program_int.h"
-#include "share.h"
+#include "parallel_sums.h"
 
 #include <string.h>
 
@@ -64,7 +64,7 @@ int64_t tra_fused_masked_scratch(const tra_kernel *k, const tra_fused_plan *plan
     bytes = tra_add_most(bytes, tra_masked_scratch(of_mask, operand(k, x->by_place ? x->outer : x->mask)->block.v[1]));
     int64_t each = tra_mul_most(elements_of(&ext), (int64_t)tra_dtype_size(p->dtype)) + 64;
     if (out && ext.n < 2) bytes = tra_add_most(bytes, each);
-    if (has_sums(x) && (!out || ext.n < 2)) bytes = tra_add_most(bytes, tra_mul_most(TRA_SHARE_SUMS - 1, each));
+    if (has_sums(x) && (!out || ext.n < 2)) bytes = tra_add_most(bytes, tra_mul_most(TRA_PARALLEL_SUMS - 1, each));
     return tra_add_most(bytes, 256);
 }
 
@@ -109,12 +109,13 @@ static void run_piece(void *ctx, int piece, void *scratch) {
     if (j->count) {
         j->rows->most[piece][0] = r.nrows;
         j->rows->most[piece][1] = r.n;
-    } else if (j->rows) j->rows->piece[piece].nrows = r.nrows, j->rows->piece[piece].n = r.n;
+    } else if (j->rows)
+        j->rows->piece[piece].nrows = r.nrows, j->rows->piece[piece].n = r.n;
 }
 
 static bool count_exactly(job *j, void *scratch) {
     j->count = true;
-    tra_share(j->n, run_piece, j, scratch);
+    tra_parallel(j->n, run_piece, j, scratch);
     j->count = false;
     tra_rows_pieces_add(j->rows, j->out, j->n);
     return tra_rows_pieces_begin(j->rows, j->out);
@@ -123,8 +124,9 @@ static bool count_exactly(job *j, void *scratch) {
 /* Cuts the mask in pieces. */
 static void cut(job *j, bool sums, int64_t elements) {
     enum { STEPS = 64 }; /* that an entry takes */
-    int most = sums ? tra_share_sums(j->m.mask.n, STEPS, elements) : tra_share_pieces(tra_mul_most(STEPS, j->m.mask.n));
-    j->n = tra_share_rows(&j->m.mask, NULL, most, j->at);
+    int most = sums ? tra_parallel_sum_pieces(j->m.mask.n, STEPS, elements)
+                    : tra_parallel_pieces(tra_mul_most(STEPS, j->m.mask.n));
+    j->n = tra_parallel_row_pieces(&j->m.mask, NULL, most, j->at);
 }
 
 /* The entries of each piece are at most those of the mask. */
@@ -140,8 +142,8 @@ static bool count_mask(job *j) {
 static void make_dense(job *j, const tra_array *to, bool add, char *scratch) {
     j->result.dense = to->data;
     if (!add) memset(to->data, 0, tra_array_bytes(to));
-    tra_share(j->n, run_piece, j, scratch);
-    if (j->sums) tra_share_add(to, j->sums, j->each, j->n);
+    tra_parallel(j->n, run_piece, j, scratch);
+    if (j->sums) tra_parallel_add_sums(to, j->sums, j->each, j->n);
 }
 
 /* A result of one row, which is made densely first. */
@@ -197,7 +199,7 @@ void tra_fused_masked_run(const tra_kernel *k, const tra_cell *a, const tra_cell
         tra_rows_pieces rows;
         j.rows = &rows;
         if (!count_mask(&j) && !count_exactly(&j, scratch)) return;
-        tra_share(j.n, run_piece, &j, scratch);
+        tra_parallel(j.n, run_piece, &j, scratch);
         tra_rows_pieces_end(&rows);
     }
 }

@@ -1,7 +1,7 @@
 /* fused_pieces.c - which fused statements are computed in pieces: those whose plan is one loop over the rows of an
  * operand. */
 #include "program_int.h"
-#include "share.h"
+#include "parallel_sums.h"
 
 /* The outermost loop: sum(<row, key> in coordinates) .. */
 typedef struct outermost {

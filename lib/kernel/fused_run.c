@@ -1,7 +1,7 @@
 /* fused_run.c - fused statements on the arrays that meet: which plan, what its names stand for, compiled or
  * interpreted (lib/codegen), to the same bits. */
 #include "program_int.h"
-#include "share.h"
+#include "parallel_sums.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,7 +117,7 @@ static int64_t sums_of(const tra_kernel *k, const tra_dims *ext_a, const tra_dim
     int64_t n = 1;
     for (int d = 0; d < ext.n; d++) n = tra_mul_most(n, ext.v[d]);
     int64_t each = tra_mul_most(n, (int64_t)tra_dtype_size(k->program->dtype));
-    return tra_mul_most(tra_share_sums(entries, TRA_FUSED_STEPS, n) - 1, tra_add_most(each, 64));
+    return tra_mul_most(tra_parallel_sum_pieces(entries, TRA_FUSED_STEPS, n) - 1, tra_add_most(each, 64));
 }
 
 /* The loop that pieces are cut of: over what an operand holds, and not over what is unpacked. */
@@ -240,7 +240,7 @@ static void count_piece(void *ctx, int piece, void *scratch) { (void)run_one(ctx
 static tra_status in_pieces(job *j, tra_piece_fn *fn, char *scratch, tra_err *e) {
     tra_status s = TRA_OK;
     j->err = j->n == 1 ? e : tra_calloc((size_t)j->n, sizeof *j->err);
-    tra_share(j->n, fn, j, scratch);
+    tra_parallel(j->n, fn, j, scratch);
     for (int i = 0; i < j->n && s == TRA_OK; i++)
         if ((s = j->err[i].status) != TRA_OK && j->n > 1) *e = j->err[i];
     if (j->n > 1) free(j->err);
@@ -253,9 +253,9 @@ static void cut(job *j, int64_t entries) {
     int64_t elements = (int64_t)(tra_array_bytes(a) / tra_dtype_size(a->dtype));
     bool has_rows = j->out->layout ? a->ext.n > 1 : elements > 0;
     if (!has_rows || h->rows.nrows < 2 || (j->out->layout && !j->loop.disjoint)) return;
-    int n = j->loop.disjoint ? tra_share_pieces(tra_mul_most(TRA_FUSED_STEPS, entries))
-                             : tra_share_sums(entries, TRA_FUSED_STEPS, elements);
-    j->n = tra_share_rows(&h->rows, j->loop.disjoint ? h->coordinate[0] : NULL, n, j->at);
+    int n = j->loop.disjoint ? tra_parallel_pieces(tra_mul_most(TRA_FUSED_STEPS, entries))
+                             : tra_parallel_sum_pieces(entries, TRA_FUSED_STEPS, elements);
+    j->n = tra_parallel_row_pieces(&h->rows, j->loop.disjoint ? h->coordinate[0] : NULL, n, j->at);
 }
 
 /* Bounds the entries of the result by the number of its elements where these are few, and fewer than the entries of
@@ -327,12 +327,12 @@ static tra_status make_rows(job *j, int64_t entries, char *scratch, tra_err *e) 
 
 static tra_status make_dense(job *j, char *scratch, tra_err *e) {
     TRA_TRY(in_pieces(j, run_piece, scratch, e));
-    if (!j->loop.disjoint) tra_share_add(&j->out->array, j->sums, j->each, j->n);
+    if (!j->loop.disjoint) tra_parallel_add_sums(&j->out->array, j->sums, j->each, j->n);
     return TRA_OK;
 }
 
-static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool add,
-                      char *scratch, tra_err *e) {
+static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool add, char *scratch,
+                      tra_err *e) {
     tra_impl way = tra_program_way(k, a->layout, b->layout);
     if (way == TRA_IMPL_MASKED) return tra_fused_masked_run(k, a, b, out, add, scratch), TRA_OK;
     if (way == TRA_IMPL_SAMPLED) return tra_fused_sampled_run(k, a, b, out, scratch), TRA_OK;

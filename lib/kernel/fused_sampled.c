@@ -1,7 +1,7 @@
 /* fused_sampled.c - fused statements with a mask: any expression, folded over the labels that the mask lacks, by strips
  * of the mask's entries. */
 #include "program_int.h"
-#include "share.h"
+#include "parallel_sums.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -258,15 +258,15 @@ void tra_fused_sampled_run(const tra_kernel *k, const tra_cell *a, const tra_cel
     bool sums = x->nfolded > 0 && (x->fold == TRA_S_ADD || x->fold == TRA_S_MUL);
     j.code = tra_code_ready(x->code, x->nargs, type, sums, sparse);
     j.t = tra_dtype_rows[j.code->type].sum;
-    int n = tra_share_pieces(tra_mul_most(tra_mul_most(each, 2 * x->code->n + x->nargs), j.mask.rows.n));
-    n = tra_share_rows(&j.mask.rows, NULL, n, j.at);
+    int n = tra_parallel_pieces(tra_mul_most(tra_mul_most(each, 2 * x->code->n + x->nargs), j.mask.rows.n));
+    n = tra_parallel_row_pieces(&j.mask.rows, NULL, n, j.at);
     for (int i = 0; i < n; i++) {
         j.rows.most[i][0] = j.at[i + 1] - j.at[i];
         j.rows.most[i][1] = j.mask.rows.begin[j.at[i + 1]] - j.mask.rows.begin[j.at[i]];
     }
     tra_rows_pieces_add(&j.rows, out, n);
     if (tra_rows_pieces_begin(&j.rows, out)) {
-        tra_share(n, run_piece, &j, NULL);
+        tra_parallel(n, run_piece, &j, NULL);
         tra_rows_pieces_end(&j.rows);
     }
     free(j.code);

@@ -25,13 +25,13 @@ double tra_lapack_flops(tra_lapack f, const tra_dims *a, const tra_dims *b);
  * (tra_kernel_failure). */
 void tra_lapack_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch);
 
-/* The same of those that take blocks of rows (tall.c). */
-static inline bool tra_lapack_is_tall(tra_lapack f) { return f >= TRA_L_TALL_R; }
-const char *tra_tall_misfit(tra_lapack f, const tra_dims *a, const tra_dims *b);
-void tra_tall_shape(tra_lapack f, double arg, const tra_dims *a, const tra_dims *b, tra_dims *out);
-size_t tra_tall_scratch(tra_lapack f, const tra_dims *a, const tra_dims *b);
-double tra_tall_flops(tra_lapack f, const tra_dims *a, const tra_dims *b);
-void tra_tall_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch);
+/* The same of those that take blocks of rows (tsqr.c). */
+static inline bool tra_lapack_is_tsqr(tra_lapack f) { return f >= TRA_L_TSQR_FIRST_R; }
+const char *tra_tsqr_misfit(tra_lapack f, const tra_dims *a, const tra_dims *b);
+void tra_tsqr_shape(tra_lapack f, double arg, const tra_dims *a, const tra_dims *b, tra_dims *out);
+size_t tra_tsqr_scratch(tra_lapack f, const tra_dims *a, const tra_dims *b);
+double tra_tsqr_flops(tra_lapack f, const tra_dims *a, const tra_dims *b);
+void tra_tsqr_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch);
 /* What both share. m x n elements to columns of height `stride`; false when one is not finite. */
 bool tra_lapack_load(const tra_array *x, int64_t m, int64_t n, double *to, int64_t stride);
 void tra_lapack_set(const tra_array *x, int64_t at, double v);
@@ -83,11 +83,11 @@ int tra_contract_tiles(const tra_kernel *step, const tra_dims *acc);
  * step of a kernel of dense arrays (tra_choose). */
 tra_impl tra_contract_way(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out);
 tra_impl tra_aligned_way(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out,
-                        const bool *sparse);
+                         const bool *sparse);
 /* The strips of a fold over operands of these extents, of f64. */
 typedef struct tra_strips {
     tra_impl way;
-    bool along, strided; /* are they steps of the sum; do their elements lie apart? */
+    bool along, strided;  /* are they steps of the sum; do their elements lie apart? */
     double length, terms; /* of a strip; of each sum */
 } tra_strips;
 /* Operations of one step that makes `out` of `in` (and b, or NULL). */

@@ -80,7 +80,7 @@ void tra_kernel_fail(const char *fmt, ...) {
 /* ---- shapes and scratch ------------------------------------------------------------------------------------- */
 
 const char *tra_lapack_misfit(tra_lapack f, const tra_dims *a, const tra_dims *b) {
-    if (tra_lapack_is_tall(f)) return tra_tall_misfit(f, a, b);
+    if (tra_lapack_is_tsqr(f)) return tra_tsqr_misfit(f, a, b);
     bool square = f != TRA_L_QR_Q && f != TRA_L_QR_R && f != TRA_L_SVD_U && f != TRA_L_SVD_S && f != TRA_L_SVD_V;
     if (a->n != 2) return "it needs a matrix";
     if (square && a->v[0] != a->v[1]) return "it needs a square matrix";
@@ -100,8 +100,8 @@ void tra_lapack_shape(tra_lapack f, double arg, const tra_dims *a, const tra_dim
     from[0] = 0;
     from[1] = 1;
     *out = *a;
-    if (tra_lapack_is_tall(f)) {
-        tra_tall_shape(f, arg, a, b, out);
+    if (tra_lapack_is_tsqr(f)) {
+        tra_tsqr_shape(f, arg, a, b, out);
         return;
     }
     switch ((int)f) {
@@ -133,7 +133,7 @@ static void room(tra_lapack f, int64_t m, int64_t n, int64_t right, int64_t *wor
 }
 
 size_t tra_lapack_scratch(tra_lapack f, const tra_dims *a, const tra_dims *b) {
-    if (tra_lapack_is_tall(f)) return tra_tall_scratch(f, a, b);
+    if (tra_lapack_is_tsqr(f)) return tra_tsqr_scratch(f, a, b);
     int64_t work, ints, right = b && b->n == 2 ? b->v[1] : f == TRA_L_INVERSE ? a->v[1] : 1;
     room(f, a->v[0], a->v[1], right, &work, &ints);
     return ((size_t)(a->v[0] * a->v[1] + work) * sizeof(double) + (size_t)ints * sizeof(int) + 127) / 64 * 64;
@@ -392,8 +392,8 @@ static void run_svd(job *w, const tra_array *out, tra_lapack f) {
 
 void tra_lapack_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch) {
     tra_lapack f = k->row->lapack;
-    if (tra_lapack_is_tall(f)) {
-        tra_tall_run(k, a, b, out, scratch);
+    if (tra_lapack_is_tsqr(f)) {
+        tra_tsqr_run(k, a, b, out, scratch);
         return;
     }
     job w = {.m = (int)a->ext.v[0], .n = (int)a->ext.v[1], .a = scratch, .type = out->dtype, .columns = k->columns};
@@ -419,7 +419,7 @@ void tra_lapack_run(const tra_kernel *k, const tra_array *a, const tra_array *b,
 }
 
 double tra_lapack_flops(tra_lapack f, const tra_dims *a, const tra_dims *b) {
-    if (tra_lapack_is_tall(f)) return tra_tall_flops(f, a, b);
+    if (tra_lapack_is_tsqr(f)) return tra_tsqr_flops(f, a, b);
     double m = (double)a->v[0], n = (double)a->v[1], right = b && b->n == 2 ? (double)b->v[1] : 1;
     double k = m < n ? m : n;
     switch ((int)f) {
@@ -443,6 +443,6 @@ double tra_kernel_lapack_share(const tra_kernel *k, const tra_dims *a) {
     if (step[0]->cls != TRA_K_LAPACK) return 0;
     tra_lapack f = step[0]->row->lapack;
     double n = a->n > 1 ? (double)tra_max64(1, a->v[1]) : 1;
-    double most = tra_lapack_is_tall(f) ? TALL : shares[f];
+    double most = tra_lapack_is_tsqr(f) ? TALL : shares[f];
     return most * n / (n + HALF);
 }

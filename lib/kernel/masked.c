@@ -3,7 +3,7 @@
  * entry of the mask is the product of a row of the inner matrix and that of the outer one, whose entries are found. */
 #include "masked.h"
 
-#include "share.h"
+#include "parallel_sums.h"
 #include "matmul_fold.h"
 
 #include <math.h>

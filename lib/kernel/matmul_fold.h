@@ -2,7 +2,7 @@
 #ifndef TRA_MATMUL_FOLD_H
 #define TRA_MATMUL_FOLD_H
 
-#include "../base/share.h"
+#include "../base/parallel.h"
 
 #include <stdint.h>
 

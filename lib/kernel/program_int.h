@@ -78,8 +78,8 @@ void tra_fused_masked_run(const tra_kernel *k, const tra_cell *a, const tra_cell
 /* What is sampled at the entries of a mask (fused_sampled.c). */
 void tra_fused_sampled_run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, char *scratch);
 /* A statement whose plan is one loop over the rows of an operand, and reads no other rows of that operand, is computed
- * in pieces of these rows (share.h, fused_pieces.c). Compiled code and the interpreter have the same pieces. */
-enum { TRA_FUSED_STEPS = 4 }; /* of share.h, that an entry takes about */
+ * in pieces of these rows (parallel.h, fused_pieces.c). Compiled code and the interpreter have the same pieces. */
+enum { TRA_FUSED_STEPS = 4 }; /* of parallel.h, that an entry takes about */
 typedef struct tra_fused_loop {
     int operand;
     bool disjoint; /* its first dimension is the first key of all that is made: other rows write to other places */

@@ -41,14 +41,14 @@ typedef enum tra_lapack {
     TRA_L_SVD_U,
     TRA_L_SVD_S,
     TRA_L_SVD_V,
-    /* of blocks of rows (tall.c) */
-    TRA_L_TALL_R,
-    TRA_L_TALL_Q,
-    TRA_L_MORE_R,
-    TRA_L_MORE_Q,
-    TRA_L_END_R,
-    TRA_L_END_Q,
-    TRA_L_END_X,
+    /* of blocks of rows (tsqr.c) */
+    TRA_L_TSQR_FIRST_R,
+    TRA_L_TSQR_FIRST_Q,
+    TRA_L_TSQR_NEXT_R,
+    TRA_L_TSQR_NEXT_Q,
+    TRA_L_TSQR_LAST_R,
+    TRA_L_TSQR_LAST_Q,
+    TRA_L_TSQR_LAST_X,
 } tra_lapack;
 
 /* Sets of aggregations over which a kernel distributes. */
@@ -93,8 +93,8 @@ tra_code *tra_code_then(tra_arena *a, const tra_code *first, const tra_code *nex
 struct tra_kernel {
     tra_class cls;
     unsigned uses, props, over;
-    const tra_row *row; /* NULL: not from the table */
-    double args[1];     /* numbers in parentheses */
+    const tra_row *row;            /* NULL: not from the table */
+    double args[1];                /* numbers in parentheses */
     const tra_dim_labels *columns; /* LAPACK: of the matrix, for messages; NULL: it has none */
 
     /* SCALAR, ALIGNED */

@@ -3,7 +3,7 @@
 #ifndef TRA_STRIPS_H
 #define TRA_STRIPS_H
 
-#include "../base/share.h"
+#include "../base/parallel.h"
 #include "steps.h"
 
 /* Registers of a program: of an expression more would take 2^38 operators, and a composition of several takes one more
@@ -24,8 +24,8 @@ static inline tra_dtype tra_sum_type(tra_dtype t) { return tra_dtype_is_float(t)
  * largest or smallest integer. */
 typedef void tra_strip_fn(tra_scalar_op op, void *d, const void *a, const void *b, double value, int64_t n);
 tra_strip_fn *tra_strip(tra_dtype t);
-void tra_add_f32(double *acc, const float *x, int64_t n);                  /* acc[i] += x[i] */
-void tra_fill_strip(void *d, tra_dtype t, const void *one, int64_t n);     /* d[i] = *one */
+void tra_add_f32(double *acc, const float *x, int64_t n);              /* acc[i] += x[i] */
+void tra_fill_strip(void *d, tra_dtype t, const void *one, int64_t n); /* d[i] = *one */
 /* acc[i] = value[i] and place[i] = at + i * step where the value comes before what acc has, in elements of F64 or I64:
  * it is less (least) or greater, or the first NaN. */
 void tra_strip_first(tra_dtype t, void *acc, int64_t *place, const void *value, int64_t at, int64_t step, bool least,
@@ -89,8 +89,8 @@ typedef struct tra_typed_insn {
 typedef struct tra_typed {
     const tra_code *code;
     tra_dtype load[TRA_CODE_ARGS]; /* the type that each argument is to have */
-    tra_dtype type;    /* of the result */
-    bool alike;        /* all is of one floating type: the instructions of code, in that */
+    tra_dtype type;                /* of the result */
+    bool alike;                    /* all is of one floating type: the instructions of code, in that */
     int n;
     tra_typed_insn *v;
     const uint8_t *kill; /* of tra_code_sparse; NULL: nothing annihilates */

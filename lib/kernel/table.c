@@ -71,14 +71,14 @@ static const tra_row rows[] = {
     {.name = "svd_v", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_SVD_V},
 
     /* the same by blocks of rows: of each block, of several results of blocks together, of the last of these */
-    {.name = "tall_r", .uses = MAP | JOIN, .cls = TRA_K_LAPACK, .lapack = TRA_L_TALL_R},
-    {.name = "tall_q", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_TALL_Q},
-    {.name = "tall_more_r", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_MORE_R},
-    {.name = "tall_more_q", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_MORE_Q},
-    {.name = "tall_end_r", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_END_R},
-    {.name = "tall_end_q", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_END_Q},
-    {.name = "tall_end_x", .uses = MAP, .cls = TRA_K_LAPACK, .nargs = 1, .lapack = TRA_L_END_X},
-    {.name = "tall_end_x32", .uses = MAP, .cls = TRA_K_LAPACK, .nargs = 1, .lapack = TRA_L_END_X, .narrow = true},
+    {.name = "tall_r", .uses = MAP | JOIN, .cls = TRA_K_LAPACK, .lapack = TRA_L_TSQR_FIRST_R},
+    {.name = "tall_q", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_TSQR_FIRST_Q},
+    {.name = "tall_more_r", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_TSQR_NEXT_R},
+    {.name = "tall_more_q", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_TSQR_NEXT_Q},
+    {.name = "tall_end_r", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_TSQR_LAST_R},
+    {.name = "tall_end_q", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_TSQR_LAST_Q},
+    {.name = "tall_end_x", .uses = MAP, .cls = TRA_K_LAPACK, .nargs = 1, .lapack = TRA_L_TSQR_LAST_X},
+    {.name = "tall_end_x32", .uses = MAP, .cls = TRA_K_LAPACK, .nargs = 1, .lapack = TRA_L_TSQR_LAST_X, .narrow = true},
 
     /* maps of each element */
     {.name = "neg", .uses = MAP, .expr = F1(NEG)},

@@ -190,7 +190,7 @@ tra_dtype tra_step_dtype(const tra_kernel *k, tra_kernel_use use, tra_dtype a, t
     case TRA_K_SOFTMAX: return float_of(both);
     case TRA_K_LAPACK: /* R of least squares is f64 whatever is solved: it tells what is singular */
         if (k->row->narrow) return TRA_F32;
-        return k->row->lapack == TRA_L_TALL_R && use == TRA_USE_JOIN ? TRA_F64 : float_of(both);
+        return k->row->lapack == TRA_L_TSQR_FIRST_R && use == TRA_USE_JOIN ? TRA_F64 : float_of(both);
     case TRA_K_INDEX: return TRA_F64;
     case TRA_K_ROWS: return k->rows->dtype;
     case TRA_K_PACK: return TRA_I64;

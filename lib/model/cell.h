@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-#include "../base/share.h"
+#include "../base/parallel.h"
 #include "relation.h"
 
 /* A row-major contiguous array. It is a view: data belong to someone else. */

@@ -41,7 +41,8 @@ int32_t *tra_strings_order(int64_t n, const int64_t *begin, const char *bytes);
 static inline int32_t *tra_string_set_order(const tra_string_set *w) {
     return tra_strings_order(w->n, w->begin, w->bytes);
 }
-/* Such strings as a sorted dictionary of the arena, by several threads (base/share.h). code[i]: the code of string i.
+/* Such strings as a sorted dictionary of the arena, by several threads (base/parallel.h). code[i]: the code of string
+ * i.
  */
 const struct tra_dictionary *tra_strings_distinct(tra_arena *a, int64_t n, const int64_t *begin, const char *bytes,
                                                   int32_t *code);

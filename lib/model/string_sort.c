@@ -5,7 +5,7 @@
  * looked at first. Where few differ, a set of those so far finds the others; where most differ, sorting all costs less.
  */
 #include "../base/radix.h"
-#include "../base/share.h"
+#include "../base/parallel.h"
 #include "columns.h"
 #include "string_set.h"
 
@@ -131,7 +131,7 @@ static item *sort_items(const strings *w, item *v, item *other, int64_t n, int64
     sort_from(w, sample, more, SAMPLE, 0);
     for (int p = 1; p < PARTS; p++) x.cut[p - 1] = sample[p * (SAMPLE / PARTS)].i;
     x.part = tra_malloc((size_t)n);
-    tra_share(PARTS, find_parts, &x, NULL);
+    tra_parallel(PARTS, find_parts, &x, NULL);
     int64_t at = 0;
     for (int part = 0; part < PARTS; part++) {
         x.begin[part] = at;
@@ -142,8 +142,8 @@ static item *sort_items(const strings *w, item *v, item *other, int64_t n, int64
         }
     }
     x.begin[PARTS] = n;
-    tra_share(PARTS, place_items, &x, NULL);
-    tra_share(PARTS, sort_part, &x, NULL);
+    tra_parallel(PARTS, place_items, &x, NULL);
+    tra_parallel(PARTS, sort_part, &x, NULL);
     free(x.part);
     memcpy(begin, x.begin, sizeof x.begin);
     return other;
@@ -222,11 +222,11 @@ static void fill_part(void *ctx, int p, void *scratch) {
 static const tra_dictionary *join_parts(tra_arena *a, joining *x) {
     tra_dictionary *d = tra_new(a, tra_dictionary);
     int64_t n = 0, bytes = 0, longest = 0;
-    tra_share(PARTS, count_part, x, NULL);
+    tra_parallel(PARTS, count_part, x, NULL);
     for (int p = 0; p < PARTS; p++) n += x->fresh[p], bytes += x->bytes[p], longest = tra_max64(longest, x->longest[p]);
     x->begin = tra_news(a, int64_t, n + 1);
     x->to = tra_arena_alloc(a, (size_t)bytes);
-    tra_share(PARTS, fill_part, x, NULL);
+    tra_parallel(PARTS, fill_part, x, NULL);
     *d = (tra_dictionary){.n = n, .begin = x->begin, .bytes = x->to, .sorted = true, .longest = longest};
     return d;
 }

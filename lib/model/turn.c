@@ -41,7 +41,7 @@ void tra_turn_begin(tra_turn *x, int64_t entries, int64_t row_box, void *room, v
            (x->parts * EACH < entries || (bits - x->shift > DIGIT && x->parts * LEAST < entries)))
         x->parts *= 2, x->shift++;
     x->shift = (int)tra_max64(0, bits - x->shift);
-    x->groups = tra_min64(x->parts, tra_share_pieces(tra_mul_most(16, entries)));
+    x->groups = tra_min64(x->parts, tra_parallel_pieces(tra_mul_most(16, entries)));
 }
 
 int64_t tra_turn_place(tra_turn *x) {
@@ -188,7 +188,7 @@ static void write_parts(void *ctx, int group, void *scratch) {
 }
 
 int64_t tra_turn_sort(tra_turn *x) {
-    tra_share((int)x->groups, sort_parts, x, NULL);
+    tra_parallel((int)x->groups, sort_parts, x, NULL);
     x->rows[0] = 0;
     for (int64_t p = 0; p < x->parts; p++) x->rows[p + 1] += x->rows[p];
     return x->rows[x->parts];
@@ -218,7 +218,7 @@ void tra_turn_part(const tra_turn *x, int64_t part, tra_dtype t, void *room, tra
 
 void tra_turn_write(tra_turn *x, const tra_rows_view *v) {
     x->out = v;
-    tra_share((int)x->groups, write_parts, x, NULL);
+    tra_parallel((int)x->groups, write_parts, x, NULL);
     v->begin[v->nrows] = v->n;
 }
 
@@ -263,10 +263,10 @@ static void divide_piece(void *ctx, int piece, void *scratch) {
 void tra_turn_matrix(tra_turn *x, const tra_rows_view *in, int64_t columns, void *room, void *scratch) {
     turning w = {x, in};
     tra_turn_begin(x, in->n, columns, room, scratch);
-    x->pieces = tra_share_pieces(tra_mul_most(8, in->n));
-    tra_share(x->pieces, count_piece, &w, NULL);
+    x->pieces = tra_parallel_pieces(tra_mul_most(8, in->n));
+    tra_parallel(x->pieces, count_piece, &w, NULL);
     (void)tra_turn_place(x);
-    tra_share(x->pieces, divide_piece, &w, NULL);
+    tra_parallel(x->pieces, divide_piece, &w, NULL);
 }
 
 bool tra_turn_few(const tra_rows_view *in, int64_t columns, void *room, void *scratch, tra_rows_view *v) {

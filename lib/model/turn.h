@@ -6,7 +6,7 @@
 #ifndef TRA_TURN_H
 #define TRA_TURN_H
 
-#include "../base/share.h"
+#include "../base/parallel.h"
 #include "rows.h"
 
 #include <string.h>

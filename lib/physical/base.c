@@ -62,7 +62,7 @@ static void dictionary_bytes(const tra_plan *p, int64_t *files, int64_t *again, 
 
 /* Is the operator an input whose values are made? No file is open for it. */
 static bool is_made(const tra_op *op) {
-    return tra_op_is(op->op, TRA_READS) && op->what.path && tra_rel_is_made(op->what.path);
+    return tra_op_is(op->op, TRA_READS) && op->spec.path && tra_rel_is_made(op->spec.path);
 }
 
 /* The columns of the file that an operator reads or writes, also those that the program does not use. */
@@ -152,7 +152,7 @@ static int64_t tuples_at_once(const tra_plan *p) {
 static int64_t packers(const tra_plan *p, int threads) {
     int64_t n = 0;
     for (int i = 0; i < p->nops; i++) {
-        const tra_kernel *k[] = {p->ops[i].what.join, p->ops[i].what.agg, p->ops[i].what.map};
+        const tra_kernel *k[] = {p->ops[i].spec.join, p->ops[i].spec.agg, p->ops[i].spec.map};
         bool entries = false;
         for (int side = 0; side < 2; side++)
             entries |= p->ops[i].in[side] >= 0 && p->ops[p->ops[i].in[side]].type.layout == &tra_rows;
@@ -197,8 +197,8 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
     int64_t tuples = tuples_at_once(p), chunk = 0, library = 0, codec = 0, words = 0, again, statistics;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
-        library = tra_max64(library, op->what.hdf5_bytes); /* one read at a time */
-        bool packed = op->what.levels || op->what.mapping || op->type.columns;
+        library = tra_max64(library, op->spec.hdf5_bytes); /* one read at a time */
+        bool packed = op->spec.levels || op->spec.mapping || op->type.columns;
         if (op->op == TRA_PLAN_OUTPUT && !packed) chunk = tra_max64(chunk, tra_store_chunk_bytes(&op->type));
         if (op->op == TRA_PLAN_OUTPUT && op->type.columns)
             words = tra_max64(words, tra_string_words_bytes(op->type.columns, threads));

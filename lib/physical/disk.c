@@ -11,8 +11,8 @@
  * least as far along each joined dimension. */
 static bool all_meet(const tra_plan *p, const tra_op *op, int side) {
     const tra_catalog *mine = p->ops[op->in[side]].type.cat, *other = p->ops[op->in[!side]].type.cat;
-    const tra_dims *a = side == 0 ? &op->what.joinl : &op->what.joinr;
-    const tra_dims *b = side == 0 ? &op->what.joinr : &op->what.joinl;
+    const tra_dims *a = side == 0 ? &op->spec.joinl : &op->spec.joinr;
+    const tra_dims *b = side == 0 ? &op->spec.joinr : &op->spec.joinl;
     if (!other->grid || other->n == 0) return false;
     for (int i = 0; i < a->n; i++) {
         if (mine->frontier.v[a->v[i]] > other->frontier.v[b->v[i]]) return false;
@@ -26,8 +26,8 @@ static bool all_meet(const tra_plan *p, const tra_op *op, int side) {
 /* Along one axis of the grid of sites: does every tuple of an input (placed by `mine`; NULL: other axes) find its
  * partner of the other input (placed by `other`) on its own site? */
 static bool axis_meets(const tra_op *op, int side, const tra_axis *mine, const tra_axis *other) {
-    const tra_dims *a = side == 0 ? &op->what.joinl : &op->what.joinr;
-    const tra_dims *b = side == 0 ? &op->what.joinr : &op->what.joinl;
+    const tra_dims *a = side == 0 ? &op->spec.joinl : &op->spec.joinr;
+    const tra_dims *b = side == 0 ? &op->spec.joinr : &op->spec.joinl;
     int64_t parts = 1;
     bool joined = false, alike = mine && mine->kind == TRA_AXIS_PART && mine->n == other->n;
     for (int d = 0; d < other->n; d++) {
@@ -63,11 +63,11 @@ static bool uses_all_tuples(const tra_plan *p, const tra_op *op) {
     tra_dims shape, part;
     if (tra_op_is(op->op, TRA_RENAMES)) return op->type.cat->n == in->cat->n;
     if (op->op == TRA_PLAN_REPART && !op->type.cat->grid) return false; /* it makes some blocks only */
-    if (op->what.origin.n == 0) return true;
+    if (op->spec.origin.n == 0) return true;
     tra_type_shape(in, &shape);
     tra_type_shape(&op->type, &part);
     for (int d = 0; d < shape.n; d++)
-        if (op->what.origin.v[d] > 0 || op->what.origin.v[d] + part.v[d] < shape.v[d]) return false;
+        if (op->spec.origin.v[d] > 0 || op->spec.origin.v[d] + part.v[d] < shape.v[d]) return false;
     return true;
 }
 
@@ -83,8 +83,8 @@ static bool all_read(const tra_plan *p, int i) {
         bool moves = tra_op_is(op->op, TRA_EXCHANGES), made = !moves && !tra_op_is_view(op);
         if (copies && (moves || (made && tra_place_copies(&op->place) > 1)))
             continue; /* of copies one site may read for all */
-        bool meet = op->what.join && (copies ? copies_meet(p, op, r.side) : all_meet(p, op, r.side));
-        if (op->what.join ? meet : sent || (whole && (!tra_op_shares_blocks(op) || all_read(p, r.op)))) return true;
+        bool meet = op->spec.join && (copies ? copies_meet(p, op, r.side) : all_meet(p, op, r.side));
+        if (op->spec.join ? meet : sent || (whole && (!tra_op_shares_blocks(op) || all_read(p, r.op)))) return true;
     }
     return false;
 }
@@ -95,13 +95,13 @@ static int64_t tuples_of(const tra_op *op) {
 }
 
 static bool is_made(const tra_plan *p, int file) {
-    return p->ops[file].what.path && tra_rel_is_made(p->ops[file].what.path);
+    return p->ops[file].spec.path && tra_rel_is_made(p->ops[file].spec.path);
 }
 
 /* Counts bytes of input `file` that operator `op` reads, or makes: for an exchange that overlaps, at the stage with
  * which it ends; for a stage of a scan, at the first stage of the scan. */
 static void add_read(tra_plan *p, int op, int file, tra_size bytes) {
-    int stage = p->ops[op].orders.ends, first = p->ops[stage].orders.scan.first;
+    int stage = p->ops[op].method.ends, first = p->ops[stage].method.scan.first;
     tra_cost *c = &p->ops[first >= 0 ? first : stage].predicted.cost;
     if (is_made(p, file))
         c->made += (double)bytes.expected;
@@ -189,7 +189,7 @@ static void predict_rereads(tra_plan *p, const tra_edges *e, int i, int threads,
         bytes =
             p->ops[f].type.layout ? tra_size_about((double)bytes.expected, bytes.bound) : tra_size_upto(bytes.bound);
         /* what is in memory since another stage of the scan, or in as many passes the other side, has read it */
-        if (tra_scan_reads(p, op, side) && op->orders.scan.first < i) bytes.expected = 0;
+        if (tra_scan_reads(p, op, side) && op->method.scan.first < i) bytes.expected = 0;
         if (side == 1 && op->in[0] == op->in[1] && op->op != TRA_PLAN_REPART) {
             double passes[2];
             for (int k = 0; k < 2; k++) passes[k] = (double)tra_op_passes(p, op, k, threads, budget);

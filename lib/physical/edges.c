@@ -15,14 +15,14 @@ tra_edges tra_edges_find(const tra_plan *p) {
             e.uses[in]++;
             e.first[in] = i;
             e.last[in] = e.last[in] < 0 ? i : e.last[in];
-            bool groups = tra_op_is(op->op, TRA_GATHERS) || op->orders.gathers;
+            bool groups = tra_op_is(op->op, TRA_GATHERS) || op->method.gathers;
             e.gathered[in] |= groups || (tra_op_is(op->op, TRA_RENAMES) && e.gathered[i]);
         }
     }
     for (int i = 0; i < p->nops; i++) { /* what each turn of a loop reads is held until the loop has ended */
         const tra_op *op = &p->ops[i];
         for (int side = 0; side < 2 && op->in[side] >= 0; side++) {
-            int until = op->op == TRA_PLAN_NEXT ? p->loops[op->what.loop].last : tra_op_until(p, op->in[side], i);
+            int until = op->op == TRA_PLAN_NEXT ? p->loops[op->spec.loop].last : tra_op_until(p, op->in[side], i);
             e.last[op->in[side]] = e.last[op->in[side]] < until ? until : e.last[op->in[side]];
         }
     }
@@ -37,12 +37,12 @@ void tra_edges_free(tra_edges *e) {
 /* Is the map so much work that it must be computed once, rather than each time that a join reads its result? */
 static bool is_made_once(const tra_plan *p, const tra_op *op, int user) {
     enum { MUCH = 20 }; /* operations for a row: kernels that sort have more */
-    const tra_rows_kernel *rows = op->op == TRA_PLAN_MAP ? tra_kernel_rows(op->what.map) : NULL;
+    const tra_rows_kernel *rows = op->op == TRA_PLAN_MAP ? tra_kernel_rows(op->spec.map) : NULL;
     if (!rows || rows->flops < MUCH || user < 0 || p->ops[user].in[1] < 0) return false;
     const tra_op *join = &p->ops[user];
     int other = &p->ops[join->in[0]] == op ? 1 : 0;
     const tra_dims *frontier = &p->ops[join->in[other]].type.cat->frontier;
-    const tra_dims *joined = other ? &join->what.joinr : &join->what.joinl;
+    const tra_dims *joined = other ? &join->spec.joinr : &join->spec.joinl;
     for (int d = 0; d < frontier->n; d++) {
         bool met_once = frontier->v[d] <= 1;
         for (int j = 0; j < joined->n; j++) met_once |= joined->v[j] == d;
@@ -67,16 +67,16 @@ void tra_choose_fused(tra_plan *p, const tra_edges *e) {
     int *maps = tra_calloc((size_t)p->nops + 1, sizeof *maps); /* of a MAP: with those that are fused with it */
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
-        op->orders.fused = false;
+        op->method.fused = false;
         if (!tra_op_is(op->op, TRA_FUSES)) continue;
-        op->orders.fused =
+        op->method.fused =
             !p->unfused && e->uses[i] == 1 && !e->gathered[i] && !is_made_once(p, op, e->first[i]) && !is_kept(p, e, i);
         int j = op->in[0];
         while (tra_op_is(p->ops[j].op, TRA_RENAMES)) j = p->ops[j].in[0];
         bool one = op->op == TRA_PLAN_MAP && p->ops[j].op == TRA_PLAN_MAP && maps[j] < MOST_MAPS &&
-                   tra_kernel_composes(p->ops[j].what.map, op->what.map);
-        if (!one) p->ops[j].orders.fused = false;
-        maps[i] = p->ops[j].orders.fused ? maps[j] + 1 : 1;
+                   tra_kernel_composes(p->ops[j].spec.map, op->spec.map);
+        if (!one) p->ops[j].method.fused = false;
+        maps[i] = p->ops[j].method.fused ? maps[j] + 1 : 1;
     }
     free(maps);
 }

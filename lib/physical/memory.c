@@ -41,31 +41,31 @@ static int64_t panel_of(const tra_plan *p, const tra_edges *e, int i) {
 
 /* Sets orders.direct, orders.panel, and what workers need to read inputs and to write chunks of outputs. */
 static void find_io(tra_plan *p, const tra_edges *e) {
-    for (int i = 0; i < p->nops; i++) p->ops[i].orders.panel = 0;
+    for (int i = 0; i < p->nops; i++) p->ops[i].method.panel = 0;
     for (int i = 0; i < p->nops; i++) {
         int64_t panel = panel_of(p, e, i);
         if (panel && !p->panels) panel = tra_op_makes_strips(p, &p->ops[i]) ? tra_max64(panel, TRA_STRIP_BYTES) : 0;
-        if (panel) p->ops[i].orders.panel = p->ops[e->first[i]].orders.panel = panel;
+        if (panel) p->ops[i].method.panel = p->ops[e->first[i]].method.panel = panel;
     }
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         bool output = op->op == TRA_PLAN_OUTPUT, stage = tra_op_is_stage(op);
-        op->orders.io_bytes = 0;
-        op->orders.direct = output || (stage && streams_out(p, e, i));
-        op->orders.scratch_bytes = stage ? tra_op_derive_scratch(p, op) : 0;
+        op->method.io_bytes = 0;
+        op->method.direct = output || (stage && streams_out(p, e, i));
+        op->method.scratch_bytes = stage ? tra_op_derive_scratch(p, op) : 0;
         for (int side = 0; stage && side < 2 && op->in[side] >= 0; side++) {
             int f = e->file[op->in[side]];
-            if (f >= 0) op->orders.io_bytes = tra_max64(op->orders.io_bytes, p->ops[f].what.read_scratch);
+            if (f >= 0) op->method.io_bytes = tra_max64(op->method.io_bytes, p->ops[f].spec.read_scratch);
             const tra_op *in = &p->ops[op->in[side]];
             while (tra_op_is(in->op, TRA_RENAMES)) in = &p->ops[in->in[0]];
-            int64_t derive = in->orders.fused ? tra_op_derive_scratch(p, in) : 0;
-            op->orders.scratch_bytes = tra_max64(op->orders.scratch_bytes, derive);
+            int64_t derive = in->method.fused ? tra_op_derive_scratch(p, in) : 0;
+            op->method.scratch_bytes = tra_max64(op->method.scratch_bytes, derive);
         }
         const tra_op *held = output ? &p->ops[op->in[0]] : op;
-        if (op->orders.direct)
-            op->orders.io_bytes =
-                tra_max64(op->orders.io_bytes, io_of(p, output ? op : &p->ops[e->first[i]], &held->type));
-        if (output && held->orders.direct) op->orders.io_bytes = 0;
+        if (op->method.direct)
+            op->method.io_bytes =
+                tra_max64(op->method.io_bytes, io_of(p, output ? op : &p->ops[e->first[i]], &held->type));
+        if (output && held->method.direct) op->method.io_bytes = 0;
     }
 }
 
@@ -74,7 +74,7 @@ static void find_io(tra_plan *p, const tra_edges *e) {
 static int64_t queued_room(const tra_plan *p, const tra_op *in) {
     const tra_op *made = in;
     while (tra_op_is(made->op, TRA_RENAMES)) made = &p->ops[made->in[0]];
-    return made->orders.fused && !in->type.layout ? tra_op_read_room(p, in) : tra_op_stored_room(p, in);
+    return made->method.fused && !in->type.layout ? tra_op_read_room(p, in) : tra_op_stored_room(p, in);
 }
 
 /* Units of a join's or aggregation's loop that are queued at once. */
@@ -107,7 +107,7 @@ tra_op_holds tra_op_holds_of(const tra_type *t, const tra_placement *place) {
 /* Bytes of op's result on the fullest site, as memory is planned. *takes: the expected bytes and their bound. */
 static int64_t result_here(const tra_plan *p, const tra_op *op, tra_size *takes) {
     const tra_op_holds *x = op->holds;
-    int64_t unpacks = op->orders.fused ? 0 : tra_op_unpacks(p, op); /* perhaps of all blocks at once */
+    int64_t unpacks = op->method.fused ? 0 : tra_op_unpacks(p, op); /* perhaps of all blocks at once */
     int64_t here = tra_max64(x->arrays, tra_mul_most(x->most, unpacks));
     if (tra_op_is(op->op, TRA_FORWARDS) && tra_place_is_partial(&p->ops[op->in[0]].place))
         here = tra_mul_most(here, tra_place_summands(&p->ops[op->in[0]].place));
@@ -120,9 +120,9 @@ static int64_t result_here(const tra_plan *p, const tra_op *op, tra_size *takes)
 /* Bytes that a stage uses where there is room, beyond its least memory: for results that are being made or written, and
  * for inputs that are computed on reading. held: the results stay in memory; here: bytes of all results of a site. */
 static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t here, int threads, int64_t budget) {
-    if (op->op == TRA_PLAN_OUTPUT && op->orders.panel)
-        return threads * op->orders.panel; /* it is read back in pieces */
-    if (tra_op_is(op->op, TRA_STREAMS) || op->orders.gathers) {
+    if (op->op == TRA_PLAN_OUTPUT && op->method.panel)
+        return threads * op->method.panel; /* it is read back in pieces */
+    if (tra_op_is(op->op, TRA_STREAMS) || op->method.gathers) {
         int64_t out = tra_op_room(op), units = tra_units_queued(tra_op_stored_room(p, &p->ops[op->in[0]]), threads);
         return tra_min64(2 * here, (units + TRA_WRITES) * 2 * out); /* computed, then copied */
     }
@@ -136,7 +136,7 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t
         n += each * tra_min64(steps * (side == 0 ? l.ci : l.cj), p->ops[op->in[side]].holds->most);
     }
     int64_t states = tra_mul_most(op->holds->most, tra_op_state_room(p, op));
-    if (op->orders.panel && !p->panels) here = tra_min64(here, tra_mul_most(op->holds->most, op->orders.panel));
+    if (op->method.panel && !p->panels) here = tra_min64(here, tra_mul_most(op->holds->most, op->method.panel));
     here = tra_add_most(held ? 0 : here, states);
     if (!op->type.cat->grid) return tra_add_most(n, here);
     int64_t super = tra_min64(here, l.ci * l.cj * tra_op_output_room(p, op, threads)); /* outputs of a super-block */
@@ -156,7 +156,7 @@ static int64_t held_of_scan(const tra_plan *p, int i, int64_t here, int threads,
     int64_t n = 0;
     for (tra_read r = {-1, 0}; tra_next_read(p, i, tra_op_is_view, &r);) {
         const tra_op *op = &p->ops[r.op];
-        if (op->orders.scan.input != i || !tra_scan_reads(p, op, r.side)) continue;
+        if (op->method.scan.input != i || !tra_scan_reads(p, op, r.side)) continue;
         tra_block_loop loop = tra_op_loop(p, op, threads, budget);
         int64_t steps = steps_queued(p, op, loop, threads) + tra_scan_lead(threads);
         int64_t arrays = steps * (r.side == 0 ? loop.ci : loop.cj);
@@ -181,7 +181,7 @@ static int64_t held_of_input(const tra_plan *p, int i, int64_t here, int threads
         tra_block_loop loop = tra_op_loop(p, op, threads, budget);
         unit *= side == 0 ? loop.ci : loop.cj;
         units = steps_queued(p, op, loop, threads);
-    } else if (tra_op_is(op->op, TRA_GATHERS) || op->orders.gathers || (tra_op_exchanges(op) && p->sites > 1)) {
+    } else if (tra_op_is(op->op, TRA_GATHERS) || op->method.gathers || (tra_op_exchanges(op) && p->sites > 1)) {
         return here;
     }
     return tra_min64(here, units * unit);
@@ -220,20 +220,20 @@ static int64_t choose_overlaps(tra_plan *p, int threads, const held_bytes *held,
 static void add_overlapping(const tra_plan *p, const held_bytes *held, held_bytes *during) {
     for (int j = 0; j < p->nops; j++) {
         bool many = false;
-        int end = p->ops[j].orders.ends, from = end > j ? tra_op_viewed(p, p->ops[j].in[0], &many) : -1;
+        int end = p->ops[j].method.ends, from = end > j ? tra_op_viewed(p, p->ops[j].in[0], &many) : -1;
         for (int i = j + 1; i <= end; i++) {
             held_add(&during[i], &held[from], 1);
             during[i].least = during[i].all;
         }
     }
     for (int i = 0; i < p->nops; i++)
-        during[i].all += p->ops[i].orders.reserved, during[i].least += p->ops[i].orders.reserved;
+        during[i].all += p->ops[i].method.reserved, during[i].least += p->ops[i].method.reserved;
 }
 
 /* Bytes that a stage may reserve in addition to its least memory, which has room for one result: while several
  * super-blocks are queued, each reserves memory for its own results, and blocks of others are spilled to make room. */
 static int64_t reserved_for_more(const tra_plan *p, const tra_op *op, int threads, int64_t budget) {
-    if (!tra_op_is(op->op, TRA_LOOPS) || !(tra_op_grows(op) || (!op->what.agg && op->type.layout))) return 0;
+    if (!tra_op_is(op->op, TRA_LOOPS) || !(tra_op_grows(op) || (!op->spec.agg && op->type.layout))) return 0;
     tra_block_loop loop = tra_op_loop(p, op, threads, budget);
     int64_t n = tra_min64(op->type.cat->n, (steps_queued(p, op, loop, threads) + 1) * loop.ci * loop.cj);
     return tra_op_grown_together(p, op, n) - tra_op_grown_together(p, op, 1);
@@ -244,7 +244,7 @@ static void predict_spills(tra_plan *p, const held_bytes *during, int threads, i
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         if (!tra_op_is_stage(op)) continue;
-        int64_t more = op->predicted.least_memory - base + op->orders.reserved + op->orders.scan.reserved - budget;
+        int64_t more = op->predicted.least_memory - base + op->method.reserved + op->method.scan.reserved - budget;
         int64_t made = tra_add_most(during[i].spillable, during[i].panels);
         int64_t most = more + reserved_for_more(p, op, threads, budget);
         op->predicted.spill = tra_max64(0, tra_min64(made, made > TRA_SIZE_MOST ? made : made + most));
@@ -290,8 +290,8 @@ static held_bytes held_of(const tra_plan *p, const walk *w, int i, int64_t here,
 
 /* If i is the first stage of a scan, the results of the other stages of the scan are held from now on, too. */
 static void add_scan(const tra_plan *p, walk *w, int i) {
-    const tra_op_scan *scan = &p->ops[i].orders.scan;
-    for (int j = scan->first == i ? scan->next : -1; j >= 0; j = p->ops[j].orders.scan.next) {
+    const tra_op_scan *scan = &p->ops[i].method.scan;
+    for (int j = scan->first == i ? scan->next : -1; j >= 0; j = p->ops[j].method.scan.next) {
         tra_size takes;
         if (streams_out(p, &w->e, j)) continue;
         int64_t here = result_here(p, &p->ops[j], &takes);
@@ -305,8 +305,8 @@ static void walk_stage(tra_plan *p, walk *w, int i, int64_t here, const tra_size
     op->predicted.least_memory = w->base + mine;
     w->least = tra_max64(w->least, w->base + mine);
     double share = takes->bound > 0 ? (double)takes->expected / (double)takes->bound : 1;
-    bool strips = op->orders.panel && !p->panels && tra_op_is(op->op, TRA_LOOPS);
-    int64_t most = w->base + mine + op->orders.scan.reserved + (strips ? terms_room(p, op, w->budget) : 0) +
+    bool strips = op->method.panel && !p->panels && tra_op_is(op->op, TRA_LOOPS);
+    int64_t most = w->base + mine + op->method.scan.reserved + (strips ? terms_room(p, op, w->budget) : 0) +
                    under_way(p, op, w->held[i].all > 0, here, w->threads, w->budget);
     w->during[i] =
         (held_bytes){most + w->now.all,
@@ -323,7 +323,7 @@ static void walk_stage(tra_plan *p, walk *w, int i, int64_t here, const tra_size
  * which only the uncompressed size is known, and tuples that are counted or packed before they are written. */
 static void walk_output(tra_plan *p, walk *w, tra_op *op, int64_t tuples) {
     const tra_type *t = &p->ops[op->in[0]].type;
-    const tra_mapping_use *m = op->type.bounded ? NULL : op->what.mapping;
+    const tra_mapping_use *m = op->type.bounded ? NULL : op->spec.mapping;
     tra_size *write = &op->predicted.cost.disk_write, waits = tra_size_exactly(0);
     *write = m ? tra_size_exactly(m->all) : tra_file_bytes(t, tra_op_counts_first(op), op->type.cat->n);
     p->cost.disk_write = tra_size_add(p->cost.disk_write, *write);
@@ -339,7 +339,7 @@ static void walk_op(tra_plan *p, walk *w, int i) {
     tra_op *op = &p->ops[i];
     tra_size takes;
     int64_t here = result_here(p, op, &takes);
-    bool early = op->orders.scan.first >= 0 && op->orders.scan.first < i; /* with the first of its scan */
+    bool early = op->method.scan.first >= 0 && op->method.scan.first < i; /* with the first of its scan */
     op->predicted.cost.disk_read = op->predicted.cost.disk_write = tra_size_exactly(0);
     op->predicted.cost.made = 0;
     op->predicted.spill = op->predicted.spill_likely = 0;
@@ -374,7 +374,7 @@ static void predict_peak(tra_plan *p, const walk *w) {
 static void choose_gathers(tra_plan *p, int64_t budget) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
-        op->orders.gathers = p->sites == 1 && !p->unfused && op->op == TRA_PLAN_REPART &&
+        op->method.gathers = p->sites == 1 && !p->unfused && op->op == TRA_PLAN_REPART &&
                              tra_add_most(p->ops[op->in[0]].holds->arrays, op->holds->arrays) <= budget / 2;
     }
 }
@@ -416,7 +416,7 @@ static void find_ways(tra_plan *p, bool *fused, bool *panels) {
     choose_gathers(p, p->memory > 0 ? p->memory : INT64_MAX);
     tra_edges e = tra_edges_find(p);
     tra_choose_fused(p, &e);
-    for (int i = 0; i < p->nops; i++) *fused |= p->ops[i].orders.fused || p->ops[i].orders.gathers;
+    for (int i = 0; i < p->nops; i++) *fused |= p->ops[i].method.fused || p->ops[i].method.gathers;
     for (int i = 0; i < p->nops; i++) *panels |= panel_of(p, &e, i) > 0;
     tra_edges_free(&e);
 }

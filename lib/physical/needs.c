@@ -28,7 +28,7 @@ static const char *statement_of(const tra_plan *p, int i) {
     for (int j = i; j < p->nops; j++) {
         const tra_op *op = &p->ops[j];
         if (j > i && op->in[0] != i && op->in[1] != i) continue;
-        if (op->what.name) return op->what.name;
+        if (op->spec.name) return op->spec.name;
         i = j;
     }
     return "";
@@ -47,12 +47,12 @@ static int64_t within(int64_t panel, int64_t bytes) { return panel ? tra_min64(b
 
 int64_t tra_stored_room(const tra_type *held, const tra_op *output) {
     int64_t most = tra_catalog_elements_most(held->cat);
-    const tra_levels *l = output->what.levels;
-    const tra_mapping_use *m = output->what.mapping;
+    const tra_levels *l = output->spec.levels;
+    const tra_mapping_use *m = output->spec.mapping;
     if (!l && !m) return 0;
     if (held->layout && held->entries) most = tra_min64(most, held->entries->most);
     if (held->layout) {
-        int64_t planned = within(output->orders.panel, tra_size_planned(tra_type_bytes_largest(held)));
+        int64_t planned = within(output->method.panel, tra_size_planned(tra_type_bytes_largest(held)));
         most = tra_min64(most, tra_type_entries_within(held, planned));
     }
     return l ? tra_stored_scratch(l, most) : tra_mapping_room(m->largest + (int64_t)sizeof(int64_t), most);
@@ -61,7 +61,7 @@ int64_t tra_stored_room(const tra_type *held, const tra_op *output) {
 /* Bytes of a block for one result of op; a result that is written directly to a file needs a whole chunk. */
 static int64_t result_bytes(const tra_op *op) {
     int64_t n = tra_op_room(op);
-    return op->orders.direct && !op->type.layout ? tra_max64(n, tra_block_footprint(tra_store_chunk_bytes(&op->type)))
+    return op->method.direct && !op->type.layout ? tra_max64(n, tra_block_footprint(tra_store_chunk_bytes(&op->type)))
                                                  : n;
 }
 
@@ -73,7 +73,7 @@ static const tra_op *stored_of(const tra_plan *p, const tra_op *op) {
 
 int64_t tra_op_unpacks(const tra_plan *p, const tra_op *op) {
     while (tra_op_shares_blocks(op)) op = &p->ops[op->in[0]];
-    return footprint(op->what.unpack_bytes); /* 0 unless it is an input */
+    return footprint(op->spec.unpack_bytes); /* 0 unless it is an input */
 }
 
 int64_t tra_op_stored_room(const tra_plan *p, const tra_op *op) {
@@ -89,19 +89,19 @@ static const tra_op *unnamed(const tra_plan *p, int i) {
 int64_t tra_op_derive_scratch(const tra_plan *p, const tra_op *op) {
     while (tra_op_is(op->op, TRA_RENAMES)) op = &p->ops[op->in[0]];
     if (op->op != TRA_PLAN_MAP) return 0;
-    const tra_kernel *k = op->what.map;
+    const tra_kernel *k = op->spec.map;
     const tra_layout *layout = op->type.layout;
     tra_arena *a = NULL;
     for (;;) {
         const tra_op *below = &p->ops[op->in[0]];
         while (tra_op_is(below->op, TRA_RENAMES)) below = &p->ops[below->in[0]];
-        if (below->op != TRA_PLAN_MAP || !below->orders.fused) {
+        if (below->op != TRA_PLAN_MAP || !below->method.fused) {
             int64_t n = tra_cell_scratch(k, TRA_USE_MAP, &below->type, &below->type.cat->bound, NULL, NULL, layout);
             tra_arena_free(a);
             return footprint(n);
         }
         if (!a) a = tra_arena_new();
-        k = tra_kernel_then(a, below->what.map, k);
+        k = tra_kernel_then(a, below->spec.map, k);
         op = below;
     }
 }
@@ -109,16 +109,16 @@ int64_t tra_op_derive_scratch(const tra_plan *p, const tra_op *op) {
 int64_t tra_op_read_room(const tra_plan *p, const tra_op *op) {
     int64_t n = tra_op_room(op);
     while (tra_op_is(op->op, TRA_RENAMES)) op = &p->ops[op->in[0]];
-    return op->orders.fused ? n + tra_op_stored_room(p, op) : tra_max64(n, tra_op_unpacks(p, op));
+    return op->method.fused ? n + tra_op_stored_room(p, op) : tra_max64(n, tra_op_unpacks(p, op));
 }
 
 bool tra_op_adds(const tra_plan *p, const tra_op *op) {
-    if (op->op != TRA_PLAN_AGG || op->type.cat->n != 1 || !tra_kernel_is_sum(op->what.agg) || p->reproducible)
+    if (op->op != TRA_PLAN_AGG || op->type.cat->n != 1 || !tra_kernel_is_sum(op->spec.agg) || p->reproducible)
         return false;
     const tra_op *l = unnamed(p, op->in[0]);
-    if (l->op != TRA_PLAN_MAP || !l->orders.fused || l->type.layout) return false;
-    const tra_rows_kernel *rows = tra_kernel_rows(l->what.map);
-    bool plain_input = !unnamed(p, l->in[0])->orders.fused;
+    if (l->op != TRA_PLAN_MAP || !l->method.fused || l->type.layout) return false;
+    const tra_rows_kernel *rows = tra_kernel_rows(l->spec.map);
+    bool plain_input = !unnamed(p, l->in[0])->method.fused;
     return rows && rows->ops->add && plain_input && tra_op_state_dtype(p, op) == l->type.dtype;
 }
 
@@ -135,22 +135,22 @@ typedef struct need {
 } need;
 
 tra_tree tra_op_tree(const tra_plan *p, const tra_op *op) {
-    if (!p->reproducible || !op->what.agg) return (tra_tree){-1, 1, 1};
+    if (!p->reproducible || !op->spec.agg) return (tra_tree){-1, 1, 1};
     const tra_op *l = &p->ops[op->in[0]], *r = op->in[1] >= 0 ? &p->ops[op->in[1]] : NULL;
     if (op->op == TRA_PLAN_MERGE) {
         int summands = tra_place_summands(&p->ops[l->in[0]].place);
         return (tra_tree){-1, summands, summands};
     }
-    return tra_tree_of(op->what.join, l->type.cat, r ? r->type.cat : NULL, &op->what.joinl, &op->what.joinr,
-                       &op->what.group);
+    return tra_tree_of(op->spec.join, l->type.cat, r ? r->type.cat : NULL, &op->spec.joinl, &op->spec.joinr,
+                       &op->spec.group);
 }
 
 tra_dtype tra_op_state_dtype(const tra_plan *p, const tra_op *op) {
     const tra_op *l = &p->ops[op->in[0]];
-    if (!op->what.agg || op->what.partial) return op->type.dtype;
+    if (!op->spec.agg || op->spec.partial) return op->type.dtype;
     /* of a tree all sums are of one type, that of the summands */
     if (op->op == TRA_PLAN_MERGE && tra_op_tree(p, op).leaves > 1) return l->type.dtype;
-    return tra_op_accumulates(p, op) ? op->what.term : tra_agg_state_dtype(op->what.agg, op->what.term);
+    return tra_op_accumulates(p, op) ? op->spec.term : tra_agg_state_dtype(op->spec.agg, op->spec.term);
 }
 
 /* tra_op_pair_need without `term` and `finish`. */
@@ -159,21 +159,21 @@ static tra_pair_need terms_of(const tra_plan *p, const tra_op *op) {
     tra_pair_need n = {.ext = l->type.cat->bound};
     if (r) {
         tra_dims a = l->type.cat->bound, b = r->type.cat->bound;
-        bool dense = op->what.agg && !tra_op_grows(op);
+        bool dense = op->spec.agg && !tra_op_grows(op);
         const tra_layout *layout = dense ? NULL : op->type.layout;
-        n.keep = tra_cell_keep(op->what.join, &b, &n.own);
-        tra_kernel_meet(op->what.join, &a, &b);
-        if (tra_kernel_shape2(op->what.join, &a, &b, &a, &b, &n.ext, NULL, NULL) != TRA_OK)
+        n.keep = tra_cell_keep(op->spec.join, &b, &n.own);
+        tra_kernel_meet(op->spec.join, &a, &b);
+        if (tra_kernel_shape2(op->spec.join, &a, &b, &a, &b, &n.ext, NULL, NULL) != TRA_OK)
             n.kernel = TRA_SIZE_MOST; /* none of them meet */
         else
-            n.kernel = tra_cell_scratch(op->what.join, TRA_USE_JOIN, &l->type, &a, &r->type, &b, layout);
+            n.kernel = tra_cell_scratch(op->spec.join, TRA_USE_JOIN, &l->type, &a, &r->type, &b, layout);
     }
-    if (op->what.agg) tra_agg_state_ext(op->what.agg, &n.ext, &n.state);
+    if (op->spec.agg) tra_agg_state_ext(op->spec.agg, &n.ext, &n.state);
     return n;
 }
 
 /* Is the aggregation followed by a map in the same kernel, so that states and results have different extents? */
-static bool is_composed(const tra_op *op) { return op->what.agg && !op->what.partial && tra_kernel_rest(op->what.agg); }
+static bool is_composed(const tra_op *op) { return op->spec.agg && !op->spec.partial && tra_kernel_rest(op->spec.agg); }
 
 /* tra_op_grown for panels of so many bytes. */
 static tra_grown grown_of(const tra_plan *p, const tra_op *op, int64_t panel) {
@@ -197,11 +197,11 @@ int tra_op_grow_at_once(const tra_op *op, int threads) {
     return (int)tra_max64(1, tra_min64(threads, op->type.cat->n));
 }
 
-tra_grown tra_op_grown(const tra_plan *p, const tra_op *op) { return grown_of(p, op, op->orders.panel); }
+tra_grown tra_op_grown(const tra_plan *p, const tra_op *op) { return grown_of(p, op, op->method.panel); }
 
 int64_t tra_op_grown_together(const tra_plan *p, const tra_op *op, int64_t n) {
     int64_t each = tra_mul_most(n, tra_op_grown(p, op).result), all = tra_type_bytes_all(&op->type).bound;
-    if (op->what.agg) return each; /* of what is summed, the sums in between may be larger than the results */
+    if (op->spec.agg) return each; /* of what is summed, the sums in between may be larger than the results */
     return tra_min64(each, tra_add_most(all, tra_mul_most(n, 2 * TRA_PAGE)));
 }
 
@@ -212,13 +212,13 @@ tra_pair_need tra_op_pair_need(const tra_plan *p, const tra_op *op) {
     const tra_op *l = &p->ops[op->in[0]], *r = op->in[1] >= 0 ? &p->ops[op->in[1]] : NULL;
     tra_pair_need n = terms_of(p, op);
     bool grows = tra_op_grows(op);
-    if (r && op->what.agg && !grows && !tra_op_accumulates(p, op)) {
-        tra_dtype in = tra_kernel_dtype(op->what.join, TRA_USE_JOIN, l->type.dtype, r->type.dtype);
+    if (r && op->spec.agg && !grows && !tra_op_accumulates(p, op)) {
+        tra_dtype in = tra_kernel_dtype(op->spec.join, TRA_USE_JOIN, l->type.dtype, r->type.dtype);
         n.term = (tra_dense_bytes(in, &n.ext) + 63) / 64 * 64;
     }
-    if (is_composed(op) || (op->what.agg && !op->what.partial && op->type.layout)) {
-        tra_type state = {.dtype = op->what.term, .layout = grows ? op->type.layout : NULL};
-        n.finish = tra_cell_scratch(op->what.agg, TRA_USE_AGG, &state, &n.state, NULL, NULL, op->type.layout);
+    if (is_composed(op) || (op->spec.agg && !op->spec.partial && op->type.layout)) {
+        tra_type state = {.dtype = op->spec.term, .layout = grows ? op->type.layout : NULL};
+        n.finish = tra_cell_scratch(op->spec.agg, TRA_USE_AGG, &state, &n.state, NULL, NULL, op->type.layout);
     }
     return n;
 }
@@ -242,7 +242,7 @@ static int64_t dense_state(const tra_plan *p, const tra_op *op, const tra_pair_n
 
 int64_t tra_op_state_room(const tra_plan *p, const tra_op *op) {
     if (tra_op_grows(op)) return tra_max64(0, tra_op_grown(p, op).result - tra_op_room(op));
-    if (!op->what.agg || !has_own_block(op)) return 0;
+    if (!op->spec.agg || !has_own_block(op)) return 0;
     tra_pair_need t = terms_of(p, op);
     return tra_tree_depth(tra_op_tree(p, op).leaves) * state_bytes(p, op, &t);
 }
@@ -250,7 +250,7 @@ int64_t tra_op_state_room(const tra_plan *p, const tra_op *op) {
 static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     const tra_op *l = &p->ops[op->in[0]], *r = op->in[1] >= 0 ? &p->ops[op->in[1]] : NULL;
     need n = {.left = left_room(p, op), .right = r ? tra_op_read_room(p, r) : 0, .output = result_bytes(op)};
-    bool grows = tra_op_grows(op), counted = !op->what.agg && op->type.layout;
+    bool grows = tra_op_grows(op), counted = !op->spec.agg && op->type.layout;
     tra_pair_need t = tra_op_pair_need(p, op);
     int64_t step = 0;
     if (grows || counted) {
@@ -258,13 +258,13 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
         n.output = grown_of(p, op, 0).result; /* as many are under way as have room whole */
         n.panels = g.result;
         step = g.step;
-    } else if (op->what.agg) {
+    } else if (op->spec.agg) {
         n.output = dense_state(p, op, &t);
     }
     int64_t derive = tra_max64(tra_op_derive_scratch(p, l), r ? tra_op_derive_scratch(p, r) : 0);
     int64_t compute = tra_add_most(t.term, tra_max64(t.kernel, t.finish));
     int64_t scratch = footprint(tra_add_most(tra_max64(compute, derive), t.keep));
-    n.fixed = threads * (scratch + footprint(op->orders.io_bytes)) + tra_op_grow_at_once(op, threads) * step;
+    n.fixed = threads * (scratch + footprint(op->method.io_bytes)) + tra_op_grow_at_once(op, threads) * step;
     if (!grows && !counted) n.panels = n.output;
     return n;
 }
@@ -276,8 +276,8 @@ int64_t tra_op_output_room(const tra_plan *p, const tra_op *op, int threads) {
 int tra_op_sums(const tra_plan *p, const tra_op *op, int threads, int64_t budget) {
     if (!tra_op_adds(p, op)) return 0;
     need n = join_need(p, op, threads);
-    int64_t each = n.left + n.output, room = budget - op->orders.reserved - op->orders.scan.reserved - n.fixed - each;
-    int64_t stages = tra_max64(1, op->orders.scan.stages); /* which share it */
+    int64_t each = n.left + n.output, room = budget - op->method.reserved - op->method.scan.reserved - n.fixed - each;
+    int64_t stages = tra_max64(1, op->method.scan.stages); /* which share it */
     return 1 + (int)tra_max64(0, tra_min64(threads - 1, room / stages / each));
 }
 
@@ -382,7 +382,7 @@ static int64_t values_of(const tra_plan *p, const tra_op *op, int side, role rol
 tra_block_loop tra_op_loop(const tra_plan *p, const tra_op *op, int threads, int64_t budget) {
     int64_t rows = values_of(p, op, 0, OWN), columns = op->in[1] >= 0 ? values_of(p, op, 1, OWN) : 1;
     return tra_loop_of(p, op, rows, columns, values_of(p, op, 0, SUMMED), threads,
-                       budget - op->orders.reserved - op->orders.scan.reserved);
+                       budget - op->method.reserved - op->method.scan.reserved);
 }
 
 int64_t tra_op_passes(const tra_plan *p, const tra_op *op, int side, int threads, int64_t budget) {
@@ -408,7 +408,7 @@ int64_t tra_exchange_window(const tra_plan *p, const tra_op *op, int64_t transfe
 tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op) {
     const tra_op *from = &p->ops[op->in[0]];
     int64_t in = tra_op_read_room(p, from), out = tra_op_room(op),
-            fetch = in + tra_op_derive_scratch(p, from) + footprint(op->orders.io_bytes);
+            fetch = in + tra_op_derive_scratch(p, from) + footprint(op->method.io_bytes);
     if (op->op != TRA_PLAN_REPART) /* one tuple is held while it is sent, and another arrives */
         return (tra_exchange_need){.least = tra_max64(fetch, in + out), .fetch = fetch, .transient = fetch};
     int64_t piece = p->sites > 1 ? tra_min64(tra_op_room(from), out) : 0;
@@ -422,7 +422,7 @@ tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op) {
 static int64_t gathered_pieces(const tra_op *op, const tra_op *from) {
     const tra_catalog *c = from->type.cat;
     int64_t n = 1;
-    if (op->op == TRA_PLAN_CONCAT) return c->frontier.v[op->what.keydim];
+    if (op->op == TRA_PLAN_CONCAT) return c->frontier.v[op->spec.keydim];
     for (int d = 0; d < c->frontier.n; d++)
         n = tra_mul_most(n, tra_min64(c->frontier.v[d], op->type.cat->bound.v[d] / tra_max64(1, c->bound.v[d]) + 2));
     return tra_min64(n, from->type.cat->n);
@@ -433,14 +433,14 @@ static int64_t gathered_pieces(const tra_op *op, const tra_op *from) {
 static int64_t gathered_room(const tra_op *op, const tra_op *from, int64_t in) {
     int64_t pieces = gathered_pieces(op, from), all = tra_mul_most(pieces, in);
     if (op->op == TRA_PLAN_REPART && !tra_op_is_view(from) && from->holds) return tra_min64(all, from->holds->arrays);
-    if (!op->what.most_rows || tra_op_is_view(from)) return all;
+    if (!op->spec.most_rows || tra_op_is_view(from)) return all;
     int64_t page = tra_block_footprint(tra_columns_room(op->type.columns, 0)) + TRA_PAGE;
     return tra_min64(all, tra_add_most(tra_op_room(op), tra_mul_most(pieces, page)));
 }
 
 int tra_op_workers(const tra_plan *p, const tra_op *op, int threads) {
-    bool plain = op->op == TRA_PLAN_MAP && !tra_kernel_is_program(op->what.map);
-    if (!plain || unnamed(p, op->in[0])->orders.fused) return threads;
+    bool plain = op->op == TRA_PLAN_MAP && !tra_kernel_is_program(op->spec.map);
+    if (!plain || unnamed(p, op->in[0])->method.fused) return threads;
     return (int)tra_max64(1, tra_min64(threads, op->type.cat->n));
 }
 
@@ -456,7 +456,7 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     const tra_op *from = op->in[0] >= 0 ? &p->ops[op->in[0]] : NULL;
     if (op->op == TRA_PLAN_MAP) threads = tra_op_workers(p, op, threads);
     int64_t out = result_bytes(op), in = from ? tra_op_read_room(p, from) : 0, n = in + out;
-    int64_t fixed = threads * footprint(op->orders.io_bytes);
+    int64_t fixed = threads * footprint(op->method.io_bytes);
     switch (op->op) {
     case TRA_PLAN_JOIN:
     case TRA_PLAN_AGG:
@@ -479,12 +479,12 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     case TRA_PLAN_OUTPUT: /* results that are computed on reading are written from their own block */
         out =
             tra_max64(tra_op_room(from), from->type.layout ? 0 : tra_block_footprint(tra_store_chunk_bytes(&op->type)));
-        n = from->orders.direct ? 0
+        n = from->method.direct ? 0
                                 : tra_op_stored_room(p, from) + out + fixed + threads * tra_op_derive_scratch(p, from);
         if (op->type.bounded && !op->type.columns) /* chunks are read back, and perhaps stored in another way */
             n = tra_max64(n, rewrite_room(p, op, threads));
-        else if (tra_op_counts_first(op) && !op->what.mapping) /* at the end each tuple is read back from scratch */
-            n = tra_max64(n, within(op->orders.panel, tra_op_room(from)) + footprint(tra_stored_room(&from->type, op)));
+        else if (tra_op_counts_first(op) && !op->spec.mapping) /* at the end each tuple is read back from scratch */
+            n = tra_max64(n, within(op->method.panel, tra_op_room(from)) + footprint(tra_stored_room(&from->type, op)));
         break;
     case TRA_PLAN_INPUT:
     case TRA_PLAN_READALL:

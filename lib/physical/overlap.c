@@ -7,8 +7,8 @@
 void tra_overlap_none(tra_plan *p) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
-        op->orders.ends = i;
-        op->orders.window = op->orders.reserved = 0;
+        op->method.ends = i;
+        op->method.window = op->method.reserved = 0;
     }
 }
 
@@ -27,25 +27,25 @@ static int may_end(const tra_plan *p, int i) {
     while (to < p->nops && (!tra_op_is_stage(&p->ops[to]) || tra_op_is(p->ops[to].op, TRA_EXCHANGES))) to++;
     bool alike = to < p->nops && (p->nloops == 0 || p->ops[to].loop == p->ops[i].loop) &&
                  tra_op_is(p->ops[to].op, TRA_MAKES | TRA_FILE);
-    return alike && !sent_on(p, i, to) && p->ops[to].orders.scan.stages < 2 ? to : i;
+    return alike && !sent_on(p, i, to) && p->ops[to].method.scan.stages < 2 ? to : i;
 }
 
 /* Bytes that an exchange which overlaps needs: two windows in flight (out and in), one tuple that is being read, and
  * two that are held. */
 static int64_t room(const tra_plan *p, const tra_op *op) {
     if (!tra_op_overlaps(op)) return 0;
-    return 2 * op->orders.window + tra_exchange_memory(p, op).fetch + 2 * tra_op_read_room(p, &p->ops[op->in[0]]);
+    return 2 * op->method.window + tra_exchange_memory(p, op).fetch + 2 * tra_op_read_room(p, &p->ops[op->in[0]]);
 }
 
 static void reserve(tra_plan *p, int i, int sign) {
     int64_t n = sign * room(p, &p->ops[i]);
-    for (int j = i + 1; j <= p->ops[i].orders.ends; j++) p->ops[j].orders.reserved += n;
+    for (int j = i + 1; j <= p->ops[i].method.ends; j++) p->ops[j].method.reserved += n;
 }
 
 static void set_overlap(tra_plan *p, int i, int ends, int64_t window) {
     reserve(p, i, -1);
-    p->ops[i].orders.ends = ends;
-    p->ops[i].orders.window = window;
+    p->ops[i].method.ends = ends;
+    p->ops[i].method.window = window;
     reserve(p, i, 1);
 }
 
@@ -63,7 +63,7 @@ static int64_t overlap_bytes(const tra_plan *p, const int64_t *held) {
 /* Bytes that a site reads of the inputs of a stage. */
 static double reads(const tra_plan *p, const tra_op *op, int threads, int64_t budget) {
     double n = 0;
-    for (int side = 0; side < 2 && op->what.join && op->in[side] >= 0; side++) {
+    for (int side = 0; side < 2 && op->spec.join && op->in[side] >= 0; side++) {
         const tra_op *in = &p->ops[op->in[side]];
         double bytes = (double)tra_type_bytes_all(&in->type).expected;
         n += (double)tra_op_passes(p, op, side, threads, budget) * bytes * tra_place_copies(&in->place) / p->sites;
@@ -75,15 +75,15 @@ static double reads(const tra_plan *p, const tra_op *op, int threads, int64_t bu
  * are the bytes that they then read more often fewer than those that go over the wire meanwhile? */
 static bool worth_it(tra_plan *p, int i, int threads, int64_t budget) {
     double more = 0, hidden = (double)p->ops[i].predicted.cost.network_bytes.expected / p->sites;
-    for (int j = i + 1; j <= p->ops[i].orders.ends; j++) {
+    for (int j = i + 1; j <= p->ops[i].method.ends; j++) {
         tra_op *op = &p->ops[j];
         if (!tra_op_is_stage(op) || tra_op_overlaps(op)) continue;
-        if (tra_op_memory(p, op, threads) + op->orders.reserved > budget) return false;
-        int64_t reserved = op->orders.reserved;
+        if (tra_op_memory(p, op, threads) + op->method.reserved > budget) return false;
+        int64_t reserved = op->method.reserved;
         more += reads(p, op, threads, budget);
-        op->orders.reserved = 0;
+        op->method.reserved = 0;
         more -= reads(p, op, threads, budget);
-        op->orders.reserved = reserved;
+        op->method.reserved = reserved;
     }
     return more <= hidden;
 }

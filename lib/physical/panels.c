@@ -15,21 +15,21 @@ static tra_cell largest_cell(const tra_type *t) {
 
 /* Does the kernel of the join make the terms of a result, or the result, panel by panel? */
 static bool joins_by_panels(const tra_plan *p, const tra_op *op, tra_dtype made) {
-    if (!op->what.join) return true;
+    if (!op->spec.join) return true;
     const tra_dims *l = &p->ops[op->in[0]].type.cat->bound, *r = &p->ops[op->in[1]].type.cat->bound;
     tra_cell a = largest_cell(&p->ops[op->in[0]].type), b = largest_cell(&p->ops[op->in[1]].type);
     tra_cell out = {.layout = op->type.layout, .sparse = true, .array.dtype = made};
     tra_err none = {0};
-    if (tra_kernel_shape2(op->what.join, l, r, l, r, &out.array.ext, NULL, &none) != TRA_OK) return false;
-    return tra_cell_join_by_panels(op->what.join, &a, &b, &out);
+    if (tra_kernel_shape2(op->spec.join, l, r, l, r, &out.array.ext, NULL, &none) != TRA_OK) return false;
+    return tra_cell_join_by_panels(op->spec.join, &a, &b, &out);
 }
 
 int64_t tra_op_panel(const tra_plan *p, const tra_op *op, const tra_op *output) {
-    const tra_levels *levels = output->what.levels;
-    bool counted = op->what.join && !op->what.agg;
+    const tra_levels *levels = output->spec.levels;
+    bool counted = op->spec.join && !op->spec.agg;
     if (!tra_op_is(op->op, TRA_LOOPS) || op->type.layout != &tra_rows || !(tra_op_grows(op) || counted)) return 0;
     if (!levels || !tra_levels_in_order(levels) || op->type.cat->bound.n < 2) return 0;
-    if (op->what.agg && !op->what.partial && !tra_agg_finishes_by_panels(op->what.agg)) return 0;
+    if (op->spec.agg && !op->spec.partial && !tra_agg_finishes_by_panels(op->spec.agg)) return 0;
     tra_dtype state = tra_op_state_dtype(p, op);
     if (!joins_by_panels(p, op, state)) return 0;
     int64_t n, rows = 1;
@@ -43,19 +43,19 @@ int64_t tra_op_panel(const tra_plan *p, const tra_op *op, const tra_op *output) 
 }
 
 bool tra_op_makes_strips(const tra_plan *p, const tra_op *op) {
-    if (!op->what.join || !op->what.agg || !tra_kernel_is_sum(tra_kernel_first(op->what.agg))) return false;
-    if (op->what.partial || tra_kernel_rest(op->what.agg) || tra_op_tree(p, op).leaves > 1) return false;
+    if (!op->spec.join || !op->spec.agg || !tra_kernel_is_sum(tra_kernel_first(op->spec.agg))) return false;
+    if (op->spec.partial || tra_kernel_rest(op->spec.agg) || tra_op_tree(p, op).leaves > 1) return false;
     const tra_type *l = &p->ops[op->in[0]].type, *r = &p->ops[op->in[1]].type;
     return l->layout == &tra_rows && r->layout == &tra_rows && tra_op_state_dtype(p, op) == op->type.dtype;
 }
 
 int64_t tra_op_panels_bound(const tra_plan *p, const tra_op *op, int64_t here, int threads, int64_t budget) {
     tra_type sum = op->type;
-    bool counted = op->what.join && !op->what.agg;
+    bool counted = op->spec.join && !op->spec.agg;
     if (!op->type.layout || !tra_op_is(op->op, TRA_LOOPS) || !(tra_op_grows(op) || counted)) return 0;
-    if (op->what.agg) sum.dtype = tra_op_state_dtype(p, op);
+    if (op->spec.agg) sum.dtype = tra_op_state_dtype(p, op);
     tra_size largest = tra_type_bytes_largest(&sum);
-    if (tra_size_planned(largest) >= largest.bound && (!op->orders.panel || op->orders.panel >= largest.bound))
+    if (tra_size_planned(largest) >= largest.bound && (!op->method.panel || op->method.panel >= largest.bound))
         return 0;
     tra_block_loop loop = tra_op_loop(p, op, threads, budget);
     int64_t result = tra_max64(1, tra_type_bytes_largest(&op->type).bound);

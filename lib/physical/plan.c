@@ -52,10 +52,10 @@ int tra_program_line(const tra_program_text *p, int at) {
 }
 
 char *tra_op_text(const tra_op *op, char *buf, size_t n) {
-    const tra_program_text *p = op->what.program;
-    const char *name = op->what.name ? op->what.name : "";
-    int line = tra_program_line(p, op->what.text_at), len = (int)strlen(name);
-    if (len == 0 && p) len = statement_name(p->text, op->what.text_at, &name);
+    const tra_program_text *p = op->spec.program;
+    const char *name = op->spec.name ? op->spec.name : "";
+    int line = tra_program_line(p, op->spec.text_at), len = (int)strlen(name);
+    if (len == 0 && p) len = statement_name(p->text, op->spec.text_at, &name);
     size_t at = p ? (size_t)snprintf(buf, n, "%.200s:%d: ", p->file, line) : 0;
     if (at < n) snprintf(buf + at, n - at, "%.*s%s", len < 200 ? len : 200, name, len ? ": " : "");
     return buf;
@@ -79,13 +79,13 @@ tra_status tra_op_fits(const tra_op *op, const tra_type *type, int64_t ordinal, 
 }
 
 bool tra_op_accumulates(const tra_plan *p, const tra_op *op) {
-    if (!op->what.join || !op->what.agg) return false;
+    if (!op->spec.join || !op->spec.agg) return false;
     assert(op->in[1] >= 0);
     tra_dtype l = p->ops[op->in[0]].type.dtype, r = p->ops[op->in[1]].type.dtype;
     if (l != r && (tra_dtype_is_float(l) || tra_dtype_is_float(r))) return false;
     /* its sums are of the products' type */
-    if (op->what.partial && op->type.dtype != tra_kernel_dtype(op->what.join, TRA_USE_JOIN, l, r)) return false;
-    return tra_kernel_fuses(op->what.join, tra_kernel_first(op->what.agg));
+    if (op->spec.partial && op->type.dtype != tra_kernel_dtype(op->spec.join, TRA_USE_JOIN, l, r)) return false;
+    return tra_kernel_fuses(op->spec.join, tra_kernel_first(op->spec.agg));
 }
 
 bool tra_mirror_of(const tra_kernel *join, const tra_kernel *agg, int n, const tra_dims *joinl, const tra_dims *joinr,
@@ -108,7 +108,7 @@ bool tra_mirror_of(const tra_kernel *join, const tra_kernel *agg, int n, const t
 }
 
 bool tra_op_mirror(const tra_plan *p, const tra_op *op, tra_mirror *out) {
-    const tra_op_what *w = &op->what;
+    const tra_op_spec *w = &op->spec;
     if (!w->triangle) return false;
     return tra_mirror_of(w->join, w->agg, p->ops[op->in[0]].type.cat->frontier.n, &w->joinl, &w->joinr, &w->group, out);
 }
@@ -128,8 +128,8 @@ static bool joinable(const tra_op *l, const tra_op *r, const tra_op *op, const c
         bool same = a->n == b->n;
         for (int m = 0; same && m < a->n; m++) {
             bool partners = false;
-            for (int j = 0; j < op->what.joinl.n; j++)
-                partners |= op->what.joinl.v[j] == a->dim[m] && op->what.joinr.v[j] == b->dim[m];
+            for (int j = 0; j < op->spec.joinl.n; j++)
+                partners |= op->spec.joinl.v[j] == a->dim[m] && op->spec.joinr.v[j] == b->dim[m];
             same = partners && a->ext[m] == b->ext[m];
         }
         if (!same) return *why = "the inputs of a join are partitioned by keys that do not meet", false;
@@ -137,38 +137,38 @@ static bool joinable(const tra_op *l, const tra_op *r, const tra_op *op, const c
     return true;
 }
 
-bool tra_op_is_view(const tra_op *op) { return tra_op_is(op->op, TRA_RENAMES) || op->orders.fused; }
+bool tra_op_is_view(const tra_op *op) { return tra_op_is(op->op, TRA_RENAMES) || op->method.fused; }
 
 bool tra_op_is_stage(const tra_op *op) { return !tra_op_is(op->op, TRA_READS) && !tra_op_is_view(op); }
 
 bool tra_op_grows(const tra_op *op) {
-    const tra_kernel *agg = op->what.agg;
+    const tra_kernel *agg = op->spec.agg;
     if (!agg || !op->type.layout || tra_kernel_needs_tensor(agg)) return false;
     /* of entries the identity of other folds than sums is not the absent element */
-    return !op->what.partial || tra_kernel_is_sum(agg) || op->type.layout == &tra_counted;
+    return !op->spec.partial || tra_kernel_is_sum(agg) || op->type.layout == &tra_counted;
 }
 
 bool tra_op_counts_first(const tra_op *op) {
-    return op->op == TRA_PLAN_OUTPUT && (op->what.levels || op->what.mapping || op->type.columns || op->type.bounded);
+    return op->op == TRA_PLAN_OUTPUT && (op->spec.levels || op->spec.mapping || op->type.columns || op->type.bounded);
 }
 
 bool tra_op_shares_blocks(const tra_op *op) { return tra_op_is_view(op) || tra_op_is(op->op, TRA_FORWARDS); }
 
-bool tra_op_exchanges(const tra_op *op) { return tra_op_is(op->op, TRA_EXCHANGES) && !op->orders.gathers; }
+bool tra_op_exchanges(const tra_op *op) { return tra_op_is(op->op, TRA_EXCHANGES) && !op->method.gathers; }
 
-bool tra_op_overlaps(const tra_op *op) { return op->orders.ends > op->id; }
+bool tra_op_overlaps(const tra_op *op) { return op->method.ends > op->id; }
 
 bool tra_op_input_overlaps(const tra_plan *p, const tra_op *op, int side) {
-    return op->what.join && op->in[side] >= 0 && tra_op_overlaps(&p->ops[op->in[side]]);
+    return op->spec.join && op->in[side] >= 0 && tra_op_overlaps(&p->ops[op->in[side]]);
 }
 
 void tra_op_label(const tra_plan *p, const tra_op *op, int side, int d, bool *joined, bool *grouped) {
-    const tra_dims *v = side == 0 ? &op->what.joinl : &op->what.joinr;
-    int label = side == 0 ? d : tra_join_key(&op->what.joinl, v, p->ops[op->in[0]].type.cat->frontier.n, d);
+    const tra_dims *v = side == 0 ? &op->spec.joinl : &op->spec.joinr;
+    int label = side == 0 ? d : tra_join_key(&op->spec.joinl, v, p->ops[op->in[0]].type.cat->frontier.n, d);
     *joined = false;
-    *grouped = !op->what.agg;
+    *grouped = !op->spec.agg;
     for (int i = 0; i < v->n; i++) *joined |= v->v[i] == d;
-    for (int i = 0; op->what.agg && i < op->what.group.n; i++) *grouped |= op->what.group.v[i] == label;
+    for (int i = 0; op->spec.agg && i < op->spec.group.n; i++) *grouped |= op->spec.group.v[i] == label;
 }
 
 int tra_op_viewed(const tra_plan *p, int i, bool *many) {
@@ -239,7 +239,7 @@ static bool lasts(const tra_plan *p, int i, const tra_op *reader) {
 
 /* Has operator j ended when op runs? */
 static bool has_ended(const tra_plan *p, const tra_op *op, int j) {
-    return j < (op->orders.scan.first >= 0 ? op->orders.scan.first : op->id) && !tra_op_overlaps(&p->ops[j]);
+    return j < (op->method.scan.first >= 0 ? op->method.scan.first : op->id) && !tra_op_overlaps(&p->ops[j]);
 }
 
 bool tra_op_is_only_reader(const tra_plan *p, const tra_op *op, int side, bool together) {
@@ -282,7 +282,7 @@ bool tra_plan_valid(const tra_plan *p, const char **why) {
         }
         if (ops[op->op].arity == 2 && !joinable(&p->ops[op->in[0]], &p->ops[op->in[1]], op, why)) return false;
         if ((op->op == TRA_PLAN_AGG || op->op == TRA_PLAN_JOINAGG) &&
-            op->what.partial != tra_place_is_partial(&op->place))
+            op->spec.partial != tra_place_is_partial(&op->place))
             return *why = "a partial aggregation and its placement disagree", false;
     }
     return true;

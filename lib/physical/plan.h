@@ -119,7 +119,7 @@ typedef struct tra_program_text {
 int tra_program_line(const tra_program_text *p, int at);
 
 /* What the program asks of an operator, and the file that an input reads or an output writes. */
-typedef struct tra_op_what {
+typedef struct tra_op_spec {
     const char *name;                /* of the relation in the program; NULL for intermediate ones */
     const tra_program_text *program; /* NULL: not known */
     int text_at;                     /* offset of its statement in that text */
@@ -155,7 +155,7 @@ typedef struct tra_op_what {
     int64_t read_scratch;   /* INPUT, READALL: bytes that a worker needs to read a chunk (tra_rel_scratch_bytes) */
     int64_t unpack_bytes;   /* INPUT, READALL: bytes of a block in which a chunk is unpacked (tra_rel_unpack_bytes) */
     int64_t hdf5_bytes;     /* INPUT, READALL: bytes that HDF5 allocates meanwhile (tra_rel_library_bytes) */
-} tra_op_what;
+} tra_op_spec;
 
 /* What the planner expects of it, per site. */
 typedef struct tra_op_predicted {
@@ -181,7 +181,7 @@ typedef struct tra_op_scan {
 } tra_op_scan;
 
 /* How the executor is to run it. */
-typedef struct tra_op_orders {
+typedef struct tra_op_method {
     bool fused;            /* never stored: its only consumer computes it while it reads */
     bool direct;           /* its results go to a file as they come (memory.h) */
     bool gathers;          /* REPART on one site: each result is made at once of the blocks that it meets (memory.h) */
@@ -195,7 +195,7 @@ typedef struct tra_op_orders {
     int64_t reserved; /* of a stage: bytes that its block loop leaves to the exchanges that overlap it. Units that are
                          already queued may use them all the same */
     tra_op_scan scan;
-} tra_op_orders;
+} tra_op_method;
 
 /* What a result takes of memory, as far as its type and placement tell (needs.h). */
 typedef struct tra_op_holds {
@@ -212,12 +212,12 @@ typedef struct tra_op {
     int in[2];               /* ids of the inputs, smaller than id; -1 */
     int reads, next_read[2]; /* who reads its result, and who else reads its inputs: see tra_next_read */
     tra_type type;           /* of the result */
-    tra_op_what what;
+    tra_op_spec spec;
     tra_placement place;       /* where the result is */
     const tra_op_holds *holds; /* while memory is planned (memory.h); before, if it is known; else NULL */
     const char *strategy;      /* JOIN, JOINAGG: the name of how its inputs are placed, for explain */
     tra_op_predicted predicted;
-    tra_op_orders orders;
+    tra_op_method method;
 } tra_op;
 
 /* A loop: the operators first .. last run once in each turn, at most `most` times. Its states stand before it; their

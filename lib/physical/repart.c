@@ -27,7 +27,7 @@ bool tra_repart_box(const tra_type *in, const tra_op *op, int64_t out, tra_dims 
     tra_type_shape(in, &shape);
     lo->n = box->n = ext.n;
     for (int d = 0; d < ext.n; d++) {
-        int64_t b = in->cat->bound.v[d], at = off.v[d] + (op->what.origin.n > 0 ? op->what.origin.v[d] : 0);
+        int64_t b = in->cat->bound.v[d], at = off.v[d] + (op->spec.origin.n > 0 ? op->spec.origin.v[d] : 0);
         int64_t from = tra_max64(at, 0), to_end = tra_min64(at + ext.v[d], shape.v[d]);
         if (from >= to_end) return false;
         lo->v[d] = from / b;
@@ -50,7 +50,7 @@ void tra_repart_piece(const tra_type *from, const tra_op *op, int64_t in, int64_
     tra_catalog_key(op->type.cat, out, &ko);
     tra_type_offset(from, &ki, &oi);
     tra_type_offset(&op->type, &ko, &oo);
-    for (int d = 0; d < op->what.origin.n; d++) oo.v[d] += op->what.origin.v[d];
+    for (int d = 0; d < op->spec.origin.n; d++) oo.v[d] += op->spec.origin.v[d];
     tra_catalog_ext(from->cat, in, &xi);
     tra_catalog_ext(op->type.cat, out, &xo);
     for (int i = 1; i < n; i++) {

@@ -66,20 +66,20 @@ static int row_of(const tra_plan *p, const scan *x, const tra_op *op, int side, 
 /* Where dimension d of what this side reads is in the key of the result; -1: it is aggregated. */
 static int in_result(const tra_plan *p, const tra_op *op, int side, int d) {
     int kl = p->ops[op->in[0]].type.cat->frontier.n;
-    int label = side == 0 ? d : tra_join_key(&op->what.joinl, &op->what.joinr, kl, d);
-    if (!op->what.agg) return label;
-    for (int i = 0; i < op->what.group.n; i++)
-        if (op->what.group.v[i] == label) return i;
+    int label = side == 0 ? d : tra_join_key(&op->spec.joinl, &op->spec.joinr, kl, d);
+    if (!op->spec.agg) return label;
+    for (int i = 0; i < op->spec.group.n; i++)
+        if (op->spec.group.v[i] == label) return i;
     return -1;
 }
 
 /* Of a product of the input with itself: does each step read the same tuples on both sides? */
-static bool steps_alike(const tra_op *op) { return op->what.agg && tra_dims_eq(&op->what.joinl, &op->what.joinr); }
+static bool steps_alike(const tra_op *op) { return op->spec.agg && tra_dims_eq(&op->spec.joinl, &op->spec.joinr); }
 
 /* Does each step read the same block of both sides? */
 static bool meet(const tra_op *op, int row_l, int row_r) {
-    for (int i = 0; i < op->what.joinl.n; i++)
-        if (op->what.joinl.v[i] == row_l && op->what.joinr.v[i] == row_r) return true;
+    for (int i = 0; i < op->spec.joinl.n; i++)
+        if (op->spec.joinl.v[i] == row_l && op->spec.joinr.v[i] == row_r) return true;
     return false;
 }
 
@@ -97,7 +97,7 @@ static void try_stage(const tra_plan *p, scan *x, int i, int threads, int64_t bu
     const tra_op *op = &p->ops[i];
     int row[2] = {-1, -1}, result = -1;
     bool late = false, in[2] = {false, false}, sides[2];
-    if (x->n == MOST || !is_fit(op) || op->orders.scan.first >= 0) return;
+    if (x->n == MOST || !is_fit(op) || op->method.scan.first >= 0) return;
     if (x->n > 0 && p->nloops > 0 && op->loop != p->ops[x->at[0]].loop) return;
     for (int side = 0; side < 2 && op->in[side] >= 0; side++) {
         row[side] = row_of(p, x, op, side, &late);
@@ -130,12 +130,12 @@ static void take(tra_plan *p, scan *x, int threads, int64_t budget) {
     for (int k = 0; k < x->n; k++) x->room[k] += (int64_t)(more * (double)x->room[k]);
     for (int k = 0; k < x->n; k++) {
         tra_op *op = &p->ops[x->at[k]];
-        op->orders.scan = (tra_op_scan){x->at[0], k + 1 < x->n ? x->at[k + 1] : -1, x->n, x->input, 0};
-        for (int j = 0; j < x->n; j++) op->orders.scan.reserved += j != k ? x->room[j] : 0;
+        op->method.scan = (tra_op_scan){x->at[0], k + 1 < x->n ? x->at[k + 1] : -1, x->n, x->input, 0};
+        for (int j = 0; j < x->n; j++) op->method.scan.reserved += j != k ? x->room[j] : 0;
         bool sides[2] = {input_of(p, op, 0) == x->input, op->in[1] >= 0 && input_of(p, op, 1) == x->input};
         once &= reads_once(p, op, sides, threads, budget);
     }
-    for (int k = 0; k < x->n && !once; k++) p->ops[x->at[k]].orders.scan = NO_SCAN;
+    for (int k = 0; k < x->n && !once; k++) p->ops[x->at[k]].method.scan = NO_SCAN;
 }
 
 static int last_reader(const tra_plan *p, int i) {
@@ -145,9 +145,9 @@ static int last_reader(const tra_plan *p, int i) {
 }
 
 void tra_scan_choose(tra_plan *p, int threads, int64_t budget) {
-    for (int i = 0; i < p->nops; i++) p->ops[i].orders.scan = NO_SCAN;
+    for (int i = 0; i < p->nops; i++) p->ops[i].method.scan = NO_SCAN;
     for (int i = 0; i < p->nops; i++) {
-        for (int side = 0; side < 2 && p->ops[i].in[side] >= 0 && p->ops[i].orders.scan.first < 0; side++) {
+        for (int side = 0; side < 2 && p->ops[i].in[side] >= 0 && p->ops[i].method.scan.first < 0; side++) {
             scan x = {.input = input_of(p, &p->ops[i], side)};
             if (x.input < 0) continue;
             try_stage(p, &x, i, threads, budget);
@@ -162,7 +162,7 @@ void tra_scan_choose(tra_plan *p, int threads, int64_t budget) {
 }
 
 bool tra_scan_reads(const tra_plan *p, const tra_op *op, int side) {
-    return op->orders.scan.first >= 0 && op->in[side] >= 0 && input_of(p, op, side) == op->orders.scan.input;
+    return op->method.scan.first >= 0 && op->in[side] >= 0 && input_of(p, op, side) == op->method.scan.input;
 }
 
 bool tra_scan_is_whole(const tra_plan *p, int input) {
@@ -171,8 +171,8 @@ bool tra_scan_is_whole(const tra_plan *p, int input) {
         const tra_op *op = &p->ops[r.op];
         if (tra_op_is_view(op)) continue;
         if (!tra_scan_reads(p, op, r.side)) return false;
-        if (first >= 0 && op->orders.scan.first != first) return false;
-        first = op->orders.scan.first;
+        if (first >= 0 && op->method.scan.first != first) return false;
+        first = op->method.scan.first;
     }
     return first >= 0;
 }
@@ -184,13 +184,13 @@ int *tra_plan_runs_in(const tra_plan *p) {
         at[i] = p->ops[i].op == TRA_PLAN_OUTPUT && tra_op_is_stage(&p->ops[in]) ? in : i;
     }
     for (int i = 0; i < p->nops; i++) { /* with the first of its scan */
-        int first = p->ops[at[i]].orders.scan.first;
+        int first = p->ops[at[i]].method.scan.first;
         if (first >= 0) at[i] = first;
     }
     for (int j = p->nops - 1; j >= 0; j--) {
         for (int k = 0; k < 2; k++) {
             int i = p->ops[j].in[k];
-            if (i >= 0 && p->ops[i].orders.fused) at[i] = at[j];
+            if (i >= 0 && p->ops[i].method.fused) at[i] = at[j];
         }
     }
     return at;

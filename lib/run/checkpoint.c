@@ -111,8 +111,8 @@ static int64_t count_present(const tra_part *p) {
 }
 
 static const char *name_of(const tra_plan *p, const tra_op *op, char buf[64]) {
-    while (!op->what.name && tra_op_is(op->op, TRA_FORWARDS)) op = &p->ops[op->in[0]];
-    if (op->what.name) return op->what.name;
+    while (!op->spec.name && tra_op_is(op->op, TRA_FORWARDS)) op = &p->ops[op->in[0]];
+    if (op->spec.name) return op->spec.name;
     snprintf(buf, 64, "#%d (%s)", op->id, tra_plan_op_text(op->op));
     return buf;
 }
@@ -220,7 +220,7 @@ static bool save_each(tra_checkpoint *k, const tra_op *op, tra_part *part, const
 bool tra_checkpoint_saves(const tra_plan *p, int i) {
     bool many = false;
     if (tra_op_is_end_of_turn(p->ops[i].op) || p->ops[i].op == TRA_PLAN_STATE) return false; /* by turns, below */
-    if (!tra_op_is(p->ops[i].op, TRA_FORWARDS)) return tra_op_is(p->ops[i].op, TRA_MAKES) && !p->ops[i].orders.fused;
+    if (!tra_op_is(p->ops[i].op, TRA_FORWARDS)) return tra_op_is(p->ops[i].op, TRA_MAKES) && !p->ops[i].method.fused;
     return !tra_op_is(p->ops[tra_op_holder(p, i, &many)].op, TRA_READS); /* inputs can be read again */
 }
 

@@ -7,12 +7,12 @@
 /* The program of the calculus that its join runs by a kernel of lib/codegen. */
 static const tra_kernel *program_of(const tra_op *op) {
     bool join = op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_JOINAGG;
-    return join && tra_program_calls(op->what.join) ? op->what.join : NULL;
+    return join && tra_program_calls(op->spec.join) ? op->spec.join : NULL;
 }
 
 /* How its join's results are held: terms of a dense sum are dense. */
 static const tra_layout *held_as(const tra_op *op) {
-    return op->what.agg && !tra_op_grows(op) ? NULL : op->type.layout;
+    return op->spec.agg && !tra_op_grows(op) ? NULL : op->type.layout;
 }
 
 bool tra_op_compiles(const tra_op *op) { return program_of(op) && tra_program_compiles(program_of(op)); }
@@ -29,13 +29,13 @@ static tra_cell cell_of(const tra_type *t) {
 
 /* How the terms of an aggregation come to its state, as tra_cell_merge and tra_cell_fold have it. */
 static tra_impl folded_by(const tra_type *term, const tra_op *op) {
-    if (tra_kernel_rows(op->what.agg)) return TRA_IMPL_TABLE;
+    if (tra_kernel_rows(op->spec.agg)) return TRA_IMPL_TABLE;
     if (op->type.layout == &tra_rows) return TRA_IMPL_MERGE;
     return term->layout == &tra_rows ? TRA_IMPL_ENTRIES : TRA_IMPL_FOLDED;
 }
 
 int tra_op_choose(const tra_plan *p, const tra_op *op, tra_impl ways[TRA_MOST_IMPLS]) {
-    const tra_kernel *k = op->op == TRA_PLAN_MAP ? op->what.map : op->what.join;
+    const tra_kernel *k = op->op == TRA_PLAN_MAP ? op->spec.map : op->spec.join;
     if (op->op == TRA_PLAN_AGG) return ways[0] = folded_by(&p->ops[op->in[0]].type, op), 1;
     bool joins = op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_JOINAGG;
     if (!k || (!joins && op->op != TRA_PLAN_MAP)) return 0;
@@ -54,8 +54,8 @@ static tra_status make(const tra_plan *p, tra_kernel_run *run, tra_codegen *g, b
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
         if (!program_of(op)) continue;
-        TRA_TRY(tra_program_make(run, g, program_of(op), &p->ops[op->in[0]].type, &p->ops[op->in[1]].type,
-                                 held_as(op), compile, e));
+        TRA_TRY(tra_program_make(run, g, program_of(op), &p->ops[op->in[0]].type, &p->ops[op->in[1]].type, held_as(op),
+                                 compile, e));
     }
     return TRA_OK;
 }

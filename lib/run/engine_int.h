@@ -8,13 +8,13 @@
 
 #include "../base/crew.h"
 #include "../kernel/program.h"
-#include "../kernel/share.h"
+#include "../kernel/parallel_sums.h"
 
 #include <stdatomic.h>
 
 enum { TRA_BACKGROUND_THREADS = 2 }; /* a disk wants more than one request at a time */
 
-/* Pieces of what a task computes, which workers that find nothing else to do take over (share.h). */
+/* Pieces of what a task computes, which workers that find nothing else to do take over (parallel.h). */
 typedef struct tra_shared_work {
     tra_piece_fn *fn;
     void *ctx;

@@ -157,7 +157,7 @@ static void wake_next(tra_engine *g, const tra_unit *u, int task) {
 
 /* By which the task of a worker offers pieces to the others: one for each worker. */
 typedef struct sharer {
-    tra_sharer base;
+    tra_parallel_workers base;
     tra_engine *engine;
     tra_track *const *track; /* where its thread records what it does */
 } sharer;
@@ -194,7 +194,7 @@ static void help(tra_engine *g, tra_shared_work *x, tra_worker *w) {
 }
 
 /* Offers pieces of a task to workers without work, runs what they do not take, and waits for them. */
-static void share(tra_sharer *by, int n, tra_piece_fn *fn, void *ctx, void *scratch) {
+static void share(tra_parallel_workers *by, int n, tra_piece_fn *fn, void *ctx, void *scratch) {
     const sharer *mine = (sharer *)(void *)by;
     tra_engine *g = mine->engine;
     tra_shared_work x = {.fn = fn, .ctx = ctx, .n = n, .scratch = scratch != NULL, .op = tra_track_op(*mine->track)},
@@ -218,7 +218,7 @@ static void share(tra_sharer *by, int n, tra_piece_fn *fn, void *ctx, void *scra
 void tra_engine_share(tra_engine *g, bool begins) {
     static _Thread_local sharer mine;
     mine = (sharer){{share}, g, &g->producer.track};
-    tra_share_by(begins ? &mine.base : NULL);
+    tra_parallel_by(begins ? &mine.base : NULL);
 }
 
 /* ---- the thread ------------------------------------------------------------------------------------------------ */
@@ -273,17 +273,17 @@ void tra_engine_run_held(tra_engine *g) {
     tra_worker *w = &g->workers[0];
     sharer mine = {{share}, g, &w->track};
     w->ended = 0;
-    tra_share_by(&mine.base);
+    tra_parallel_by(&mine.base);
     while ((u = take_work(g, w, &task))) run_found(g, w, u, task);
     w->ended = 0; /* what follows is not counted from there */
-    tra_share_by(NULL);
+    tra_parallel_by(NULL);
 }
 
 void *tra_engine_run_worker(void *arg) {
     tra_worker *w = arg;
     tra_engine *g = w->engine;
     sharer mine = {{share}, g, &w->track};
-    tra_share_by(&mine.base);
+    tra_parallel_by(&mine.base);
     (void)tra_kernel_enter(&g->kernels);
     pthread_mutex_lock(&g->lock);
     for (;;) {

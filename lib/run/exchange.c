@@ -314,17 +314,17 @@ static void begin(tra_exchange *x, tra_site *site, const tra_op *op, tra_part *i
     bool overlapping = tra_op_overlaps(op);
     *x = (tra_exchange){.site = site, .op = op, .in = in, .out = out, .overlapping = overlapping, .e = e};
     x->pieces = op->op == TRA_PLAN_REPART;
-    x->room.budget = tra_pool_stat(site->pool).budget - op->orders.reserved;
+    x->room.budget = tra_pool_stat(site->pool).budget - op->method.reserved;
     x->count.sent = overlapping ? &x->count.moved.sent : &site->sent;
     x->count.arrived = overlapping ? &x->count.moved.received : &site->received;
     x->room.need = tra_exchange_memory(site->plan, op);
     x->room.window = overlapping
-                         ? op->orders.window
+                         ? op->method.window
                          : tra_min64(x->room.budget / 4, tra_max64(0, x->room.budget - x->room.need.transient) / 2);
     x->room.receive = x->pieces ? x->room.need.fetch : tra_type_room(&op->type);
     if (!x->pieces && tra_op_is_only_reader(site->plan, op, 0, false)) x->after = TRA_AFTER_DROP;
-    x->room.scratch = (size_t)op->orders.scratch_bytes;
-    x->room.io = (size_t)op->orders.io_bytes;
+    x->room.scratch = (size_t)op->method.scratch_bytes;
+    x->room.io = (size_t)op->method.io_bytes;
     tra_messages_begin(x);
     x->lists.incoming = tra_calloc((size_t)site->comm.size, sizeof *x->lists.incoming);
     x->lists.next_in = tra_calloc((size_t)site->comm.size, sizeof *x->lists.next_in);

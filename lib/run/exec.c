@@ -25,7 +25,7 @@ static tra_outlet outlet_of(tra_execution *x, int i) {
     tra_outlet outlet = {.pool = x->site.pool, .engine = x->site.engine, .checkpoint = x->checkpoint, .op = op};
     outlet.site = x->site.comm.rank;
     outlet.counted = x->report->ops[i].counted;
-    if (op->what.partial) outlet.summand = tra_place_summand(&op->place, x->site.comm.rank);
+    if (op->spec.partial) outlet.summand = tra_place_summand(&op->place, x->site.comm.rank);
     if (to < 0 && !x->parts[i]) x->parts[i] = tra_exec_new_part(x, i);
     if (to >= 0)
         outlet.file = x->files[to];
@@ -37,7 +37,7 @@ static tra_outlet outlet_of(tra_execution *x, int i) {
 static tra_status run_streaming(tra_execution *x, int i, tra_part *l, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
     tra_outlet outlet = outlet_of(x, i);
-    if (op->op == TRA_PLAN_CONCAT || op->orders.gathers) return tra_stage_gather(&x->site, op, l, &outlet, e);
+    if (op->op == TRA_PLAN_CONCAT || op->method.gathers) return tra_stage_gather(&x->site, op, l, &outlet, e);
     tra_part *p = tra_exec_on_demand(x, op, l);
     tra_status s = tra_stage_copy(&x->site, op, p, &outlet, e);
     tra_part_release(p, x->site.pool);
@@ -56,11 +56,11 @@ static tra_status read_early(tra_execution *x, int i, tra_err *e) {
 
 /* Runs the stage, together with all later stages of its scan. */
 static tra_status run_loops(tra_execution *x, int i, tra_err *e) {
-    const tra_op_scan *scan = &x->plan->ops[i].orders.scan;
+    const tra_op_scan *scan = &x->plan->ops[i].method.scan;
     tra_loop_stage *v = tra_calloc((size_t)tra_max64(1, scan->stages), sizeof *v);
     tra_status s = TRA_OK;
     int n = 0;
-    for (int j = i; j >= 0 && s == TRA_OK; j = scan->stages ? x->plan->ops[j].orders.scan.next : -1) {
+    for (int j = i; j >= 0 && s == TRA_OK; j = scan->stages ? x->plan->ops[j].method.scan.next : -1) {
         const tra_op *op = &x->plan->ops[j];
         if (j != i && (!x->needed[j] || x->complete[j])) continue;
         for (int side = 0; side < 2 && s == TRA_OK; side++) s = read_early(x, op->in[side], e);
@@ -80,8 +80,8 @@ static tra_status run_loops(tra_execution *x, int i, tra_err *e) {
 /* ---- messages of -v and -vv ------------------------------------------------------------------------------------ */
 
 static const char *title(const tra_op *op, char buf[96]) {
-    snprintf(buf, 96, "#%d %s%s%.48s", op->id, tra_plan_op_text(op->op), op->what.name ? " " : "",
-             op->what.name ? op->what.name : "");
+    snprintf(buf, 96, "#%d %s%s%.48s", op->id, tra_plan_op_text(op->op), op->spec.name ? " " : "",
+             op->spec.name ? op->spec.name : "");
     return buf;
 }
 
@@ -119,8 +119,8 @@ static void begin_overlapping(tra_execution *x, int i) {
     x->overlapping[x->noverlapping++] = tra_exchange_begin(&x->site, op, x->parts[op->in[0]], x->parts[i]);
     tra_engine_set_overlap(x->site.engine, step_overlapped, x);
     char name[96], window[32];
-    tra_info(2, "  %s overlaps the stages as far as #%d, %s on the way at once", title(op, name), op->orders.ends,
-             tra_human(op->orders.window, window));
+    tra_info(2, "  %s overlaps the stages as far as #%d, %s on the way at once", title(op, name), op->method.ends,
+             tra_human(op->method.window, window));
 }
 
 /* Ends the exchanges that end with this operator (all if with < 0), after a stage that ended with s. */
@@ -132,7 +132,7 @@ static tra_status end_overlapping(tra_execution *x, int with, tra_status s, tra_
         int i = x->overlapping_op[k];
         tra_op_report *rep = &x->report->ops[i];
         tra_moved m;
-        if (with >= 0 && x->plan->ops[i].orders.ends != with) {
+        if (with >= 0 && x->plan->ops[i].method.ends != with) {
             x->overlapping_op[left] = i;
             x->overlapping[left++] = x->overlapping[k];
             continue;
@@ -159,7 +159,7 @@ static tra_status run_op(tra_execution *x, int i, tra_err *e) {
     case TRA_PLAN_REKEY: return tra_exec_view(op, l, &x->parts[i], e);
     case TRA_PLAN_MAP:
     case TRA_PLAN_TILE:
-        if (!op->orders.fused) return run_streaming(x, i, l, e);
+        if (!op->method.fused) return run_streaming(x, i, l, e);
         x->parts[i] = tra_exec_on_demand(x, op, l);
         return TRA_OK;
     case TRA_PLAN_JOIN:
@@ -170,7 +170,7 @@ static tra_status run_op(tra_execution *x, int i, tra_err *e) {
     case TRA_PLAN_BCAST:
     case TRA_PLAN_SHUF:
     case TRA_PLAN_REPART:
-        if (op->orders.gathers) return run_streaming(x, i, l, e);
+        if (op->method.gathers) return run_streaming(x, i, l, e);
         x->parts[i] = tra_exec_new_part(x, i);
         if (tra_op_overlaps(op)) return begin_overlapping(x, i), TRA_OK;
         return tra_stage_exchange(&x->site, op, l, x->parts[i], e);
@@ -213,7 +213,7 @@ tra_status tra_exec_name_statement(const tra_op *op, tra_status s, tra_err *e) {
     tra_err was = *e;
     *e = (tra_err){0};
     /* the plan has room for the rows that it expects, and a run may find more */
-    bool outgrown = op->op == TRA_PLAN_CONCAT && op->what.most_rows > 0;
+    bool outgrown = op->op == TRA_PLAN_CONCAT && op->spec.most_rows > 0;
     return tra_fail_kind(e, s, outgrown ? TRA_KIND_OUTGROWN : TRA_KIND_NONE, "%s%s",
                          tra_op_text(op, place, sizeof place), was.msg);
 }
@@ -329,7 +329,7 @@ tra_status tra_exec_range(tra_execution *x, int loop, int from, int to, tra_err 
 static int64_t granted_dictionaries(const tra_plan *p, const tra_exec_options *o) {
     bool builds = false;
     for (int i = 0; i < p->nops; i++)
-        builds = builds || (p->ops[i].what.join && tra_program_builds(p->ops[i].what.join));
+        builds = builds || (p->ops[i].spec.join && tra_program_builds(p->ops[i].spec.join));
     return builds ? tra_max64(0, o->memory - p->cost.peak_memory) / 2 / tra_max64(o->threads, 1) : 0;
 }
 

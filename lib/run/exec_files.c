@@ -10,7 +10,7 @@
 
 /* The relation that operator i reads, of the file that it opened; NULL: the file does not have it. */
 static tra_rel *of_file(const tra_execution *x, int i) {
-    return x->plan->ops[i].what.transposed ? tra_rel_transposed(x->rels[i]) : x->rels[i];
+    return x->plan->ops[i].spec.transposed ? tra_rel_transposed(x->rels[i]) : x->rels[i];
 }
 
 tra_status tra_exec_open_inputs(tra_execution *x, tra_err *e) {
@@ -18,19 +18,19 @@ tra_status tra_exec_open_inputs(tra_execution *x, tra_err *e) {
     for (int i = 0; i < x->plan->nops && s == TRA_OK; i++) {
         const tra_op *op = &x->plan->ops[i];
         if (!tra_op_is(op->op, TRA_READS)) continue;
-        if (!op->what.path) {
-            s = tra_fail(e, TRA_INPUT, "input %s is only declared; give it a file with -D %s=FILE", op->what.name,
-                         op->what.name);
+        if (!op->spec.path) {
+            s = tra_fail(e, TRA_INPUT, "input %s is only declared; give it a file with -D %s=FILE", op->spec.name,
+                         op->spec.name);
             break;
         }
-        s = tra_rel_open_bare(op->what.path, &op->type.cat->bound, &x->rels[i], e);
+        s = tra_rel_open_bare(op->spec.path, &op->type.cat->bound, &x->rels[i], e);
         if (s != TRA_OK) break;
         tra_rel *file = of_file(x, i);
         const tra_type *t = tra_rel_type(file ? file : x->rels[i]);
         if (!file || t->dtype != op->type.dtype || t->layout != op->type.layout || t->cat->n != op->type.cat->n ||
             !tra_dims_eq(&t->cat->frontier, &op->type.cat->frontier) ||
             !tra_dims_eq(&t->cat->bound, &op->type.cat->bound))
-            s = tra_fail(e, TRA_INPUT, "%s is not what the plan was made for; compile it again", op->what.path);
+            s = tra_fail(e, TRA_INPUT, "%s is not what the plan was made for; compile it again", op->spec.path);
         else if (op->type.columns && op->type.columns->n < t->columns->n)
             s = tra_rel_choose_columns(x->rels[i], op->type.columns, e);
         if (s == TRA_OK && op->type.columns && op->type.entries && op->type.entries->of)
@@ -86,7 +86,7 @@ tra_part *tra_exec_new_part(tra_execution *x, int i) {
     int me = x->site.comm.rank, summands = 1;
     if (tra_op_is(op->op, TRA_FORWARDS)) summands = tra_place_summands(&x->plan->ops[op->in[0]].place);
     tra_part *p = tra_part_empty(&op->type, &op->place, me, summands);
-    if (!op->what.partial) return p;
+    if (!op->spec.partial) return p;
     p->summand = tra_calloc((size_t)p->n, sizeof *p->summand);
     for (int64_t t = 0; t < p->n; t++) p->summand[t] = tra_place_summand(&op->place, me);
     return p;
@@ -113,12 +113,12 @@ tra_status tra_exec_list_needed(tra_execution *x, tra_err *e) {
         if (op->op == TRA_PLAN_OUTPUT) {
             int64_t all = op->type.cat->n, reused = tra_outfile_reused(x->files[i]);
             x->needed[i] = reused < all || all == 0;
-            if (reused > 0) tra_journal_report(x->journal, reused, all, op->what.name ? op->what.name : op->what.path);
+            if (reused > 0) tra_journal_report(x->journal, reused, all, op->spec.name ? op->spec.name : op->spec.path);
         } else if (tra_op_is_end_of_turn(op->op)) {
-            x->needed[i] = op->what.loop < 0 || wanted[op->what.loop];
+            x->needed[i] = op->spec.loop < 0 || wanted[op->spec.loop];
         } else if (x->needed[i] && (op->op == TRA_PLAN_LAST || op->op == TRA_PLAN_TRACED)) {
             if (op->op == TRA_PLAN_LAST && op->loop < 0) TRA_TRY(take_over(x, i, e));
-            wanted[op->what.loop] |= !x->complete[i];
+            wanted[op->spec.loop] |= !x->complete[i];
         } else if (x->needed[i] && (x->plan->nloops == 0 || op->loop < 0)) {
             TRA_TRY(take_over(x, i, e));
         }
@@ -151,7 +151,7 @@ static tra_status put_in_place(tra_execution *x, tra_status s, bool keep, tra_er
     if (first < 0) return s;
     x->place_op = first, x->place_seconds = tra_now() - t0;
     const char *path, *name;
-    tra_relspec(x->arena, x->plan->ops[first].what.path, &path, &name);
+    tra_relspec(x->arena, x->plan->ops[first].spec.path, &path, &name);
     if (s == TRA_OK && !x->o->step && x->site.comm.rank == 0) tra_commit_end(path);
     return s;
 }

@@ -18,7 +18,7 @@ static tra_status read_value(tra_execution *x, int i, tra_part *p, int64_t told[
     told[0] = told[1] = INT64_MIN;
     if (p->n == 0) return TRA_OK;
     tra_unit_input in = {.part = p, .i = 0, .after = TRA_AFTER_KEEP};
-    TRA_TRY(tra_engine_fetch(x->site.engine, &in, (size_t)op->orders.scratch_bytes, (size_t)op->orders.io_bytes, e));
+    TRA_TRY(tra_engine_fetch(x->site.engine, &in, (size_t)op->method.scratch_bytes, (size_t)op->method.io_bytes, e));
     double real = tra_element_real(t, in.cell.array.data, 0);
     memcpy(&told[0], &real, sizeof real);
     told[1] = tra_element_bits(t, in.cell.array.data, 0);
@@ -28,7 +28,7 @@ static tra_status read_value(tra_execution *x, int i, tra_part *p, int64_t told[
 
 /* Notes the number for the end of the turn. */
 static tra_status note_value(tra_execution *x, int i, tra_part *p, tra_err *e) {
-    tra_loop_run *run = &x->loops[x->plan->ops[i].what.loop];
+    tra_loop_run *run = &x->loops[x->plan->ops[i].spec.loop];
     run->reader[run->nread] = i;
     return read_value(x, i, p, &run->told[2 * run->nread++], e);
 }
@@ -42,8 +42,8 @@ static tra_status require_value(tra_execution *x, int i, tra_part *p, tra_err *e
     tra_comm_max(&x->site.comm, told, 2);
     memcpy(&real, &told[0], sizeof real);
     if (s != TRA_OK || (real != 0 && !isnan(real))) return s;
-    const tra_program_text *t = op->what.program;
-    return tra_fail(e, TRA_INPUT, "%s:%d: %s", t ? t->file : "", tra_program_line(t, op->what.text_at), op->what.name);
+    const tra_program_text *t = op->spec.program;
+    return tra_fail(e, TRA_INPUT, "%s:%d: %s", t ? t->file : "", tra_program_line(t, op->spec.text_at), op->spec.name);
 }
 
 /* ---- states ------------------------------------------------------------------------------------------------------ */
@@ -83,7 +83,7 @@ static void set_value(const tra_column *c, void *values, int64_t i, int64_t bits
 /* The table of what was traced by that loop (NULL: none has run): the blocks of rows that are this site's. */
 static tra_status make_traced(tra_execution *x, int i, const tra_loop_run *run, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
-    const int64_t *v = run ? run->trace[op->what.item].v : NULL;
+    const int64_t *v = run ? run->trace[op->spec.item].v : NULL;
     int64_t each = op->type.cat->bound.v[0], n = op->type.columns->n;
     tra_part *p = x->parts[i] = tra_exec_new_part(x, i);
     for (int64_t t = 0; t < p->n; t++) {
@@ -121,22 +121,22 @@ static tra_status make_turn(tra_execution *x, int i, int64_t turn, tra_err *e) {
 
 /* Says once that a value which the loop looks at is no number any more. */
 static void tell_nan(tra_execution *x, const tra_op *op, double v) {
-    tra_loop_run *run = &x->loops[op->what.loop];
+    tra_loop_run *run = &x->loops[op->spec.loop];
     if (!isnan(v) || run->nan) return;
     run->nan = true;
     char place[512];
     if (x->site.comm.rank == 0)
         tra_warn("%s%s is NaN in turn %" PRId64 " of the loop", tra_op_text(op, place, sizeof place),
                  op->op == TRA_PLAN_UNTIL ? "the condition"
-                 : op->what.item < 0      ? "what the condition reads"
+                 : op->spec.item < 0      ? "what the condition reads"
                                           : "a value that is traced",
                  run->turns);
 }
 
 static void note_trace(tra_execution *x, const tra_op *op, int64_t bits) {
-    tra_loop_run *run = &x->loops[op->what.loop];
-    const tra_schema *columns = x->plan->loops[op->what.loop].traced[op->what.item]->columns;
-    tra_traced *t = &run->trace[op->what.item];
+    tra_loop_run *run = &x->loops[op->spec.loop];
+    const tra_schema *columns = x->plan->loops[op->spec.loop].traced[op->spec.item]->columns;
+    tra_traced *t = &run->trace[op->spec.item];
     int64_t need = (run->turns + 1) * columns->n;
     if (need > t->cap) {
         t->cap = tra_max64(need, 2 * t->cap);
@@ -144,7 +144,7 @@ static void note_trace(tra_execution *x, const tra_op *op, int64_t bits) {
     }
     int64_t *row = &t->v[run->turns * columns->n];
     row[0] = run->turns;
-    row[op->what.column + 1] = bits;
+    row[op->spec.column + 1] = bits;
 }
 
 /* The sites tell each other what the turn has read. Collective. */
@@ -160,7 +160,7 @@ static void note_values(tra_execution *x, int loop) {
         double real;
         memcpy(&real, &run->told[2 * i], sizeof real);
         if (op->op == TRA_PLAN_UNTIL) run->ends = real != 0 && !isnan(real);
-        if (op->op == TRA_PLAN_TRACE && op->what.item >= 0) note_trace(x, op, run->told[2 * i + 1]);
+        if (op->op == TRA_PLAN_TRACE && op->spec.item >= 0) note_trace(x, op, run->told[2 * i + 1]);
         tell_nan(x, op, real);
     }
 }
@@ -178,7 +178,7 @@ tra_status tra_exec_loop_op(tra_execution *x, int i, tra_part *in, tra_err *e) {
     case TRA_PLAN_UNTIL:
     case TRA_PLAN_TRACE: return note_value(x, i, in, e);
     case TRA_PLAN_REQUIRE: return require_value(x, i, in, e);
-    case TRA_PLAN_TRACED: return make_traced(x, i, &x->loops[op->what.loop], e);
+    case TRA_PLAN_TRACED: return make_traced(x, i, &x->loops[op->spec.loop], e);
     case TRA_PLAN_EMPTY: return make_traced(x, i, NULL, e);
     default: return tra_fail(e, TRA_INTERNAL, "operator %d is none of a loop", (int)op->op);
     }
@@ -223,9 +223,9 @@ static void last_values(const tra_execution *x, int loop, tra_str *out) {
         double v;
         memcpy(&v, &run->told[2 * i], sizeof v);
         if (op->op == TRA_PLAN_UNTIL) continue;
-        const char *name = op->what.item < 0
-                               ? op->what.name
-                               : x->plan->loops[loop].traced[op->what.item]->columns->v[op->what.column + 1].name;
+        const char *name = op->spec.item < 0
+                               ? op->spec.name
+                               : x->plan->loops[loop].traced[op->spec.item]->columns->v[op->spec.column + 1].name;
         tra_str_printf(out, "%s%s = %.6g", out->n ? ", " : "", name, isnan(v) ? (double)NAN : v);
     }
 }
@@ -263,7 +263,7 @@ static int64_t turn_number(const tra_execution *x, int loop, int64_t count) {
 /* Sets where the slices that move with the turns of this loop begin. */
 static void move_slices(tra_execution *x, int loop) {
     for (int i = x->plan->loops[loop].first; i <= x->plan->loops[loop].last; i++) {
-        const tra_op_what *w = &x->plan->ops[i].what;
+        const tra_op_spec *w = &x->plan->ops[i].spec;
         tra_dims *origin = (tra_dims *)&w->origin; /* the plan is this run's */
         if (!w->origins || w->loop != loop) continue;
         int64_t at = turn_number(x, loop, w->norigins);

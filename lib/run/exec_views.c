@@ -35,7 +35,7 @@ tra_status tra_exec_view(const tra_op *op, tra_part *in, tra_part **out, tra_err
         tra_dims key, to;
         tra_catalog_key(in->type->cat, in->ordinal[i], &key);
         to = key;
-        if (op->op == TRA_PLAN_REKEY) s = tra_keyfn_eval(op->what.keyfn, &key, &to, e);
+        if (op->op == TRA_PLAN_REKEY) s = tra_keyfn_eval(op->spec.keyfn, &key, &to, e);
         int64_t t = s == TRA_OK ? tra_catalog_find(op->type.cat, &to) : -1;
         if (t >= 0)
             v[n++] = (renamed){t, i};
@@ -66,9 +66,9 @@ tra_part *tra_exec_on_demand(tra_execution *x, const tra_op *op, tra_part *in) {
     }
     tra_part *p = derived_part(op->op == TRA_PLAN_MAP ? TRA_PART_MAP : TRA_PART_TILE, op, in, v, n);
     free(v);
-    p->map = op->what.map;
-    p->dim = op->what.dim;
-    p->size = op->what.size;
+    p->map = op->spec.map;
+    p->dim = op->spec.dim;
+    p->size = op->spec.size;
     /* a map of a map is one map (R1-2) */
     while (below->kind == TRA_PART_VIEW) below = below->base;
     if (below->kind != TRA_PART_MAP) return p;
@@ -78,7 +78,7 @@ tra_part *tra_exec_on_demand(tra_execution *x, const tra_op *op, tra_part *in) {
         for (tra_part *q = in; q != below; q = q->base) at = q->src[at];
         p->src[i] = below->src[at];
     }
-    p->map = tra_kernel_then(x->arena, below->map, op->what.map);
+    p->map = tra_kernel_then(x->arena, below->map, op->spec.map);
     p->base = below->base;
     tra_part_retain(p->base);
     tra_part_release(in, x->site.pool);

@@ -18,7 +18,7 @@ static int input_of(const tra_execution *x, int i) {
         int in = x->plan->ops[i].in[0];
         if (in < 0 || only_reader(x->plan, in, &side) != i || side != 0) return -1;
         i = in;
-    } while (x->plan->ops[i].op == TRA_PLAN_MAP && x->plan->ops[i].orders.fused);
+    } while (x->plan->ops[i].op == TRA_PLAN_MAP && x->plan->ops[i].method.fused);
     return x->rels[i] && x->plan->ops[i].type.columns ? i : -1;
 }
 
@@ -32,14 +32,12 @@ static tra_wanted *follow(tra_execution *x, int i, bool joins) {
         bool map = op->op == TRA_PLAN_MAP;
         if (!map && (!joins || op->op != TRA_PLAN_JOIN)) break;
         double share = rows_of(x, reader) / (rows_of(x, i) + 1);
-        if (!tra_wanted_then(w, tra_kernel_rows(map ? op->what.map : op->what.join), share, reader)) break;
+        if (!tra_wanted_then(w, tra_kernel_rows(map ? op->spec.map : op->spec.join), share, reader)) break;
     }
     return w;
 }
 
-const tra_row_filter *tra_exec_rows_wanted(tra_execution *x, int i) {
-    return tra_wanted_filter(follow(x, i, false));
-}
+const tra_row_filter *tra_exec_rows_wanted(tra_execution *x, int i) { return tra_wanted_filter(follow(x, i, false)); }
 
 /* Lets the right table of a join say which rows are wanted, if it is there and memory is plenty. The block is what that
  * takes. */
@@ -52,7 +50,7 @@ static void meet(tra_execution *x, tra_wanted *w, int join, tra_block **room) {
     int64_t free = x->o->memory - x->plan->least_memory;
     *room = NULL;
     if (!right || right->n != 1 || right->type->cat->n != 1 ||
-        tra_engine_fetch(x->site.engine, &in, (size_t)op->orders.scratch_bytes, (size_t)op->orders.io_bytes, &e)) {
+        tra_engine_fetch(x->site.engine, &in, (size_t)op->method.scratch_bytes, (size_t)op->method.io_bytes, &e)) {
         tra_wanted_meet(w, join, NULL, NULL);
         return;
     }

@@ -85,7 +85,7 @@ static tra_status try_merge(void *ctx, tra_err *e) {
 }
 
 bool grow_is_result(const tra_joinagg *st) {
-    if (!st->agg || st->op->what.partial) return true;
+    if (!st->agg || st->op->spec.partial) return true;
     return !st->how.composed && st->how.state_dtype == st->op->type.dtype;
 }
 
@@ -98,7 +98,7 @@ static tra_status try_finish(void *ctx, tra_err *e) {
     x->wanted = 0;
     TRA_TRY(grow_take_back(x, old, e));
     tra_cell state = grow_state(x, old);
-    tra_dtype t = st->op->what.term;
+    tra_dtype t = st->op->spec.term;
     tra_making m;
     grow_begin(x, &m, &out);
     tra_cell_finish(st->agg, t, &state, &out, grow_scratch(x));

@@ -232,7 +232,7 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
     const tra_op *op = st->op;
     const tra_type *lt = st->pairs.l.part->type;
     tra_pair_need pair = tra_op_pair_need(st->site->plan, op);
-    st->how.summand = op->what.partial ? tra_place_summand(&op->place, st->site->comm.rank) : 0;
+    st->how.summand = op->spec.partial ? tra_place_summand(&op->place, st->site->comm.rank) : 0;
     st->how.state_dtype = tra_op_state_dtype(st->site->plan, op);
     if (pair.term >= TRA_SIZE_MOST || pair.kernel >= TRA_SIZE_MOST || pair.finish >= TRA_SIZE_MOST)
         return tra_fail(e, TRA_RESOURCE,
@@ -240,7 +240,7 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
     if (st->agg) {
         /* summands that a fused kernel left in f32, where states are f64, are added as terms */
         st->how.merges = op->op == TRA_PLAN_MERGE && lt->dtype == st->how.state_dtype;
-        st->how.composed = !op->what.partial && tra_kernel_rest(st->agg) != NULL;
+        st->how.composed = !op->spec.partial && tra_kernel_rest(st->agg) != NULL;
         if (st->how.composed && !st->pairs.l.shape) tra_pairs_shapes(&st->pairs);
         st->how.sums =
             tra_op_sums(st->site->plan, op, tra_engine_threads(st->site->engine), tra_pool_stat(st->site->pool).budget);
@@ -253,7 +253,7 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
     }
     st->kernel_scratch_at = (size_t)pair.term;
     size_t scratch = st->kernel_scratch_at + (size_t)tra_max64(pair.kernel, pair.finish);
-    size_t derive = (size_t)op->orders.scratch_bytes;
+    size_t derive = (size_t)op->method.scratch_bytes;
     if (st->how.grows || st->how.counted) {
         int64_t step =
             tra_op_grown(st->site->plan, op).step * tra_op_grow_at_once(op, tra_engine_threads(st->site->engine));
@@ -264,15 +264,15 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
     if (scratch > workers->scratch) workers->scratch = scratch;
     if ((size_t)pair.keep > workers->keep) workers->keep = (size_t)pair.keep;
     workers->own = workers->own || pair.own;
-    if ((size_t)op->orders.io_bytes > workers->io) workers->io = (size_t)op->orders.io_bytes;
+    if ((size_t)op->method.io_bytes > workers->io) workers->io = (size_t)op->method.io_bytes;
     return TRA_OK;
 }
 
 static tra_status begin(tra_joinagg *st, tra_site *site, tra_loop_stage *v, worker_needs *most, tra_err *e) {
     const tra_op *op = v->op;
-    *st = (tra_joinagg){.site = site, .op = op, .outlet = &v->outlet, .join = op->what.join, .agg = op->what.agg};
+    *st = (tra_joinagg){.site = site, .op = op, .outlet = &v->outlet, .join = op->spec.join, .agg = op->spec.agg};
     pthread_mutex_init(&st->outputs.lock, NULL);
-    st->budget = tra_pool_stat(site->pool).budget - op->orders.reserved - op->orders.scan.reserved;
+    st->budget = tra_pool_stat(site->pool).budget - op->method.reserved - op->method.scan.reserved;
     tra_rowless none = {0};
     tra_status s = tra_rowless_make(site, v, &none, e);
     tra_pairs_list(&st->pairs, op, v->l, v->r, site->plan->reproducible, (const bool *const[]){none.v[0], none.v[1]});
@@ -281,9 +281,9 @@ static tra_status begin(tra_joinagg *st, tra_site *site, tra_loop_stage *v, work
     st->how.fused = tra_op_accumulates(site->plan, op);
     st->how.triangle = tra_op_mirror(site->plan, op, &st->how.mirror);
     st->how.grows = tra_op_grows(op);
-    st->how.counted = !op->what.agg && op->type.layout;
-    st->how.sparse = op->what.join
-                         ? tra_kernel_sparse(op->what.join, TRA_USE_JOIN, v->l->type->sparse, v->r->type->sparse)
+    st->how.counted = !op->spec.agg && op->type.layout;
+    st->how.sparse = op->spec.join
+                         ? tra_kernel_sparse(op->spec.join, TRA_USE_JOIN, v->l->type->sparse, v->r->type->sparse)
                          : v->l->type->sparse;
     site->total += tra_pairs_count(&st->pairs);
     return set_up(st, most, e);
@@ -340,7 +340,7 @@ typedef struct scan_reads {
 
 static scan_reads count_scan(const tra_joinagg *st, int n, const tra_part *scanned) {
     const tra_plan *p = st->site->plan;
-    int input = st->op->orders.scan.input;
+    int input = st->op->method.scan.input;
     int64_t most = 1;
     if (!scanned) return (scan_reads){0};
     scan_reads x = {.whole = tra_scan_is_whole(p, input) && !tra_op_is_outside(p, input, st->op->id)};
@@ -419,7 +419,7 @@ tra_status tra_stage_loops(tra_site *site, int n, tra_loop_stage *v, const tra_p
     }
     s = tra_engine_end_stage(site->engine, s, e);
     for (int k = 0; k < begun; k++) {
-        if (s == TRA_OK && st[k].op->what.partial) s = emit_identities(&st[k], e);
+        if (s == TRA_OK && st[k].op->spec.partial) s = emit_identities(&st[k], e);
         end(&st[k]);
     }
     free(st), free(next);

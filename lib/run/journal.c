@@ -38,7 +38,7 @@ static void digests(const tra_plan *p, const uint64_t *values, uint64_t *outputs
     tra_str places = {0}, v = {0};
     for (int i = 0; i < p->nops; i++) {
         if (p->ops[i].op != TRA_PLAN_OUTPUT) continue;
-        put_place(p->ops[i].what.path, &places);
+        put_place(p->ops[i].spec.path, &places);
         tra_str_addn(&v, (const char *)&values[i], sizeof values[i]);
     }
     *outputs = XXH64(tra_str_get(&places), places.n, 0);
@@ -248,7 +248,7 @@ static bool make_dir(const char *dir) {
 static char *outputs_text(const tra_plan *p) {
     tra_str s = {0};
     for (int i = 0; i < p->nops; i++)
-        if (p->ops[i].op == TRA_PLAN_OUTPUT) tra_str_printf(&s, "%s%s", s.n ? ", " : "", p->ops[i].what.path);
+        if (p->ops[i].op == TRA_PLAN_OUTPUT) tra_str_printf(&s, "%s%s", s.n ? ", " : "", p->ops[i].spec.path);
     return s.s ? s.s : tra_strdup("");
 }
 

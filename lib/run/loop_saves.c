@@ -38,7 +38,7 @@ static bool save_state(tra_execution *x, int loop, int k, tra_digest turn) {
 /* The operator in whose log the rows of a trace stand: that of its first column. */
 static int trace_op(const tra_plan *p, int loop, int trace) {
     for (int i = p->loops[loop].first; i <= p->loops[loop].last; i++)
-        if (p->ops[i].op == TRA_PLAN_TRACE && p->ops[i].what.loop == loop && p->ops[i].what.item == trace) return i;
+        if (p->ops[i].op == TRA_PLAN_TRACE && p->ops[i].spec.loop == loop && p->ops[i].spec.item == trace) return i;
     return -1;
 }
 

@@ -129,7 +129,7 @@ void tra_op_notes_gather(const tra_op_notes *noted, const tra_plan *p, const tra
         for (int k = 0; k < CAUSES; k++) r->ops[i].causes |= any[(1 + CAUSES) * i + 1 + k] ? 1u << k : 0u;
         int64_t n = op->type.cat->n, *all = tuples_of(op), words[WORDS];
         if (noted->counts[i]) memcpy(all, noted->counts[i], (size_t)n * sizeof *all);
-        if (op->what.partial)
+        if (op->spec.partial)
             tra_comm_sum(comm, all, n);
         else
             tra_comm_max(comm, all, n);

@@ -29,8 +29,9 @@ typedef struct tra_op_notes {
 
 void tra_op_notes_init(tra_op_notes *noted, const tra_plan *p);
 void tra_op_notes_free(tra_op_notes *noted);
-/* Collects what kernels on this thread noted (notes.c in lib/table) while they computed tuple `ordinal` of op. whole:
- * all of the tuple, which replaces what was collected of it before; else a part of it, which is added. For any thread.
+/* Collects what kernels on this thread noted (row_notes.c in lib/table) while they computed tuple `ordinal` of op.
+ * whole: all of the tuple, which replaces what was collected of it before; else a part of it, which is added. For any
+ * thread.
  */
 void tra_op_notes_collect(tra_op_notes *noted, const tra_op *op, int64_t ordinal, bool whole);
 /* Brings together what all sites took: by_zero, where and heavy in the report of rank 0. Collective. */

@@ -129,8 +129,8 @@ tra_status tra_outfile_share(tra_outfile *o, tra_err *e) {
 static const tra_output_sink *sink_of(const tra_op *op) {
     return op->type.columns   ? &tra_sink_rows
            : op->type.bounded ? &tra_sink_compact
-           : op->what.levels  ? &tra_sink_levels
-           : op->what.mapping ? &tra_sink_packed
+           : op->spec.levels  ? &tra_sink_levels
+           : op->spec.mapping ? &tra_sink_packed
                               : &tra_sink_chunks;
 }
 
@@ -142,8 +142,8 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     tra_write_options w = *wo;
     char tag[64];
     uint32_t counted = op->type.columns ? 0 : op->type.bounded;
-    const tra_levels *levels = counted ? NULL : op->what.levels;
-    const tra_mapping_use *mapping = counted ? NULL : op->what.mapping;
+    const tra_levels *levels = counted ? NULL : op->spec.levels;
+    const tra_mapping_use *mapping = counted ? NULL : op->spec.mapping;
     *o = (tra_outfile){.comm = *comm, .file_type = op->type, .memory_type = op->type, .levels = levels, .spool = -1};
     o->op = op;
     o->sink = sink_of(op);
@@ -174,16 +174,16 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     w.tag = tra_journal_tag(journal, tag);
     w.reuse = tra_journal_resumed(journal);
     w.levels = levels;
-    w.labels = op->what.labels;
-    w.units = op->what.units;
+    w.labels = op->spec.labels;
+    w.units = op->spec.units;
     w.mapping = mapping ? mapping->storage : NULL;
     if (counted) {
         o->options = *wo;
-        o->options.labels = op->what.labels;
-        o->options.units = op->what.units;
+        o->options.labels = op->spec.labels;
+        o->options.units = op->spec.units;
         s = tra_compact_check(op, e);
     } else if (comm->rank == 0)
-        s = tra_writer_create(op->what.path, &o->file_type, &w, &o->writer, e);
+        s = tra_writer_create(op->spec.path, &o->file_type, &w, &o->writer, e);
     s = tra_comm_agree(comm, s, e);
     if (s == TRA_OK && comm->size > 1 && !o->ncounts) s = tra_outfile_share(o, e);
     if (s == TRA_OK && (o->zstd || o->ncounts)) s = open_spool(o, scratch, e);

@@ -70,7 +70,7 @@ static tra_status final_type(tra_outfile *o, tra_err *e) {
 static tra_status create_joined(tra_outfile *o, tra_err *e) {
     tra_arena *a = tra_arena_new();
     const char *path, *name;
-    tra_relspec(a, o->op->what.path, &path, &name);
+    tra_relspec(a, o->op->spec.path, &path, &name);
     tra_status s = tra_temp_create(path, NULL, false, &o->joined, e);
     if (s == TRA_OK) o->joined_fd = o->joined.fd;
     if (s == TRA_OK && ftruncate(o->joined_fd, o->compact.n * o->chunk_bytes) != 0)
@@ -93,10 +93,10 @@ static tra_status share_joined(tra_outfile *o, tra_err *e) {
 
 /* Collective. */
 static tra_status create(tra_outfile *o, tra_err *e) {
-    bool join = o->op->what.levels || o->op->what.mapping || o->options.codec.zstd;
+    bool join = o->op->spec.levels || o->op->spec.mapping || o->options.codec.zstd;
     tra_status s = final_type(o, e);
     if (s == TRA_OK && o->comm.rank == 0)
-        s = join ? create_joined(o, e) : tra_writer_create(o->op->what.path, &o->file_type, &o->options, &o->writer, e);
+        s = join ? create_joined(o, e) : tra_writer_create(o->op->spec.path, &o->file_type, &o->options, &o->writer, e);
     s = tra_comm_agree(&o->comm, s, e);
     return s == TRA_OK && join ? share_joined(o, e) : s;
 }
@@ -264,9 +264,9 @@ tra_status tra_compact_rewrite(tra_outfile *o, tra_err *e) {
     tra_status s = TRA_OK;
     op.type = o->file_type;
     op.place = tra_place_part(o->comm.size, op.type.cat, 1, (const int8_t[]){0});
-    if (op.what.mapping) { /* its bytes by the extents as they are */
-        use = (tra_mapping_use){.storage = op.what.mapping->storage, .name = op.what.mapping->name};
-        op.what.mapping = &use;
+    if (op.spec.mapping) { /* its bytes by the extents as they are */
+        use = (tra_mapping_use){.storage = op.spec.mapping->storage, .name = op.spec.mapping->name};
+        op.spec.mapping = &use;
         s = tra_mapping_measure(&op.type, &use, e);
     }
     if (s == TRA_OK && fsync(o->joined_fd) != 0) s = tra_fail_errno(e, TRA_RESOURCE, "cannot write the output to disk");

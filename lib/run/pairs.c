@@ -12,7 +12,7 @@ static void label_values(const tra_pairs *x, const tra_side *s, int64_t tuple, i
     tra_dims key;
     tra_catalog_key(s->part->type->cat, s->part->ordinal[tuple], &key);
     for (int d = 0; d < key.n; d++) {
-        int label = s == &x->l ? d : tra_join_key(&x->op->what.joinl, &x->op->what.joinr, arity(&x->l), d);
+        int label = s == &x->l ? d : tra_join_key(&x->op->spec.joinl, &x->op->spec.joinr, arity(&x->l), d);
         value[label] = key.v[d];
         if (has) has[label] = true;
     }
@@ -22,19 +22,19 @@ static void classify(tra_pairs *x) {
     const tra_op *op = x->op;
     int kl = arity(&x->l), kr = arity(&x->r);
     bool in_l[2 * TRA_MAXDIM] = {0}, in_r[2 * TRA_MAXDIM] = {0}, grouped[2 * TRA_MAXDIM] = {0};
-    x->nlabels = kl + kr - (x->r.part ? op->what.joinr.n : 0);
+    x->nlabels = kl + kr - (x->r.part ? op->spec.joinr.n : 0);
     for (int d = 0; d < kl; d++) {
         in_l[d] = true;
         x->radix[d] = x->l.part->type->cat->frontier.v[d];
     }
     for (int d = 0; d < kr; d++) {
-        int label = tra_join_key(&op->what.joinl, &op->what.joinr, kl, d);
+        int label = tra_join_key(&op->spec.joinl, &op->spec.joinr, kl, d);
         int64_t f = x->r.part->type->cat->frontier.v[d];
         x->radix[label] = in_l[label] ? tra_min64(x->radix[label], f) : f; /* joined keys: the lesser frontier counts */
         in_r[label] = true;
     }
-    for (int i = 0; i < x->nlabels; i++) grouped[i] = !op->what.agg;
-    for (int i = 0; op->what.agg && i < op->what.group.n; i++) grouped[op->what.group.v[i]] = true;
+    for (int i = 0; i < x->nlabels; i++) grouped[i] = !op->spec.agg;
+    for (int i = 0; op->spec.agg && i < op->spec.group.n; i++) grouped[op->spec.group.v[i]] = true;
     for (int i = 0; i < x->nlabels; i++) {
         if (in_l[i] && in_r[i])
             x->class[i] = grouped[i] ? TRA_PAIR_B : TRA_PAIR_K;
@@ -103,10 +103,10 @@ static void list_side(tra_pairs *x, tra_side *s, const bool *without) {
 /* Summands are the leaves of the tree that completes them. */
 static tra_tree tree_of(const tra_op *op, const tra_part *l, const tra_part *r, bool reproducible) {
     tra_tree t = {.label = -1, .n = 1, .leaves = 1};
-    if (!reproducible || !op->what.agg) return t;
+    if (!reproducible || !op->spec.agg) return t;
     if (op->op != TRA_PLAN_MERGE)
-        return tra_tree_of(op->what.join, l->type->cat, r ? r->type->cat : NULL, &op->what.joinl, &op->what.joinr,
-                           &op->what.group);
+        return tra_tree_of(op->spec.join, l->type->cat, r ? r->type->cat : NULL, &op->spec.joinl, &op->spec.joinr,
+                           &op->spec.group);
     for (int64_t i = 0; l->summand && i < l->n; i++) {
         while (t.leaves <= l->summand[i]) t.leaves *= 2;
     }
@@ -132,8 +132,8 @@ void tra_pairs_key(const tra_pairs *x, const tra_pairs_entry *l, const tra_pairs
     int64_t value[2 * TRA_MAXDIM] = {0};
     label_values(x, &x->l, l->tuple, value, NULL);
     if (r) label_values(x, &x->r, r->tuple, value, NULL);
-    key->n = x->op->what.agg ? x->op->what.group.n : x->nlabels;
-    for (int d = 0; d < key->n; d++) key->v[d] = value[x->op->what.agg ? x->op->what.group.v[d] : d];
+    key->n = x->op->spec.agg ? x->op->spec.group.n : x->nlabels;
+    for (int d = 0; d < key->n; d++) key->v[d] = value[x->op->spec.agg ? x->op->spec.group.v[d] : d];
 }
 
 bool tra_pairs_next_match(const tra_pairs *x, tra_pairs_range *m) {

@@ -40,7 +40,7 @@ static void tell_operator(tra_progress *p, int op) {
     tra_json j = begin_event("operator");
     tra_json_int(&j, "id", op);
     tra_json_str(&j, "op", tra_plan_op_text(o->op));
-    tra_json_str(&j, "name", o->what.name);
+    tra_json_str(&j, "name", o->spec.name);
     tra_json_num(&j, "predicted_seconds", o->predicted.stage_seconds);
     tra_json_num(&j, "seconds", tra_now() - p->begun);
     end_event(&j);
@@ -56,7 +56,7 @@ void tra_progress_show(tra_progress *p, int64_t done, int64_t all) {
     double now = p->form == TRA_PROGRESS_NONE ? 0 : tra_now();
     if (p->form == TRA_PROGRESS_NONE || now < p->due) return;
     const tra_op *op = &p->plan->ops[p->current];
-    const char *name = op->what.name ? op->what.name : "", *blank = *name ? " " : "", *kind = tra_plan_op_text(op->op);
+    const char *name = op->spec.name ? op->spec.name : "", *blank = *name ? " " : "", *kind = tra_plan_op_text(op->op);
     double here = all > 0 ? (double)done / (double)all : 0;
     double share = (p->before + weight(p->plan, p->current) * (here < 1 ? here : 1)) / p->total;
     char what[256];

@@ -28,7 +28,7 @@ static bool leaves_none(tra_site *site, const tra_op *op, const tra_rows_kernel 
     tra_unit_input in = {.part = r, .i = i, .after = TRA_AFTER_KEEP};
     tra_err dropped = {0};
     if (!block_of(r, i)) return false;
-    if (tra_engine_fetch(site->engine, &in, (size_t)op->orders.scratch_bytes, (size_t)op->orders.io_bytes, &dropped))
+    if (tra_engine_fetch(site->engine, &in, (size_t)op->method.scratch_bytes, (size_t)op->method.io_bytes, &dropped))
         return false;
     bool none = k->ops->none(k->data, &in.cell);
     tra_engine_release(site->engine, &in);
@@ -89,7 +89,7 @@ static tra_status emit_all(tra_site *site, tra_loop_stage *v, const tra_rowless 
 
 tra_status tra_rowless_make(tra_site *site, tra_loop_stage *v, tra_rowless *x, tra_err *e) {
     const tra_op *op = v->op;
-    const tra_rows_kernel *k = op->what.join && !op->what.agg && v->r ? tra_kernel_rows(op->what.join) : NULL;
+    const tra_rows_kernel *k = op->spec.join && !op->spec.agg && v->r ? tra_kernel_rows(op->spec.join) : NULL;
     if (!k || !v->outlet.part || !op->type.columns || !op->type.bounded) return TRA_OK;
     find(site, v, k, x);
     return x->v[0] || x->v[1] ? emit_all(site, v, x, e) : TRA_OK;

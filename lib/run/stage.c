@@ -39,8 +39,8 @@ static tra_status emit(result *x, tra_worker *w, tra_err *e) {
 /* Workers get what they need to read a part and to write results. */
 static tra_status begin(tra_site *site, const tra_op *op, tra_err *e) {
     int workers = tra_op_workers(site->plan, op, tra_engine_threads(site->engine));
-    return tra_engine_begin_stage(site->engine, workers, (size_t)op->orders.scratch_bytes, 0,
-                                  (size_t)op->orders.io_bytes, e);
+    return tra_engine_begin_stage(site->engine, workers, (size_t)op->method.scratch_bytes, 0,
+                                  (size_t)op->method.io_bytes, e);
 }
 
 /* Submits a unit. bytes: of the block for its result; -1: its input will be that. takes: the worker allocates the
@@ -155,10 +155,10 @@ static tra_status run_gather(tra_unit *u, int task, tra_worker *w, tra_err *e) {
         if (x->op->op == TRA_PLAN_REPART)
             tra_repart_piece(in->part->type, x->op, in->part->ordinal[in->i], x->ordinal, x->n, &g.pieces[i]);
         else
-            to.v[x->op->what.dim] += in->cell.array.ext.v[x->op->what.dim];
+            to.v[x->op->spec.dim] += in->cell.array.ext.v[x->op->spec.dim];
         g.pieces[i].src = &in->cell;
     }
-    int64_t rows = to.n == 1 ? to.v[0] : 0, most = x->op->what.most_rows;
+    int64_t rows = to.n == 1 ? to.v[0] : 0, most = x->op->spec.most_rows;
     if (most && rows > most) {
         free(g.pieces);
         free(g.block);
@@ -199,7 +199,7 @@ static int list_inputs(const tra_op *op, const tra_part *in, int64_t result, int
         if (!tra_repart_box(in->type, op, result, &lo, &box)) return 0;
     } else {
         for (int d = 0, from = 0; d < c->frontier.n; d++) {
-            bool joined = d == op->what.keydim;
+            bool joined = d == op->spec.keydim;
             lo.v[lo.n++] = joined ? 0 : key.v[from++];
             box.v[box.n++] = joined ? c->frontier.v[d] : 1;
         }

@@ -128,7 +128,7 @@ static tra_status find_states(superblock *s, const tra_superblock_bounds *at, tr
 static tra_status give_blocks(tra_joinagg *st, output *c, int branches, tra_err *e) {
     const tra_op *op = st->op;
     /* the state cannot become the result in place */
-    bool apart = st->how.composed || (st->agg && !op->what.partial && op->type.layout);
+    bool apart = st->how.composed || (st->agg && !op->spec.partial && op->type.layout);
     int64_t bytes = tra_type_bytes(&op->type, c->ordinal).bound; /* a bound, where the layout is not dense */
     int64_t state = st->agg ? (int64_t)tra_array_bytes(&c->state) : bytes;
     TRA_TRY(tra_block_new(st->site->pool, apart ? state : tra_outlet_bytes(st->outlet, state), &c->block, e));

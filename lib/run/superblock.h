@@ -15,7 +15,7 @@
 enum { TRA_AHEAD = 32 << 10 }; /* bytes of the largest state whose terms are computed ahead of their turn */
 
 /* How the results of a stage are computed. */
-typedef struct tra_joinagg_how {
+typedef struct tra_joinagg_method {
     bool fused;    /* one kernel joins two arrays and adds the result to the state */
     bool ahead;    /* fused, with small terms, which are computed before it is their turn to be added */
     bool merges;   /* the terms are themselves states of the aggregation */
@@ -29,7 +29,7 @@ typedef struct tra_joinagg_how {
     int sums;              /* to which inputs are added while they are read (worker_sums.h); 0: they are not */
     int tiles;             /* how many tiles a state is computed in; 0: as many as the fused kernel says */
     int summand;           /* the number of the summand that this site computes */
-} tra_joinagg_how;
+} tra_joinagg_method;
 
 /* A JOIN, AGG, JOINAGG or MERGE that is under way: the state of the thread that runs the plan. */
 typedef struct tra_joinagg {
@@ -39,7 +39,7 @@ typedef struct tra_joinagg {
     const tra_kernel *join, *agg; /* NULL: none */
     tra_kernel *cut;              /* join with other tiles; NULL: it is as it was */
     tra_pairs pairs;
-    tra_joinagg_how how;
+    tra_joinagg_method how;
     tra_after l_after, r_after; /* for the blocks of L and of R that the super-block under way reads */
     size_t kernel_scratch_at;   /* where in a worker's scratch that of the kernel begins: before it is the term */
     int64_t reserved;           /* bytes of the pool for workers, where results grow or are counted */

@@ -24,10 +24,10 @@ static tra_status emit_one(tra_joinagg *st, output *c, tra_worker *w, tra_err *e
         tra_superblock_free_branches(st, c);
         return s;
     }
-    if (st->agg && !st->op->what.partial) {
+    if (st->agg && !st->op->spec.partial) {
         tra_cell out = tra_cell_new(&st->op->type, c->ordinal, c->result ? c->result->ptr : b->ptr);
         tra_cell state = {.sparse = out.sparse, .array = c->state};
-        tra_cell_finish(st->agg, st->op->what.term, &state, &out, (char *)w->scratch + st->kernel_scratch_at);
+        tra_cell_finish(st->agg, st->op->spec.term, &state, &out, (char *)w->scratch + st->kernel_scratch_at);
         TRA_TRY(tra_op_fits(st->op, &st->op->type, c->ordinal, e));
         if (c->result) {
             tra_block_free(st->site->pool, b);
@@ -267,7 +267,7 @@ tra_status tra_superblock_task(tra_unit *u, int task, tra_worker *w, tra_err *e)
     if (l && task % s->tiles == 0) atomic_fetch_add(&s->st->site->done, c->twin && !c->turned ? 2 : 1);
     if (x->last && atomic_fetch_sub(&c->tiles_left, 1) == 1) {
         bool any = s->begun[at * s->tiles];
-        if (!any && s->st->op->what.partial) return TRA_OK; /* all its terms are on other sites */
+        if (!any && s->st->op->spec.partial) return TRA_OK; /* all its terms are on other sites */
         if (!any && s->st->agg && !s->st->how.grows) tra_agg_init(s->st->agg, &c->state);
         return emit_output(s->st, c, w, e);
     }

@@ -42,9 +42,8 @@ static int by_read_order(const void *a, const void *b) {
 static int64_t *order_for(const tra_site *site, const tra_op *op, int64_t budget) {
     const tra_plan *p = site->plan;
     const tra_catalog *c = op->type.cat;
-    const tra_op *to = &p->ops[op->orders.ends];
-    if (!tra_op_overlaps(op) || (!to->what.join && !to->what.agg) ||
-        (to->in[0] != op->id && to->in[1] != op->id))
+    const tra_op *to = &p->ops[op->method.ends];
+    if (!tra_op_overlaps(op) || (!to->spec.join && !to->spec.agg) || (to->in[0] != op->id && to->in[1] != op->id))
         return NULL;
     int side = to->in[0] == op->id ? 0 : 1;
     tra_block_loop loop = tra_op_loop(p, to, tra_engine_threads(site->engine), budget);

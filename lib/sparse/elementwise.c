@@ -3,7 +3,7 @@
  * A dense result is computed strip by strip. One that is rows is computed only where it may be other than 0: where an
  * operand has an entry whose absence alone makes it 0 (a factor), or else any operand of sparse type has one; where
  * neither is enough, everywhere. */
-#include "../kernel/share.h"
+#include "../kernel/parallel_sums.h"
 #include "elementwise_int.h"
 
 #include <assert.h>
@@ -183,7 +183,7 @@ static void cut(pieces *x) {
     bool every = !v || (j->out && !j->out->layout) || j->all;
     for (int i = 0; i < j->nargs; i++) every = every || (j->candidate[i] && (j->arg[i].in.dense || !j->arg[i].leads));
     int64_t steps = every ? tra_mul_most(2 * rows, j->columns) : tra_mul_most(8, v->n);
-    x->n = tra_share_pieces(steps);
+    x->n = tra_parallel_pieces(steps);
     if (j->sink) x->n = (int)tra_min64(x->n, j->sink->most);
     if (every) {
         tra_dtype t = j->arg[0].in.cell->array.dtype;
@@ -193,7 +193,7 @@ static void cut(pieces *x) {
         for (int i = 0; i <= x->n; i++) x->at[i] = j->first + (int64_t)((__int128)rows * i / x->n);
         return;
     }
-    x->n = tra_share_rows(v, NULL, x->n, x->at);
+    x->n = tra_parallel_row_pieces(v, NULL, x->n, x->at);
     for (int i = 1; i < x->n; i++) x->at[i] = tra_max64(j->first, tra_min64(j->rows, v->row[x->at[i]]));
     x->at[0] = j->first;
     x->at[x->n] = j->rows;
@@ -269,12 +269,12 @@ static void compute_rows(job *j) {
     x.count = out->layout;
     if (out->layout) choose(j, 0), tra_job_merges(j);
     cut(&x);
-    tra_share(x.n, run_piece, &x, NULL);
+    tra_parallel(x.n, run_piece, &x, NULL);
     if (!out->layout) return;
     tra_rows_pieces_add(&x.rows, out, x.n);
     if (!tra_rows_pieces_begin(&x.rows, out)) return;
     x.count = false;
-    tra_share(x.n, run_piece, &x, NULL);
+    tra_parallel(x.n, run_piece, &x, NULL);
     tra_rows_pieces_end(&x.rows);
 }
 
@@ -303,7 +303,7 @@ static int run_job(job *j, const tra_dtype *types, bool wide, const tra_cell *co
         choose(j, where);
         tra_job_merges(j);
         cut(&x);
-        tra_share(x.n, run_piece, &x, NULL);
+        tra_parallel(x.n, run_piece, &x, NULL);
         r = x.n;
     } else {
         compute_rows(j);

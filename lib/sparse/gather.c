@@ -2,7 +2,7 @@
  * rows at a time, which all threads share. Cells beside each other are made in one pass: each entry goes to the one in
  * which its column is. */
 #include "../base/simd.h"
-#include "../kernel/share.h"
+#include "../kernel/parallel_sums.h"
 #include "sparse.h"
 
 #include <assert.h>
@@ -394,7 +394,7 @@ static gathering gathering_of(const tra_cell_piece *p, int64_t n, tra_cell *out,
     for (int64_t i = 0; i < n; i++)
         entries = tra_add_most(entries, p[i].src->layout ? tra_rows_of(p[i].src).n : tra_elements_of(&p[i].ext));
     if (out->array.ext.n == 2)
-        g.ranges = (int)tra_max64(1, tra_min64(g.rows, tra_share_pieces(tra_mul_most(STEPS, entries))));
+        g.ranges = (int)tra_max64(1, tra_min64(g.rows, tra_parallel_pieces(tra_mul_most(STEPS, entries))));
     g.ext = out->array.ext;
     for (int x = 1; x < m; x++) g.ext.v[g.ext.n - 1] += tra_last_extent(&out[x].array.ext);
     g.inverse = UINT64_MAX / (uint64_t)width + 1;
@@ -406,13 +406,13 @@ void tra_rows_gather(tra_cell_piece *p, int64_t n, tra_cell *out, int m) {
     gathering g = gathering_of(p, n, out, m);
     bool taken = true;
     g.count = true;
-    tra_share(g.ranges, run_range, &g, NULL);
+    tra_parallel(g.ranges, run_range, &g, NULL);
     for (int x = 0; x < m && taken; x++) {
         tra_rows_pieces_add(&g.parts[x], &out[x], g.ranges);
         taken = tra_rows_pieces_begin(&g.parts[x], &out[x]);
     }
     g.count = false;
-    if (taken) tra_share(g.ranges, run_range, &g, NULL);
+    if (taken) tra_parallel(g.ranges, run_range, &g, NULL);
     for (int x = 0; x < m && taken; x++) tra_rows_pieces_end(&g.parts[x]);
     free(g.parts);
 }

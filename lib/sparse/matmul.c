@@ -3,7 +3,7 @@
 #include "../kernel/matmul_fold.h"
 #include "sums.h"
 
-#include "../kernel/share.h"
+#include "../kernel/parallel_sums.h"
 
 #include <string.h>
 
@@ -336,7 +336,7 @@ static int64_t shorten(work *w, tra_matmul *m, int64_t end) {
 
 static int64_t count_all(work *w, bool exact, void *scratch) {
     w->exact = exact;
-    tra_share(w->pieces, count_piece, w, scratch);
+    tra_parallel(w->pieces, count_piece, w, scratch);
     return tra_rows_pieces_add(&w->rows, w->out, w->pieces);
 }
 
@@ -391,9 +391,9 @@ static void count_products(work *w, int64_t end) {
     part.row += w->first;
     part.nrows = end - w->first;
     int64_t n = part.begin[part.nrows] - part.begin[0];
-    x.n = tra_share_rows(&part, NULL, tra_share_pieces(8 * n), x.at);
+    x.n = tra_parallel_row_pieces(&part, NULL, tra_parallel_pieces(8 * n), x.at);
     for (int i = 0; i <= x.n; i++) x.at[i] += w->first;
-    tra_share(x.n, count_steps, &x, NULL);
+    tra_parallel(x.n, count_steps, &x, NULL);
     w->steps[0] = 0;
     for (int64_t r = 0; r < part.nrows; r++) w->steps[r + 1] += w->steps[r];
 }
@@ -406,7 +406,7 @@ static void cut(work *w, int64_t end) {
     part.nrows = end - w->first;
     int64_t n = a->begin[end] - a->begin[w->first];
     int64_t before = w->steps[0], all = w->steps[part.nrows] - before, held = w->m->state ? w->state.n : 0;
-    int most = tra_share_pieces(tra_mul_most(4, tra_add_most(all, n + held)));
+    int most = tra_parallel_pieces(tra_mul_most(4, tra_add_most(all, n + held)));
     w->pieces = 0;
     w->at[0] = w->m->from;
     for (int i = 1; i < most; i++) {
@@ -444,6 +444,6 @@ void tra_matmul_run(const tra_matmul *of, tra_cell *out, void *room, void *scrat
     if (out->enough) end = shorten(&w, m, end);
     cut(&w, end);
     if (!begin_rows(&w, scratch)) return;
-    tra_share(w.pieces, run_piece, &w, scratch);
+    tra_parallel(w.pieces, run_piece, &w, scratch);
     tra_rows_pieces_end(&w.rows);
 }

@@ -103,7 +103,7 @@ static void divide_piece(void *ctx, int piece, void *scratch) {
 
 /* Cuts the rows of all cells in pieces of about as many entries. */
 static void cut(job *x, int64_t entries) {
-    int most = tra_share_pieces(tra_mul_most(8, entries)), cell = 0;
+    int most = tra_parallel_pieces(tra_mul_most(8, entries)), cell = 0;
     int64_t rows = 0, before = 0; /* of the cells before this one */
     x->turn.pieces = 0;
     x->cuts[0] = 0;
@@ -128,9 +128,9 @@ void tra_order_entries(const tra_ordering *in, int n, int64_t row_box, tra_dtype
     for (int i = 0; i < n; i++) entries += tra_rows_of(in[i].in).n;
     tra_turn_begin(&x.turn, entries, row_box, room, scratch);
     cut(&x, entries);
-    tra_share(x.turn.pieces, count_piece, &x, NULL);
+    tra_parallel(x.turn.pieces, count_piece, &x, NULL);
     int64_t all = tra_turn_place(&x.turn);
-    tra_share(x.turn.pieces, divide_piece, &x, NULL);
+    tra_parallel(x.turn.pieces, divide_piece, &x, NULL);
     out->nrows = tra_turn_sort(&x.turn);
     out->n = all;
     if (room) tra_turn_lay(&x.turn, t, room, out);

@@ -1,7 +1,7 @@
 /* reduce.c - maps of rows that move entries or fold them: transposes, diagonals, Einstein strings of one operand, row
  * and column folds. Entries are sorted by where they come to; those that come together are folded, and where these are
  * fewer than the elements that they stand for the others, which are 0, take part. */
-#include "../kernel/share.h"
+#include "../kernel/parallel_sums.h"
 #include "order.h"
 #include "reduce.h"
 
@@ -250,7 +250,7 @@ void tra_rows_lines(const tra_lines_of *of, tra_cell *out) {
     lines x; /* not initialised as a whole: it is large */
     x.of = of, x.loops = tra_row_loops_of(of->t);
     int64_t entries = v->begin[v->nrows] - v->begin[0], steps = tra_max64(8, of->width / 4);
-    int n = tra_share_rows(v, NULL, tra_share_pieces(tra_mul_most(steps, entries)), x.at);
+    int n = tra_parallel_row_pieces(v, NULL, tra_parallel_pieces(tra_mul_most(steps, entries)), x.at);
     for (int i = 0; i < n; i++) {
         int64_t most = tra_mul_most(x.at[i + 1] - x.at[i], of->width), rows = 0;
         if (most)
@@ -261,7 +261,7 @@ void tra_rows_lines(const tra_lines_of *of, tra_cell *out) {
     }
     tra_rows_pieces_add(&x.rows, out, n);
     if (!tra_rows_pieces_begin(&x.rows, out)) return;
-    tra_share(n, add_lines, &x, NULL);
+    tra_parallel(n, add_lines, &x, NULL);
     tra_rows_pieces_end(&x.rows);
 }
 

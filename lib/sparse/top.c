@@ -1,7 +1,7 @@
 /* top.c - the first places of rows of entries: of what is no entry only the first places of a row can be among them, so
  * a row is its entries and these. */
 #include "../kernel/kernel_int.h"
-#include "../kernel/share.h"
+#include "../kernel/parallel_sums.h"
 #include "sparse.h"
 
 #include <string.h>
@@ -62,6 +62,6 @@ void tra_rows_top(const tra_kernel *step, const tra_cell *a, const tra_cell *b, 
     for (int64_t i = 0; i < x.v.nrows; i++) x.longest = tra_max64(x.longest, x.v.begin[i + 1] - x.v.begin[i]);
     x.longest = tra_min64(x.columns, x.longest + x.most);
     int64_t steps = tra_mul_most(8, tra_add_most(x.v.n, tra_mul_most(x.rows, x.most)));
-    x.pieces = tra_max64(1, tra_min64(x.rows, tra_share_pieces(steps)));
-    if (x.rows > 0 && x.most > 0) tra_share((int)x.pieces, run_piece, &x, scratch);
+    x.pieces = tra_max64(1, tra_min64(x.rows, tra_parallel_pieces(steps)));
+    if (x.rows > 0 && x.most > 0) tra_parallel((int)x.pieces, run_piece, &x, scratch);
 }

@@ -2,7 +2,7 @@
  * Entries go to their places in any order. Where there are fewer than elements the others, which all have one value,
  * take part at the end: times their number in a sum, as a power in a product. */
 #include "../base/simd.h"
-#include "../kernel/share.h"
+#include "../kernel/parallel_sums.h"
 #include "reduce.h"
 
 #include <assert.h>
@@ -208,8 +208,8 @@ static void add_rows(void *ctx, int piece, void *scratch) {
 
 static int add_plain(const total *x, int most) {
     plain p = {.x = x, .v = tra_rows_of(x->in)};
-    int n = tra_share_rows(&p.v, NULL, most, p.at);
-    tra_share(n, add_rows, &p, NULL);
+    int n = tra_parallel_row_pieces(&p.v, NULL, most, p.at);
+    tra_parallel(n, add_rows, &p, NULL);
     return n;
 }
 
@@ -382,7 +382,7 @@ int64_t tra_rows_total_scratch(const tra_total *t, tra_dtype a, const tra_dims *
             elements = tra_mul_most(elements, ext->v[d]);
     if (adds_only(t) && !t->after.code && (a == TRA_F64 || a == TRA_I64) && keeps_rows(&l)) return 0;
     /* a piece after the first has eight entries for each element of its own */
-    int64_t more = tra_min64(tra_mul_most(TRA_SHARE_SUMS, bytes_of(elements)), tra_mul_most(4, entries));
+    int64_t more = tra_min64(tra_mul_most(TRA_PARALLEL_SUMS, bytes_of(elements)), tra_mul_most(4, entries));
     return tra_min64(TRA_SIZE_MOST, tra_add_most(64, tra_add_most(bytes_of(elements), more)));
 }
 
@@ -412,8 +412,8 @@ void tra_rows_total(const tra_total *t, const tra_cell *const *in, const tra_dim
     int64_t entries = tra_rows_of(x.in).n;
     for (int i = 0; i < t->nargs; i++)
         if (i != t->of && in[i]->layout) entries = tra_add_most(entries, tra_rows_of(in[i]).n);
-    int most = x.apart ? tra_share_sums(entries, STEPS, tra_mul_most(2, x.elements))
-                       : tra_share_pieces(tra_mul_most(STEPS, entries));
+    int most = x.apart ? tra_parallel_sum_pieces(entries, STEPS, tra_mul_most(2, x.elements))
+                       : tra_parallel_pieces(tra_mul_most(STEPS, entries));
     bool counts = fills || (x.fold != TRA_S_ADD && !x.moves);
     bool here = x.type == out->dtype && !t->after.code && (most == 1 || !x.apart); /* the states are the result */
     char *room = (char *)(((uintptr_t)scratch + 63) / 64 * 64);

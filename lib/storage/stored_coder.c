@@ -1,7 +1,7 @@
 /* stored_coder.c - positions of levels from entries, and slices that are written piece by piece. */
 #include "stored_coder.h"
 
-#include "../base/share.h"
+#include "../base/parallel.h"
 #include "../base/simd.h"
 
 #include <fcntl.h>
@@ -270,7 +270,7 @@ void tra_code_lines(tra_coder *x, const tra_lines *v) {
     if (!x->out[f->values]) return;
     putting_lines p = {.v = v, .n = n, .by = {*x, *x}};
     if (n >= SHARED)
-        tra_share(2, put_entries, &p, NULL);
+        tra_parallel(2, put_entries, &p, NULL);
     else
         for (int i = 0; i < 2; i++) put_entries(&p, i, NULL);
     x->finite = p.by[VALUES].finite;

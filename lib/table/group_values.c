@@ -1,6 +1,6 @@
 /* group_values.c - quantiles of groups that were found (group_direct.c): the values of each group
  * are brought together as words in their order, of which those at its place are selected. Nothing is sorted. */
-#include "../base/share.h"
+#include "../base/parallel.h"
 #include "group_strips.h"
 #include "order.h"
 
@@ -18,7 +18,7 @@ typedef struct values {
 } values;
 
 static values values_of(const tra_group_direct *d) {
-    values a = {.d = d, .word = (uint64_t *)d->room, .pieces = tra_share_pieces(4 * d->n)};
+    values a = {.d = d, .word = (uint64_t *)d->room, .pieces = tra_parallel_pieces(4 * d->n)};
     a.begin = (uint32_t *)(a.word + d->n);
     a.end = a.begin + d->groups;
     return a;
@@ -75,5 +75,5 @@ void tra_group_run_values(const tra_group_direct *d, int i, tra_batch *out) {
     values a = values_of(d);
     a.x = x, a.first = i, a.out = out;
     gather(&a, &x->of, &d->in->v[x->c.column]);
-    tra_share(a.pieces, select_piece, &a, NULL);
+    tra_parallel(a.pieces, select_piece, &a, NULL);
 }

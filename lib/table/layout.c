@@ -1,5 +1,5 @@
 /* layout.c - the layout of rows: pieces of tables are put together row by row. */
-#include "../base/share.h"
+#include "../base/parallel.h"
 #include "../kernel/kernel.h"
 #include "table_int.h"
 
@@ -54,9 +54,9 @@ static void gather(tra_cell_piece *p, int64_t n, tra_cell *out, int m) {
     int64_t room = tra_columns_room(s, x.rows);
     if (!tra_cell_take(out, room)) return;
     x.to.v = tra_calloc((size_t)s->n + 1, sizeof *x.to.v); /* a table may have millions of columns */
-    x.pieces = n < 2 ? 1 : tra_share_pieces(room / BYTES);
+    x.pieces = n < 2 ? 1 : tra_parallel_pieces(room / BYTES);
     tra_columns_begin(out, s, x.rows, &x.to);
-    tra_share(x.pieces, append_piece, &x, NULL);
+    tra_parallel(x.pieces, append_piece, &x, NULL);
     for (int i = 0; i < x.pieces; i++) {
         if (x.status[i] == TRA_OK) continue;
         tra_kernel_fail("%s", x.error[i].msg);

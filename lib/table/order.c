@@ -1,7 +1,7 @@
 /* order.c - the order of rows: stable merges, and what is made of sorted rows. */
 #include "order.h"
 
-#include "../base/share.h"
+#include "../base/parallel.h"
 #include "group.h"
 #include "table_int.h"
 
@@ -165,8 +165,8 @@ int64_t tra_order_runs(const tra_batch *b, int ncolumns, const int *column, cons
                        int64_t *begin) {
     enum { STEPS = 2 };
     int64_t runs = 0;
-    int pieces = tra_share_pieces(tra_mul_most(STEPS * (int64_t)ncolumns, n));
-    tra_share(pieces, mark_piece, &(marking){b, ncolumns, pieces, column, at, n, begin}, NULL);
+    int pieces = tra_parallel_pieces(tra_mul_most(STEPS * (int64_t)ncolumns, n));
+    tra_parallel(pieces, mark_piece, &(marking){b, ncolumns, pieces, column, at, n, begin}, NULL);
     if (n > 0) begin[0] = 1;
     for (int64_t i = 0; i < n; i++)
         if (begin[i]) begin[runs++] = i;

@@ -1,5 +1,5 @@
 /* pivot.c - rows of two keys and a value as the entries of a matrix. */
-#include "border.h"
+#include "tensor_rows.h"
 #include "order.h"
 
 #include "../model/rows.h"
@@ -101,8 +101,7 @@ TRA_ROWS_FORM(block_form, tra_pivot, .in = {NULL, x->in})
 
 static void block_run(const void *data, tra_rows_io *io) {
     int64_t first, from, to;
-    if (find_rows(data, io->a, &io->in[1], &first, &from, &to))
-        put_entries(data, &io->in[1], from, to, first, io->out);
+    if (find_rows(data, io->a, &io->in[1], &first, &from, &to)) put_entries(data, &io->in[1], from, to, first, io->out);
 }
 
 const tra_rows_ops tra_pivot_block_ops = {.form = block_form, .run = block_run};

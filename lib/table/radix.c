@@ -1,7 +1,7 @@
 /* radix.c - rows brought into order with few comparisons: values become whole numbers that are ordered as they are. The
  * highest bits of the keys of a row, above its number, make a word. Words are sorted by their digits; rows whose words
- * have the same bits of keys are ordered by the keys that follow. Long work is cut in pieces (base/share.h). */
-#include "../base/share.h"
+ * have the same bits of keys are ordered by the keys that follow. Long work is cut in pieces (base/parallel.h). */
+#include "../base/parallel.h"
 #include "../base/simd.h"
 #include "order.h"
 
@@ -23,7 +23,7 @@ static uint64_t low_bits(int n) { return n >= 64 ? UINT64_MAX : (UINT64_C(1) << 
 /* In how many pieces work on n words is cut. */
 static int pieces_of(int64_t n) {
     enum { STEPS = 2 };
-    return tra_share_pieces(STEPS * n);
+    return tra_parallel_pieces(STEPS * n);
 }
 
 /* ---- sorting words ----------------------------------------------------------------------------------------------- */
@@ -143,13 +143,13 @@ static void sort_shared(uint64_t *v, uint64_t *other, int64_t n, int lowest) {
         sort_from_top(v, other, n, lowest, false);
         return;
     }
-    tra_share(x.pieces, see_bits, &x, NULL);
+    tra_parallel(x.pieces, see_bits, &x, NULL);
     for (int p = 0; p < x.pieces; p++) all &= x.all[p], any |= x.any[p];
     int top = bits_of(all ^ any);
     if (top <= lowest) return;
     x.width = (int)tra_min64(SHARED_WIDTH, top - lowest);
     x.shift = top - x.width;
-    tra_share(x.pieces, count_piece, &x, NULL);
+    tra_parallel(x.pieces, count_piece, &x, NULL);
     for (int64_t d = 0; d < INT64_C(1) << x.width; d++) {
         for (int p = 0; p < x.pieces; p++) {
             uint32_t count = x.end[p][d];
@@ -157,8 +157,8 @@ static void sort_shared(uint64_t *v, uint64_t *other, int64_t n, int lowest) {
             sum += count;
         }
     }
-    tra_share(x.pieces, place_piece, &x, NULL);
-    tra_share(x.pieces, sort_digits, &x, NULL);
+    tra_parallel(x.pieces, place_piece, &x, NULL);
+    tra_parallel(x.pieces, sort_digits, &x, NULL);
     const uint32_t *end = x.end[x.pieces - 1];
     for (int64_t d = 0, from = 0; d < INT64_C(1) << x.width; from = end[d++]) {
         if (is_small(&x, end[d] - from)) continue;
@@ -259,8 +259,8 @@ static void sort_words(words *w, int64_t most) {
     } else {
         sort_shared(w->word, w->other, w->n, w->row_bits);
     }
-    tra_share(pieces_of(w->n), number_piece, w, NULL);
-    tra_share(pieces_of(w->n), copy_piece, w, NULL);
+    tra_parallel(pieces_of(w->n), number_piece, w, NULL);
+    tra_parallel(pieces_of(w->n), copy_piece, w, NULL);
 }
 
 /* ---- making words ------------------------------------------------------------------------------------------------ */
@@ -357,7 +357,7 @@ static bool add_column(words *w, const tra_column *c, const tra_vector *v, bool 
     joining x = {.w = w, .c = c, .v = v, .pieces = pieces_of(w->n), .flag = -1, .desc = desc};
     uint64_t least = UINT64_MAX, most = 0;
     int64_t missing = 0;
-    tra_share(x.pieces, make_numbers, &x, NULL);
+    tra_parallel(x.pieces, make_numbers, &x, NULL);
     for (int p = 0; p < x.pieces; p++) {
         missing += x.missing[p];
         least = x.least[p] < least ? x.least[p] : least;
@@ -372,7 +372,7 @@ static bool add_column(words *w, const tra_column *c, const tra_vector *v, bool 
     x.down = bits - taken;
     x.up = 64 - w->used - taken;
     if (taken == 0) x.up = 64;
-    if (taken > 0 || missing > 0) tra_share(x.pieces, join_piece, &x, NULL);
+    if (taken > 0 || missing > 0) tra_parallel(x.pieces, join_piece, &x, NULL);
     w->used += taken;
     return taken == bits;
 }

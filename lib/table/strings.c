@@ -1,5 +1,5 @@
 /* strings.c - comparisons of strings, and dates of them, computed once for each entry of a dictionary. */
-#include "../base/share.h"
+#include "../base/parallel.h"
 #include "../model/spooled.h"
 #include "../model/string_set.h"
 #include "table_int.h"
@@ -75,8 +75,8 @@ static tra_status predicate(tra_arena *a, tra_colop op, const tra_colexpr *x, in
     tra_status status = TRA_OK;
     if (x->dict) tra_strings_begin(&s, x->dict);
     while (x->dict && (status = tra_strings_more(&s, e)) == TRA_OK && s.n > 0) {
-        by.pieces = tra_share_pieces(tra_mul_most(STEPS * n, s.n));
-        tra_share(by.pieces, compare_piece, &by, NULL);
+        by.pieces = tra_parallel_pieces(tra_mul_most(STEPS * n, s.n));
+        tra_parallel(by.pieces, compare_piece, &by, NULL);
     }
     tra_strings_end(&s);
     tra_colexpr *y = tra_new(a, tra_colexpr);

@@ -1,9 +1,9 @@
 /* tabulate.c - the results of a call as a table, made of the values that its operands may have.
  *
- * They are made by several threads (base/share.h), in rounds: in each a piece makes some results, and is then added to
- * the table. What a piece cannot do, since a string is long or an expression takes too many steps, is done again where
- * it is added, as if there were one thread. */
-#include "../base/share.h"
+ * They are made by several threads (base/parallel.h), in rounds: in each a piece makes some results, and is then added
+ * to the table. What a piece cannot do, since a string is long or an expression takes too many steps, is done again
+ * where it is added, as if there were one thread. */
+#include "../base/parallel.h"
 #include "calls_int.h"
 
 #include <string.h>
@@ -149,7 +149,7 @@ tra_status tra_tabulate(tra_tabulation *t, int naxes, const tra_operand_axis *x,
     for (int p = 0; p < pieces; p++) of[p].operands = operands[p];
     for (; r.from < total && status == TRA_OK; r.from += (int64_t)TRA_PIECES * PIECE_RESULTS) {
         int n = (int)tra_min64(TRA_PIECES, tra_ceil_div(total - r.from, PIECE_RESULTS));
-        tra_share(n, run_piece, &r, NULL);
+        tra_parallel(n, run_piece, &r, NULL);
         for (int p = 0; p < n && status == TRA_OK; p++) status = add_piece(&r, p, e);
     }
     for (int p = 0; p < pieces; p++) tra_str_free(&of[p].text);

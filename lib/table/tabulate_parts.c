@@ -3,7 +3,7 @@
  * Entry 0 of the table is "", of what has no such part; then come the parts of the first string, and so on. The parts
  * of some strings beside each other are numbered by a set of their own, so that few of them come to the dictionary
  * twice. */
-#include "../base/share.h"
+#include "../base/parallel.h"
 #include "../model/spooled.h"
 #include "../model/string_set.h"
 #include "calls_int.h"
@@ -50,7 +50,7 @@ tra_status tra_parts_most(const tra_dictionary *d, const char *by, int64_t *most
     TRA_TRY(tra_dictionary_read(d, e));
     TRA_TRY(tra_ceiling_check(d->n * (int64_t)sizeof *x.count, "the parts of strings", e));
     x.count = tra_calloc((size_t)d->n + 1, sizeof *x.count);
-    tra_share(TRA_PIECES, count_parts, &x, NULL);
+    tra_parallel(TRA_PIECES, count_parts, &x, NULL);
     for (int64_t i = 0; i < d->n; i++) *most = tra_max64(*most, x.count[i]);
     free(x.count);
     return TRA_OK;
@@ -109,7 +109,7 @@ static const tra_dictionary *cut(tra_arena *a, cutting *x) {
     add_words(&w, &x->set[0]);
     for (x->from = 0; x->from < pieces && fits; x->from += TRA_PIECES) {
         int n = (int)tra_min64(TRA_PIECES, pieces - x->from);
-        tra_share(n, cut_piece, x, NULL);
+        tra_parallel(n, cut_piece, x, NULL);
         for (int p = 0; p < n; p++) {
             x->base[x->from + p] = w.n;
             add_words(&w, &x->set[p]);
@@ -121,7 +121,7 @@ static const tra_dictionary *cut(tra_arena *a, cutting *x) {
         x->code = code;
         x->words = w.n;
         x->table[0] = x->code[0];
-        tra_share(TRA_PIECES, put_codes, x, NULL);
+        tra_parallel(TRA_PIECES, put_codes, x, NULL);
     }
     for (int p = 0; p < TRA_PIECES; p++) tra_string_set_free(&x->set[p]);
     tra_str_free(&w.text);
@@ -191,7 +191,7 @@ tra_status tra_tabulate_parts(tra_arena *a, const tra_colexpr *x, tra_bytes by, 
     if (!tra_affords_results(a, false, 2 * n)) return TRA_NO;
     c.count = tra_news(a, int64_t, n + 1);
     c.place = tra_news(a, int64_t, n + 1);
-    tra_share(TRA_PIECES, count_parts, &c, NULL);
+    tra_parallel(TRA_PIECES, count_parts, &c, NULL);
     for (int64_t i = 0; i < n; i++) {
         c.place[i] = entries;
         entries += c.count[i];

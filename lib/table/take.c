@@ -1,6 +1,6 @@
 /* take.c - arrays whose positions along one dimension are others, in another order: in pieces of the result, row by
  * row, however the arrays are held. */
-#include "border.h"
+#include "tensor_rows.h"
 
 #include "../sparse/sparse.h"
 
@@ -203,7 +203,7 @@ static void cut(taking *w) {
     enum { STEPS = 4 }; /* of an element */
     int64_t rows = w->in.dense ? w->in.rows : w->in.v.nrows, all = w->each ? w->outer * w->n : rows;
     int64_t elements = w->in.dense ? tra_mul_most(rows, w->in.columns) : w->in.v.n;
-    w->pieces = (int)tra_max64(1, tra_min64(all, tra_share_pieces(tra_mul_most(STEPS, elements))));
+    w->pieces = (int)tra_max64(1, tra_min64(all, tra_parallel_pieces(tra_mul_most(STEPS, elements))));
     for (int i = 0; i <= w->pieces; i++) w->at[i] = (int64_t)((__int128)all * i / w->pieces);
 }
 
@@ -242,12 +242,12 @@ static void run(const void *data, tra_rows_io *io) {
     if (!w.count) clear(&w);
     if (w.each == 0 && (!w.in.dense || w.out->layout == &tra_rows)) find_columns(&w, io->rest);
     cut(&w);
-    tra_share(w.pieces, run_piece, &w, NULL);
+    tra_parallel(w.pieces, run_piece, &w, NULL);
     if (!w.count) return;
     w.count = false;
     tra_rows_pieces_add(&w.rows, w.out, w.pieces);
     if (!tra_rows_pieces_begin(&w.rows, w.out)) return;
-    tra_share(w.pieces, run_piece, &w, NULL);
+    tra_parallel(w.pieces, run_piece, &w, NULL);
     tra_rows_pieces_end(&w.rows);
 }
 

@@ -6,7 +6,7 @@
 #include "join_int.h"
 #include "kernels.h"
 #include "order.h"
-#include "parts.h"
+#include "key_ranges.h"
 #include "table_int.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* window_top.c - the rows that come among the first ones of their group by the first column of the order, found in one
  * pass: each group has a heap of its first words so far, and a row whose word comes after the last of these is passed
  * by. Pieces are ranges of rows times classes of groups: a class has groups of its own, a range heaps of its own. */
-#include "../base/share.h"
+#include "../base/parallel.h"
 #include "group_direct.h"
 #include "window_int.h"
 
@@ -274,7 +274,7 @@ static bool cut(top *x, double groups) {
     enum { FEW = 64, STEPS = 8 };
     double kept = groups * (double)x->most, rows = (double)x->n;
     if (kept > rows / 2) return false;
-    int pieces = tra_share_pieces(tra_mul_most(STEPS, x->n));
+    int pieces = tra_parallel_pieces(tra_mul_most(STEPS, x->n));
     x->ranges = (int)fmax(1, fmin(pieces, rows / (FEW * kept)));
     x->classes = x->ranges >= CLASSES ? 1 : (int)tra_max64(1, tra_min64(pieces, CLASSES) / x->ranges);
     return true;
@@ -333,7 +333,7 @@ int64_t tra_window_top_rows(const tra_window *t, const tra_batch *in, int64_t *r
         if (x.of || !make_room(&x, room)) return -1;
     }
     memset(x.marked, 0, (size_t)x.n);
-    tra_share(x.ranges * x.classes, run_piece, &x, NULL);
+    tra_parallel(x.ranges * x.classes, run_piece, &x, NULL);
     for (int p = 0; p < x.ranges * x.classes; p++)
         if (x.full[p]) return -1;
     for (int64_t i = 0; i < x.n && found < x.n; i++) {

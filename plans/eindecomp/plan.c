@@ -43,10 +43,10 @@ static double op_cost(const tra_plan *p, const tra_op *o) {
         parts_of(&from->place, r.n, made);
         cost += tra_ein_repart_cost(&r, made, parts);
     }
-    if (o->op == TRA_PLAN_AGG) summands = summands_of(&p->ops[o->in[0]].place, &o->what.group);
+    if (o->op == TRA_PLAN_AGG) summands = summands_of(&p->ops[o->in[0]].place, &o->spec.group);
     if (o->op == TRA_PLAN_JOINAGG) {
         tra_placement pairs = tra_op_pairs_place(p, o);
-        summands = summands_of(&pairs, &o->what.group);
+        summands = summands_of(&pairs, &o->spec.group);
     }
     if (summands > 1) {
         tra_ein_rel r = tra_ein_rel_of(&o->type);

@@ -100,8 +100,8 @@ void tra_text_operator(const tra_shown_plan *p, const tra_shown_line *l, int wid
         tra_str_add(out, "-> ");
     tra_str_printf(out, "#%d %s", o->op->id, op);
     if (o->op->strategy && !l->again) tra_text_placed(o->op->strategy, p->plan->sites, &how);
-    if (o->op->orders.fused && !l->again) tra_str_add(&how, " fused");
-    int first = o->op->orders.scan.first;
+    if (o->op->method.fused && !l->again) tra_str_add(&how, " fused");
+    int first = o->op->method.scan.first;
     if (first >= 0 && first != o->op->id && !l->again) tra_str_printf(&how, " scan of #%d", first);
     if (o->densifies && !l->again) tra_str_add(&how, " densify");
     if (o->relation) {

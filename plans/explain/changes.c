@@ -57,12 +57,12 @@ static picture picture_of(const tra_plan *p, int64_t memory, tra_arena *a) {
     x.inputs = tra_news(a, struct input, p->nops);
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
-        const tra_op_scan *s = &o->orders.scan;
-        if (tra_op_is(o->op, TRA_READS) && o->what.name && tra_is_plain_name(o->what.name)) /* the program's own */
-            x.inputs[x.ninputs++] = (struct input){copy(a, o->what.name), o->predicted.read};
+        const tra_op_scan *s = &o->method.scan;
+        if (tra_op_is(o->op, TRA_READS) && o->spec.name && tra_is_plain_name(o->spec.name)) /* the program's own */
+            x.inputs[x.ninputs++] = (struct input){copy(a, o->spec.name), o->predicted.read};
         if (s->first < 0 || s->first == i) continue;
         x.scans++;
-        if (s->input >= 0) x.shared = copy(a, p->ops[s->input].what.name);
+        if (s->input >= 0) x.shared = copy(a, p->ops[s->input].spec.name);
     }
     return x;
 }
@@ -329,7 +329,7 @@ static void try_repartitions(changes *c) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
         if (o->op != TRA_PLAN_REPART || !tra_op_is(p->ops[o->in[0]].op, TRA_READS)) continue;
-        const tra_node *n = tra_input_named(c->job, p->ops[o->in[0]].what.name);
+        const tra_node *n = tra_input_named(c->job, p->ops[o->in[0]].spec.name);
         if (n && has_free_blocks(n)) try_blocks(c, n, &o->type.cat->bound, true);
     }
 }
@@ -407,7 +407,7 @@ static void try_columns(changes *c) {
     const tra_plan *p = c->job->plan;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
-        const tra_node *n = tra_input_named(c->job, o->what.name);
+        const tra_node *n = tra_input_named(c->job, o->spec.name);
         const tra_rel *rel = n ? n->rel : NULL;
         const tra_schema *all = rel ? tra_rel_type(rel)->columns : NULL;
         const char *unused = "", *used = "", **to;
@@ -429,7 +429,7 @@ static void try_columns(changes *c) {
         add(c, tra_arena_printf(c->a,
                                 "nothing uses the column%s %s of %s, and nothing reads %s: tra import --columns %s "
                                 "would make the file %s%s smaller",
-                                nunused > 1 ? "s" : "", unused, o->what.name, nunused > 1 ? "them" : "it", used,
+                                nunused > 1 ? "s" : "", unused, o->spec.name, nunused > 1 ? "them" : "it", used,
                                 unread > 0 ? "at least " : "", tra_human((int64_t)bytes, size)));
     }
 }

@@ -36,7 +36,7 @@ static const char *subject(const table *t, const tra_shown_plan *s, const tra_op
     for (int i = o->id + 1, at = o->id; i < p->nops; i++) {
         if (p->ops[i].in[0] != at) continue;
         if (p->ops[i].op != TRA_PLAN_SHUF && p->ops[i].op != TRA_PLAN_MERGE) break;
-        if (p->ops[i].what.name) return p->ops[i].what.name;
+        if (p->ops[i].spec.name) return p->ops[i].spec.name;
         at = i;
     }
     while (tra_op_is(o->op, TRA_FORWARDS)) o = &p->ops[o->in[0]];

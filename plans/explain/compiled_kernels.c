@@ -28,7 +28,7 @@ static bool ways_of(const tra_plan *p, int op, tra_str *out) {
     int n = tra_op_choose(p, &p->ops[op], ways);
     for (int i = 0; i < n; i++)
         if (i == 0 || ways[i] != ways[i - 1]) tra_str_printf(out, "%s%s", i ? "; then " : "", tra_impl_text(ways[i]));
-    if (n && p->ops[op].what.triangle) tra_str_add(out, "; one triangle");
+    if (n && p->ops[op].spec.triangle) tra_str_add(out, "; one triangle");
     return n > 0;
 }
 

@@ -12,8 +12,8 @@
 
 /* The name of the operator's relation; of an exchange that of the relation that it moves. */
 static const char *relation_of(const tra_plan *p, const tra_op *o) {
-    while (!o->what.name && o->in[0] >= 0 && tra_op_is(o->op, TRA_FORWARDS)) o = &p->ops[o->in[0]];
-    return o->what.name;
+    while (!o->spec.name && o->in[0] >= 0 && tra_op_is(o->op, TRA_FORWARDS)) o = &p->ops[o->in[0]];
+    return o->spec.name;
 }
 
 /* Does the operator make a dense result that takes more memory than its inputs, all of which are sparse? */
@@ -32,9 +32,9 @@ static bool densifies(const tra_plan *p, const tra_op *o) {
 static const char *storage_of(const tra_op *o, tra_arena *a) {
     char text[TRA_LEVELTEXT];
     if (o->op != TRA_PLAN_OUTPUT) return NULL;
-    if (o->what.mapping) return o->what.mapping->name;
-    const char *alias = o->what.levels ? tra_levels_alias(o->what.levels) : "dense";
-    return alias ? alias : tra_arena_printf(a, "%s", tra_levels_text(o->what.levels, text));
+    if (o->spec.mapping) return o->spec.mapping->name;
+    const char *alias = o->spec.levels ? tra_levels_alias(o->spec.levels) : "dense";
+    return alias ? alias : tra_arena_printf(a, "%s", tra_levels_text(o->spec.levels, text));
 }
 
 static tra_shown_op show_op(const tra_plan *p, const tra_op *o, tra_arena *a) {
@@ -76,9 +76,9 @@ static void add_lines(tra_shown_plan *s, int op, int depth, bool *seen) {
     seen[op] = true;
     const tra_op *o = &s->plan->ops[op];
     bool ends = o->op == TRA_PLAN_LAST || o->op == TRA_PLAN_TRACED; /* below what a loop leaves stand its turns */
-    const tra_plan_loop *l = ends ? &s->plan->loops[o->what.loop] : NULL;
+    const tra_plan_loop *l = ends ? &s->plan->loops[o->spec.loop] : NULL;
     for (int i = l ? l->first : 0; l && i <= l->last; i++)
-        if (tra_op_is_end_of_turn(s->plan->ops[i].op) && s->plan->ops[i].what.loop == o->what.loop && !seen[i])
+        if (tra_op_is_end_of_turn(s->plan->ops[i].op) && s->plan->ops[i].spec.loop == o->spec.loop && !seen[i])
             add_lines(s, i, depth + 1, seen);
     for (int i = 0; i < 2 && o->in[i] >= 0; i++) add_lines(s, o->in[i], depth + 1, seen);
 }

@@ -15,7 +15,7 @@ static void add_quoted(const char *text, tra_str *out) {
 static const char *attributes(const tra_op *o) {
     if (tra_op_is(o->op, TRA_FILE)) return ", shape=cylinder";
     if (tra_op_is(o->op, TRA_FORWARDS)) return ", style=\"rounded,filled\", fillcolor=\"#ffe9b3\"";
-    return o->orders.fused ? ", style=dashed" : "";
+    return o->method.fused ? ", style=dashed" : "";
 }
 
 static void add_node(const tra_shown_op *s, tra_str *out) {
@@ -66,7 +66,7 @@ void tra_explain_dot(const tra_job *job, tra_str *out) {
         add_node(&s->ops[i], out);
         if (o->op == TRA_PLAN_NEXT) /* the state of the next turn */
             tra_str_printf(out, "    n%d -> n%d [style=dotted, constraint=false];\n", i,
-                           s->plan->loops[o->what.loop].state[o->what.item]);
+                           s->plan->loops[o->spec.loop].state[o->spec.item]);
         for (int j = 0; j < 2 && o->in[j] >= 0; j++) {
             tra_str_printf(out, "    n%d -> n%d", o->in[j], i);
             if (o->predicted.cost.network_bytes.bound > 0)

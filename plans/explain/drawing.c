@@ -181,8 +181,8 @@ static double measured_seconds(const drawing *d, int op) { return d->m ? tra_pro
 static const char *class_of(const tra_op *o, int sites) {
     if (tra_op_is(o->op, TRA_FILE)) return "file";
     if (tra_op_is(o->op, TRA_EXCHANGES) && sites > 1) return "exchange";
-    if (o->loop >= 0) return o->orders.fused ? "loop fused" : "loop";
-    return o->orders.fused ? "fused" : "plain";
+    if (o->loop >= 0) return o->method.fused ? "loop fused" : "loop";
+    return o->method.fused ? "fused" : "plain";
 }
 
 static void add_line(drawing *d, int x, int y, const char *class, const char *text, int n) {
@@ -195,8 +195,8 @@ static void add_line(drawing *d, int x, int y, const char *class, const char *te
 static const char *what_of(const tra_shown_op *s) {
     const char *rest = s->label + strlen(tra_plan_op_text(s->op->op));
     while (*rest == ' ') rest++;
-    bool file = !*rest && s->op->what.path && tra_op_is(s->op->op, TRA_FILE);
-    return file ? s->op->what.path : rest;
+    bool file = !*rest && s->op->spec.path && tra_op_is(s->op->op, TRA_FILE);
+    return file ? s->op->spec.path : rest;
 }
 
 /* Breaks text at blanks, or where there are none, into lines of at most LETTERS; the last line has what is left.
@@ -223,8 +223,8 @@ static int wrap(const drawing *d, const char *text, const char *line[MOST_LINES]
 
 /* The frame of the bars of a box, which is as long as the most seconds of any. */
 static void add_scale(drawing *d, int x, int y, int height) {
-    tra_str_printf(d->out, "<rect class=\"scale\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", x, y,
-                   BOX - 16, height);
+    tra_str_printf(d->out, "<rect class=\"scale\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", x, y, BOX - 16,
+                   height);
 }
 
 /* The seconds of an operator as a bar, beside the most of any. */

@@ -168,7 +168,7 @@ static int busiest(const findings *f, int op, double *most, double *mean) {
 /* Does the operator call LAPACK, or one that it computes while it reads? */
 static bool does_linear_algebra(const tra_plan *p, int op) {
     const tra_op *o = &p->ops[op];
-    const tra_kernel *kernel = o->what.join ? o->what.join : o->what.map;
+    const tra_kernel *kernel = o->spec.join ? o->spec.join : o->spec.map;
     if (kernel && o->in[0] >= 0 && tra_kernel_lapack_share(kernel, &p->ops[o->in[0]].type.cat->bound) > 0) return true;
     for (int k = 0; k < 2; k++)
         if (o->in[k] >= 0 && tra_op_is_view(&p->ops[o->in[k]]) && does_linear_algebra(p, o->in[k])) return true;
@@ -249,7 +249,7 @@ static void find_keys(findings *f) {
     for (int i = 0; i < f->s->plan->nops; i++) {
         const tra_heavy_key *k = f->m->heavy[i], *l = &k[0], *r = &k[1];
         const tra_op *o = &f->s->plan->ops[i];
-        bool join = o->what.join && r->all > 0;
+        bool join = o->spec.join && r->all > 0;
         tra_str told = {0};
         if ((!l->rows && !r->rows) || tra_profile_sum(f->m, i).seconds < MATTERS * f->run) continue;
         for (int side = 0; side < 2; side++) {
@@ -284,12 +284,12 @@ static void find_reads(findings *f) {
     int64_t files = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
-        const tra_node *n = tra_input_named(f->job, o->what.name);
-        if (!tra_op_is(o->op, TRA_READS) || !n || !tra_is_plain_name(o->what.name)) continue;
+        const tra_node *n = tra_input_named(f->job, o->spec.name);
+        if (!tra_op_is(o->op, TRA_READS) || !n || !tra_is_plain_name(o->spec.name)) continue;
         int64_t bytes = tra_file_bytes(&n->type, n->type.layout, n->type.cat->n).expected;
         files += bytes;
         if (bytes > 0 && o->predicted.read > bytes + bytes / 2)
-            which = tra_arena_printf(f->a, "%s%s%s", which, *which ? ", " : "", o->what.name);
+            which = tra_arena_printf(f->a, "%s%s%s", which, *which ? ", " : "", o->spec.name);
     }
     if (files == 0 || all.disk_read < files + files / 2) return;
     tra_finding(
@@ -315,15 +315,15 @@ static const char *pace(const findings *f, int64_t bytes, double seconds, double
 
 /* Is it an input, or output, of a file? */
 static bool is_file(const tra_op *o, bool reads) {
-    return tra_op_is(o->op, TRA_FILE) && tra_op_is(o->op, TRA_READS) == reads && o->what.path &&
-           !tra_rel_is_made(o->what.path);
+    return tra_op_is(o->op, TRA_FILE) && tra_op_is(o->op, TRA_READS) == reads && o->spec.path &&
+           !tra_rel_is_made(o->spec.path);
 }
 
 /* Its path; of an output of another format, which is written to scratch first, that of scratch. */
 static const char *file_text(const findings *f, const tra_op *o) {
-    const char *slash = strrchr(o->what.path, '/'), *name = slash ? slash + 1 : o->what.path;
-    if (strncmp(name, TRA_OUTPUT_NAME, strlen(TRA_OUTPUT_NAME)) != 0) return o->what.path;
-    return tra_arena_printf(f->a, "the scratch directory %.*s", (int)(name - o->what.path), o->what.path);
+    const char *slash = strrchr(o->spec.path, '/'), *name = slash ? slash + 1 : o->spec.path;
+    if (strncmp(name, TRA_OUTPUT_NAME, strlen(TRA_OUTPUT_NAME)) != 0) return o->spec.path;
+    return tra_arena_printf(f->a, "the scratch directory %.*s", (int)(name - o->spec.path), o->spec.path);
 }
 
 /* The input, or output, that has the most bytes; NULL: there is none. */
@@ -350,7 +350,7 @@ static const tra_op *slowest(const findings *f, const char **which) {
         if (seconds <= 0) continue;
         if (seconds > most) most = seconds, is = o;
         tra_str_printf(&told, "%s%s for %s of %s", n++ ? ", " : "", tra_finding_seconds(f, seconds),
-                       size_text(f, tra_type_bytes_all(&o->type).expected), o->what.path);
+                       size_text(f, tra_type_bytes_all(&o->type).expected), o->spec.path);
     }
     *which = n > 1 ? tra_arena_printf(f->a, " (%s)", tra_str_get(&told)) : "";
     tra_str_free(&told);
@@ -363,7 +363,7 @@ static const char *small_blocks(const findings *f, const tra_op *o) {
     int64_t n = o ? o->type.cat->n : 0;
     double each = n > 0 ? (double)tra_type_bytes_all(&o->type).expected / (double)n : SMALL;
     if (n < MANY || each >= SMALL) return NULL;
-    return tra_arena_printf(f->a, "%s has %" PRId64 " blocks of %s each", o->what.path, n, size_text(f, (int64_t)each));
+    return tra_arena_printf(f->a, "%s has %" PRId64 " blocks of %s each", o->spec.path, n, size_text(f, (int64_t)each));
 }
 
 /* Inputs or outputs of so many small blocks that the overhead of a block matters more than its bytes. */
@@ -407,7 +407,7 @@ static void find_disks(findings *f) {
     const tra_rates *rates = &f->job->options.rates;
     const char *which;
     const tra_op *in = slowest(f, &which), *out = largest(f->s->plan, false);
-    const tra_node *n = in ? tra_input_named(f->job, in->what.name) : NULL;
+    const tra_node *n = in ? tra_input_named(f->job, in->spec.name) : NULL;
     const tra_relinfo *file = n && n->rel ? tra_rel_info(n->rel) : NULL;
     bool packed = file && strcmp(file->codec, "none") != 0, slow;
     if (in && !small_blocks(f, in))
@@ -417,7 +417,7 @@ static void find_disks(findings *f) {
             tra_arena_printf(f->a,
                              packed ? "%s is packed by %s: unpacking takes long, or its disk is slow"
                                     : "the disk of %s is slow, or others use it: a copy on a faster disk%s would help",
-                             file ? file->path : in->what.path, packed ? file->codec : ""));
+                             file ? file->path : in->spec.path, packed ? file->codec : ""));
     if (out && !small_blocks(f, out))
         find_disk(f, "outputs", all.disk_write, tra_finding_did(f, TRA_DO_WRITE), rates->disk_write,
                   tra_arena_printf(f->a, "the disk of %s is slow, or others use it: a faster one would help",

@@ -129,9 +129,9 @@ static void operator(tra_json *j, const tra_job *job, const tra_plan *p, bool es
     tra_json_int(j, "id", o->id);
     tra_json_str(j, "op", tra_plan_op_text(o->op));
     tra_json_ints(j, "inputs", n, in);
-    tra_json_str(j, "name", o->what.name);
+    tra_json_str(j, "name", o->spec.name);
     tra_json_str(j, "label", s->label);
-    if (o->what.path) tra_json_str(j, "path", o->what.path);
+    if (o->spec.path) tra_json_str(j, "path", o->spec.path);
     if (o->strategy) tra_json_str(j, "strategy", o->strategy);
     if (p->nloops > 0 && o->loop >= 0) tra_json_int(j, "loop", o->loop);
     tra_json_str(j, "placement", s->place);
@@ -143,11 +143,11 @@ static void operator(tra_json *j, const tra_job *job, const tra_plan *p, bool es
     tra_type_json(&o->type, j);
     if (o->op == TRA_PLAN_OUTPUT) tra_json_str(j, "storage", s->storage);
     tra_json_bool(j, "densify", s->densifies);
-    tra_json_bool(j, "fused", o->orders.fused);
+    tra_json_bool(j, "fused", o->method.fused);
     if (s->stage != o->id) tra_json_int(j, "runs_in", s->stage);
-    tra_json_bool(j, "partial", o->what.partial);
-    if (o->orders.scan.first >= 0) tra_json_int(j, "scan", o->orders.scan.first);
-    if (tra_op_is(o->op, TRA_EXCHANGES)) tra_json_int(j, "ends", o->orders.ends);
+    tra_json_bool(j, "partial", o->spec.partial);
+    if (o->method.scan.first >= 0) tra_json_int(j, "scan", o->method.scan.first);
+    if (tra_op_is(o->op, TRA_EXCHANGES)) tra_json_int(j, "ends", o->method.ends);
     number_with_bound(j, "network_floats", o->predicted.cost.network_floats, o->predicted.cost.network_floats_bound);
     tra_json_size(j, "network_bytes", o->predicted.cost.network_bytes);
     tra_json_size(j, "disk_read_bytes", o->predicted.cost.disk_read);

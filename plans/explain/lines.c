@@ -168,9 +168,9 @@ tra_shown_statements tra_explain_statements(const tra_job *job, const tra_plan *
     }
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
-        int at = o->op == TRA_PLAN_OUTPUT && o->what.name ? tra_names_find(&outputs, o->what.name) : -1;
+        int at = o->op == TRA_PLAN_OUTPUT && o->spec.name ? tra_names_find(&outputs, o->spec.name) : -1;
         out.of[i] =
-            at < 0 ? statement_at(&l, o->what.text_at) : (int)((const tra_shown_statement *)outputs.value[at] - l.v);
+            at < 0 ? statement_at(&l, o->spec.text_at) : (int)((const tra_shown_statement *)outputs.value[at] - l.v);
         for (int j = 0; j < 2 && o->in[j] >= 0; j++)
             if (first[o->in[j]] == 0) first[o->in[j]] = i;
     }
@@ -183,7 +183,7 @@ tra_shown_statements tra_explain_statements(const tra_job *job, const tra_plan *
             l.v[writes].written = tra_size_add(l.v[writes].written, bytes);
             if (m) l.v[writes].measured.disk_write += tra_profile_sum(m, i).disk_write;
         }
-        int moves = out.of[o->orders.ends]; /* an exchange that overlaps a stage takes the time of that */
+        int moves = out.of[o->method.ends]; /* an exchange that overlaps a stage takes the time of that */
         if (moves >= 0) {
             tra_size bytes = tra_size_times(o->predicted.cost.network_bytes, (int64_t)tra_op_times(p, o));
             l.v[moves].moved = tra_size_add(l.v[moves].moved, bytes);

@@ -98,7 +98,7 @@ void tra_json_loops(tra_json *j, const tra_plan *p, const tra_profile *m) {
             if (l->state[k] < 0) continue;
             const tra_op *o = &p->ops[l->state[k]];
             tra_json_begin(j, NULL, '{');
-            tra_json_str(j, "name", o->what.name);
+            tra_json_str(j, "name", o->spec.name);
             tra_json_size(j, "bytes", tra_type_bytes_all(&o->type));
             tra_json_str(j, "placement", tra_place_text(&o->place, place, sizeof place));
             tra_json_end(j, '}');

@@ -244,7 +244,7 @@ static void add_operator(const tra_op *o, const char *number, const char *inputs
     else if (o->in[0] >= 0)
         tra_str_printf(&line, " of #%d", o->in[0]);
     if (!inputs && o->in[1] >= 0) tra_str_printf(&line, " and #%d", o->in[1]);
-    if (o->what.name) tra_str_printf(&line, " = %s", o->what.name);
+    if (o->spec.name) tra_str_printf(&line, " = %s", o->spec.name);
     tra_str_printf(&line, " @ %s", tra_place_text(p, place, sizeof place));
     tra_text_wrapped(tra_str_get(&line), 0, 6, out);
     tra_str_free(&line);
@@ -263,10 +263,10 @@ static void add_operators(const tra_plan *p, tra_str *out) {
         if (both) {
             tra_placement pairs = tra_op_pairs_place(p, &o);
             o.op = TRA_PLAN_JOIN;
-            o.what.name = NULL;
+            o.spec.name = NULL;
             add_operator(&o, join, NULL, &pairs, out);
             o.op = TRA_PLAN_AGG;
-            o.what.name = p->ops[i].what.name;
+            o.spec.name = p->ops[i].spec.name;
         }
         add_operator(&o, number, both ? join : NULL, &o.place, out);
     }

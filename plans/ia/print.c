@@ -43,7 +43,7 @@ void tra_op_print(const tra_op *o, tra_str *out) {
     switch (o->op) {
     case TRA_PLAN_INPUT:
     case TRA_PLAN_READALL:
-        if (o->what.transposed) tra_str_add(out, " by columns");
+        if (o->spec.transposed) tra_str_add(out, " by columns");
         if (o->type.columns && tra_type_skipped(&o->type) > 0)
             tra_str_printf(out, " %" PRId64 " of %" PRId64 " blocks", o->type.cat->n - tra_type_skipped(&o->type),
                            o->type.cat->n);
@@ -52,54 +52,54 @@ void tra_op_print(const tra_op *o, tra_str *out) {
     case TRA_PLAN_BCAST:
     case TRA_PLAN_SHUF: break;
     case TRA_PLAN_OUTPUT:
-        if (o->what.levels) print_levels(o->what.levels, out);
-        if (o->what.mapping) tra_str_printf(out, " as %s", o->what.mapping->name);
+        if (o->spec.levels) print_levels(o->spec.levels, out);
+        if (o->spec.mapping) tra_str_printf(out, " as %s", o->spec.mapping->name);
         break;
     case TRA_PLAN_FILTER:
     case TRA_PLAN_REKEY:
         tra_str_add(out, " ");
-        tra_keyfn_print(o->what.keyfn, o->op == TRA_PLAN_FILTER, out);
+        tra_keyfn_print(o->spec.keyfn, o->op == TRA_PLAN_FILTER, out);
         break;
-    case TRA_PLAN_MAP: print_kernel(" ", o->what.map, out); break;
-    case TRA_PLAN_TILE: tra_str_printf(out, " dimension %d by %" PRId64, o->what.dim, o->what.size); break;
+    case TRA_PLAN_MAP: print_kernel(" ", o->spec.map, out); break;
+    case TRA_PLAN_TILE: tra_str_printf(out, " dimension %d by %" PRId64, o->spec.dim, o->spec.size); break;
     case TRA_PLAN_CONCAT:
-        tra_str_printf(out, " key %d along dimension %d", o->what.keydim, o->what.dim);
-        if (o->what.most_rows) tra_str_printf(out, ", at most %" PRId64 " rows", o->what.most_rows);
+        tra_str_printf(out, " key %d along dimension %d", o->spec.keydim, o->spec.dim);
+        if (o->spec.most_rows) tra_str_printf(out, ", at most %" PRId64 " rows", o->spec.most_rows);
         break;
     case TRA_PLAN_REPART:
         tra_str_add(out, " ");
         print_dims(&o->type.cat->bound, out);
-        if (o->what.origin.n == 0) break;
+        if (o->spec.origin.n == 0) break;
         tra_type_shape(&o->type, &shape);
         tra_str_add(out, " from ");
-        print_dims(&o->what.origin, out);
+        print_dims(&o->spec.origin, out);
         tra_str_add(out, " extents ");
         print_dims(&shape, out);
-        if (o->what.origins) tra_str_printf(out, " moving %016" PRIx64, o->what.origins_digest);
+        if (o->spec.origins) tra_str_printf(out, " moving %016" PRIx64, o->spec.origins_digest);
         break;
     case TRA_PLAN_JOIN:
     case TRA_PLAN_JOINAGG:
-        if (o->what.triangle) tra_str_add(out, " triangle");
-        if (o->what.joinl.n > 0) { /* else every pair meets; joins of tables have their keys in the kernel */
+        if (o->spec.triangle) tra_str_add(out, " triangle");
+        if (o->spec.joinl.n > 0) { /* else every pair meets; joins of tables have their keys in the kernel */
             tra_str_add(out, " ");
-            print_dims(&o->what.joinl, out);
+            print_dims(&o->spec.joinl, out);
             tra_str_add(out, "=");
-            print_dims(&o->what.joinr, out);
+            print_dims(&o->spec.joinr, out);
         }
-        print_kernel(" ", o->what.join, out);
+        print_kernel(" ", o->spec.join, out);
         if (o->op == TRA_PLAN_JOIN) break;
         tra_str_add(out, ",");
         /* fall through */
     case TRA_PLAN_AGG:
         tra_str_add(out, " group ");
-        print_dims(&o->what.group, out);
-        print_kernel(" ", o->what.agg, out);
-        if (o->what.partial) tra_str_add(out, ", partial");
+        print_dims(&o->spec.group, out);
+        print_kernel(" ", o->spec.agg, out);
+        if (o->spec.partial) tra_str_add(out, ", partial");
         break;
-    case TRA_PLAN_MERGE: print_kernel(" ", o->what.agg, out); break;
+    case TRA_PLAN_MERGE: print_kernel(" ", o->spec.agg, out); break;
     case TRA_PLAN_LOOP_OPS:
-        if (o->what.item >= 0) tra_str_printf(out, " %d", o->what.item);
-        tra_str_printf(out, " of loop %d", o->what.loop);
+        if (o->spec.item >= 0) tra_str_printf(out, " %d", o->spec.item);
+        tra_str_printf(out, " of loop %d", o->spec.loop);
         break;
     case TRA_PLAN_COUNT: break;
     }
@@ -121,7 +121,7 @@ void tra_plan_print(const tra_plan *p, tra_str *out) {
         tra_str_printf(out, "%d: ", o->id);
         tra_op_print(o, out);
         for (int j = 0; j < 2 && o->in[j] >= 0; j++) tra_str_printf(out, "%s%d", j ? "," : " of ", o->in[j]);
-        if (o->what.name) tra_str_printf(out, " = %s", o->what.name);
+        if (o->spec.name) tra_str_printf(out, " = %s", o->spec.name);
         tra_str_printf(out, " @ %s ext", tra_place_text(&o->place, place, sizeof place));
         print_extents(&o->place, out);
         tra_str_printf(out, ": %s %s", tra_dtype_name(o->type.dtype), tra_key_text(&o->type.cat->frontier, buf));
@@ -151,24 +151,24 @@ static void print_value(const tra_plan *p, int i, const char *const *identities,
     const tra_op *o = &p->ops[i];
     bool input = tra_op_is(o->op, TRA_READS);
     if (input) /* also where all sites read it */
-        tra_str_printf(out, "%s%s", tra_plan_op_text(TRA_PLAN_INPUT), o->what.transposed ? " by columns" : "");
+        tra_str_printf(out, "%s%s", tra_plan_op_text(TRA_PLAN_INPUT), o->spec.transposed ? " by columns" : "");
     else
         tra_op_print(o, out);
     tra_str_printf(out, ": %s %s", tra_dtype_name(o->type.dtype), tra_key_text(&o->type.cat->frontier, buf));
     print_arrays(&o->type, out);
     for (int j = 0; j < 2 && o->in[j] >= 0; j++) {
         tra_str_printf(out, " %016" PRIx64, values[o->in[j]]);
-        if (!o->what.partial) continue;
+        if (!o->spec.partial) continue;
         const tra_placement *in = &p->ops[o->in[j]].place;
         tra_str_printf(out, " on %d sites @ %s ext", p->sites, tra_place_text(in, place, sizeof place));
         print_extents(in, out);
     }
-    if (p->reproducible && o->what.agg) tra_str_add(out, " by a tree");
-    if (o->op == TRA_PLAN_LAST || o->op == TRA_PLAN_TRACED) print_loop_value(p, &p->loops[o->what.loop], values, out);
+    if (p->reproducible && o->spec.agg) tra_str_add(out, " by a tree");
+    if (o->op == TRA_PLAN_LAST || o->op == TRA_PLAN_TRACED) print_loop_value(p, &p->loops[o->spec.loop], values, out);
     if (input) tra_str_printf(out, " %s", identities[i]);
-    if (o->op == TRA_PLAN_OUTPUT) tra_str_printf(out, " to %s", o->what.path);
+    if (o->op == TRA_PLAN_OUTPUT) tra_str_printf(out, " to %s", o->spec.path);
     /* programs may have different storages of one name */
-    if (o->what.mapping) tra_storage_print(o->what.mapping->storage, out);
+    if (o->spec.mapping) tra_storage_print(o->spec.mapping->storage, out);
 }
 
 void tra_plan_values(const tra_plan *p, uint64_t seed, const char *const *identities, uint64_t *values) {

@@ -237,7 +237,7 @@ tra_placement tra_join_place(const tra_labels *x, const tra_placement *l, const 
 tra_placement tra_op_pairs_place(const tra_plan *p, const tra_op *o) {
     const tra_op *l = &p->ops[o->in[0]], *r = &p->ops[o->in[1]];
     tra_labels x;
-    tra_join_labels(l->type.cat, r->type.cat, &o->what.joinl, &o->what.joinr, &x);
+    tra_join_labels(l->type.cat, r->type.cat, &o->spec.joinl, &o->spec.joinr, &x);
     return tra_join_place(&x, &l->place, &r->place);
 }
 

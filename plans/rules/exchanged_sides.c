@@ -6,7 +6,7 @@
  * another order, as when rows are aggregated before a join.
  */
 #include "../../lib/table/kernels.h"
-#include "../../lib/table/parts.h"
+#include "../../lib/table/key_ranges.h"
 #include "../tra/table_build.h"
 #include "select_below_groups.h"
 #include "sum_query.h"
@@ -86,8 +86,7 @@ static tra_expr *final_over(const tra_memo *m, int group, int depth) {
         tra_expr *x = m->v[user[i]];
         if (tra_memo_find(m, x->in[0]) != tra_memo_find(m, group)) continue;
         const tra_group *g = x->node.op == TRA_OP_TRANSFORM ? tra_rows_args(&x->node, &tra_group_ops) : NULL;
-        bool moves =
-            gathers(x) || tra_rows_args(&x->node, &tra_arrange_ops) || tra_rows_args(&x->node, &tra_slice_ops);
+        bool moves = gathers(x) || tra_rows_args(&x->node, &tra_arrange_ops) || tra_rows_args(&x->node, &tra_slice_ops);
         if (g && tra_group_pass_of(g) == TRA_GROUP_FINAL && x->node.type.cat->n == 1)
             found = x;
         else if (depth > 0 && moves && first_of(m, x->group) == x)

@@ -8,7 +8,7 @@
 #include "../../lib/tablefile/table_file.h"
 #include "../../lib/table/group.h"
 #include "../../lib/table/kernels.h"
-#include "../../lib/table/parts.h"
+#include "../../lib/table/key_ranges.h"
 #include "../tra/cardinality.h"
 #include "pipeline.h"
 

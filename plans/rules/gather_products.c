@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "../../lib/table/kernels.h"
-#include "../../lib/table/parts.h"
+#include "../../lib/table/key_ranges.h"
 #include "../tra/cardinality.h"
 #include "slice_products.h"
 

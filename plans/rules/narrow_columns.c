@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../../lib/table/kernels.h"
-#include "../../lib/table/parts.h"
+#include "../../lib/table/key_ranges.h"
 #include "pipeline.h"
 
 /* A group of the memo whose relation is a table. */

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../../lib/table/border.h"
+#include "../../lib/table/tensor_rows.h"
 #include "../../lib/table/union.h"
 #include "pipeline.h"
 

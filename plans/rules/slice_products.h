@@ -3,7 +3,7 @@
 #ifndef TRA_Q5_H
 #define TRA_Q5_H
 
-#include "../../lib/table/border.h"
+#include "../../lib/table/tensor_rows.h"
 #include "pipeline.h"
 
 typedef struct gathering {

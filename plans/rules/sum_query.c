@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../../lib/table/kernels.h"
-#include "../../lib/table/parts.h"
+#include "../../lib/table/key_ranges.h"
 
 /* ---- the query --------------------------------------------------------------------------------------------------- */
 

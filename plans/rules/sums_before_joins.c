@@ -17,7 +17,7 @@
 
 #include "../../lib/table/kernels.h"
 #include "../../lib/table/pair_states.h"
-#include "../../lib/table/parts.h"
+#include "../../lib/table/key_ranges.h"
 #include "../tra/cardinality.h"
 
 /* ---- groups of a table ------------------------------------------------------------------------------------------- */

@@ -106,22 +106,22 @@ static void set_join(finish *f, tra_op *o, const implementation *m) {
     const tra_node *join = &m->f->join->node;
     const tra_placement *l = &s->places.v[m->in[0]], *r = &s->places.v[m->in[1]];
     char name[48];
-    o->what.join = join->kernel;
-    o->what.joinl = join->joinl;
-    o->what.joinr = join->joinr;
+    o->spec.join = join->kernel;
+    o->spec.joinl = join->joinl;
+    o->spec.joinr = join->joinr;
     tra_join_strategy_text(tra_join_strategy(s->labels[join->id], l, r, m->f->later), name, sizeof name);
     o->strategy = tra_arena_printf(f->plan->arena, "%s%s", tra_kernel_pace(join->kernel) > 0 ? "fused " : "", name);
     tra_placement pairs = tra_join_place(s->labels[join->id], l, r);
     int p = tra_place_intern(s, &pairs);
-    o->what.triangle = o->op == TRA_PLAN_JOINAGG && m->f->triangle;
-    set_work(o, o->what.triangle ? tra_join_work(s, m->f, p) : tra_step_work(s, TRA_PLAN_JOIN, join, p));
+    o->spec.triangle = o->op == TRA_PLAN_JOINAGG && m->f->triangle;
+    set_work(o, o->spec.triangle ? tra_join_work(s, m->f, p) : tra_step_work(s, TRA_PLAN_JOIN, join, p));
 }
 
 /* Sets the layout in which a result is held, which may differ from that of its group's type: views, exchanges and
  * outputs have the layout of their input, and sums that are yet to be completed are dense. */
 static void hold(tra_plan *p, tra_op *o) {
     if (o->type.bounded || o->type.columns) return;
-    if (o->what.partial || o->op == TRA_PLAN_MERGE)
+    if (o->spec.partial || o->op == TRA_PLAN_MERGE)
         tra_type_set_layout(p->arena, &o->type, NULL);
     else if (o->op == TRA_PLAN_OUTPUT || tra_op_is(o->op, TRA_RENAMES | TRA_FORWARDS))
         tra_type_set_layout(p->arena, &o->type, p->ops[o->in[0]].type.layout);
@@ -150,77 +150,77 @@ static void add_op(finish *f, int id) {
                   .in = {x->in[0], x->in[1]},
                   .type = n->type,
                   .place = s->places.v[x->place]};
-    o->what.loop = x->of_loop, o->what.item = x->item, o->what.column = x->column;
+    o->spec.loop = x->of_loop, o->spec.item = x->item, o->spec.column = x->column;
     int p = x->in[0] >= 0 ? f->v[x->in[0]].place : -1;
-    o->what.program = f->program->text ? f->program : NULL;
-    o->what.text_at = x->op == TRA_PLAN_REQUIRE ? x->item : n->span.at;
+    o->spec.program = f->program->text ? f->program : NULL;
+    o->spec.text_at = x->op == TRA_PLAN_REQUIRE ? x->item : n->span.at;
     if (x->partial)
         o->type = m->f->summand;
     else if (!tra_op_is(x->op, TRA_FORWARDS))
-        o->what.name = n->name;
-    if (x->name) o->what.name = x->name;
-    o->what.partial = x->partial && x->op != TRA_PLAN_SHUF;
+        o->spec.name = n->name;
+    if (x->name) o->spec.name = x->name;
+    o->spec.partial = x->partial && x->op != TRA_PLAN_SHUF;
     hold(f->plan, o);
     if (!x->partial && o->type.layout == n->type.layout && o->type.entries == n->type.entries)
         o->holds = tra_holds_of(s, n, x->place);
     switch (x->op) {
     case TRA_PLAN_INPUT:
     case TRA_PLAN_READALL:
-        o->what.path = n->path;
-        o->what.transposed = n->transposed != NULL;
-        o->what.turn = tra_reading_kernel(s, n);
+        o->spec.path = n->path;
+        o->spec.transposed = n->transposed != NULL;
+        o->spec.turn = tra_reading_kernel(s, n);
         set_work(o, tra_reading_work(s, n, x->place));
-        o->what.read_scratch = n->rel ? (int64_t)tra_rel_scratch_bytes(n->rel) : 0;
-        o->what.unpack_bytes = n->rel ? (int64_t)tra_rel_unpack_bytes(n->rel) : 0;
-        o->what.hdf5_bytes = n->rel ? tra_rel_library_bytes(n->rel) : 0;
+        o->spec.read_scratch = n->rel ? (int64_t)tra_rel_scratch_bytes(n->rel) : 0;
+        o->spec.unpack_bytes = n->rel ? (int64_t)tra_rel_unpack_bytes(n->rel) : 0;
+        o->spec.hdf5_bytes = n->rel ? tra_rel_library_bytes(n->rel) : 0;
         break;
     case TRA_PLAN_OUTPUT: {
         const tra_output *of = &s->m->g->outputs[x->item];
-        o->what.item = 0;
-        o->what.name = of->name;
-        o->what.path = of->path;
-        o->what.target = of->target;
-        o->what.levels = of->stored.levels;
-        o->what.labels = of->labels;
-        o->what.units = of->units;
-        o->what.mapping = of->stored.mapping;
+        o->spec.item = 0;
+        o->spec.name = of->name;
+        o->spec.path = of->path;
+        o->spec.target = of->target;
+        o->spec.levels = of->stored.levels;
+        o->spec.labels = of->labels;
+        o->spec.units = of->units;
+        o->spec.mapping = of->stored.mapping;
         break;
     }
     case TRA_PLAN_FILTER:
-    case TRA_PLAN_REKEY: o->what.keyfn = n->keyfn; break;
+    case TRA_PLAN_REKEY: o->spec.keyfn = n->keyfn; break;
     case TRA_PLAN_MAP:
-        o->what.map = n->kernel;
+        o->spec.map = n->kernel;
         set_work(o, tra_step_work(s, TRA_PLAN_MAP, n, p));
         break;
-    case TRA_PLAN_TILE: o->what.dim = n->dim, o->what.size = n->size; break;
-    case TRA_PLAN_CONCAT: o->what.dim = n->dim, o->what.keydim = n->keydim, o->what.most_rows = n->most; break;
+    case TRA_PLAN_TILE: o->spec.dim = n->dim, o->spec.size = n->size; break;
+    case TRA_PLAN_CONCAT: o->spec.dim = n->dim, o->spec.keydim = n->keydim, o->spec.most_rows = n->most; break;
     case TRA_PLAN_REPART:
-        o->what.origin = n->origin;
-        o->what.origins = n->turn ? n->origins : NULL;
-        o->what.norigins = n->norigins;
-        o->what.origins_digest = n->origins_digest;
-        o->what.loop = n->turn ? n->turn->loop : -1;
+        o->spec.origin = n->origin;
+        o->spec.origins = n->turn ? n->origins : NULL;
+        o->spec.norigins = n->norigins;
+        o->spec.origins_digest = n->origins_digest;
+        o->spec.loop = n->turn ? n->turn->loop : -1;
         set_traffic(f->plan, o, tra_repart_traffic(s, n, p, x->place), &s->o->rates);
         break;
     case TRA_PLAN_JOIN: set_join(f, o, m); break;
     case TRA_PLAN_JOINAGG:
         set_join(f, o, m);
-        o->what.agg = n->kernel;
-        o->what.term = n->in[0]->type.dtype;
-        o->what.group = n->group;
+        o->spec.agg = n->kernel;
+        o->spec.term = n->in[0]->type.dtype;
+        o->spec.group = n->group;
         break;
     case TRA_PLAN_AGG:
-        o->what.agg = n->kernel;
-        o->what.term = n->in[0]->type.dtype;
-        o->what.group = n->group;
+        o->spec.agg = n->kernel;
+        o->spec.term = n->in[0]->type.dtype;
+        o->spec.group = n->group;
         set_work(o, tra_step_work(s, TRA_PLAN_AGG, n, p));
         break;
     case TRA_PLAN_MERGE: {
         tra_work w = tra_step_work(s, TRA_PLAN_MERGE, n, x->place);
         double c = tra_place_summands(&s->places.v[m->between]);
-        o->what.agg = n->kernel;
-        o->what.term = n->in[0]->type.dtype;
-        for (int d = 0; d < n->type.cat->frontier.n; d++) o->what.group.v[o->what.group.n++] = d;
+        o->spec.agg = n->kernel;
+        o->spec.term = n->in[0]->type.dtype;
+        for (int d = 0; d < n->type.cat->frontier.n; d++) o->spec.group.v[o->spec.group.n++] = d;
         set_work(o, (tra_work){c * w.total, c * w.busiest, c * w.bound});
         break;
     }
@@ -241,14 +241,14 @@ static void cut_what_is_kept(finish *f) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *o = &p->ops[i], *cut = o->op == TRA_PLAN_FILTER ? &p->ops[o->in[0]] : o;
         const tra_catalog *kept = o->type.cat;
-        if (cut == o || cut->op != TRA_PLAN_REPART || readers[cut->id] != 1 || cut->what.origins ||
+        if (cut == o || cut->op != TRA_PLAN_REPART || readers[cut->id] != 1 || cut->spec.origins ||
             !tra_dims_eq(&kept->frontier, &cut->type.cat->frontier) || !tra_place_eq(&o->place, &cut->place))
             continue;
         const tra_op *from = &p->ops[cut->in[0]];
         cut->type.cat = kept;
         cut->type.entries = o->type.entries;
         cut->holds = NULL;
-        tra_traffic t = tra_traffic_repart(&from->place, &from->type, &cut->place, &cut->type, &cut->what.origin);
+        tra_traffic t = tra_traffic_repart(&from->place, &from->type, &cut->place, &cut->type, &cut->spec.origin);
         set_traffic(p, cut, t, &f->s->o->rates);
     }
 }

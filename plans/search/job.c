@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../../lib/base/crew.h"
-#include "../../lib/base/share.h"
+#include "../../lib/base/parallel.h"
 #include "../../lib/h5/stand_in.h"
 #include "../../lib/physical/memory.h"
 #include "../ia/ia.h"
@@ -247,9 +247,9 @@ tra_codec tra_job_codec(const tra_job *job) {
 tra_status tra_job_load_text(const char *path, const char *text, size_t n, const tra_request *r, tra_job *job,
                              tra_err *e) {
     tra_status s;
-    tra_share_threads threads = tra_share_on((int)tra_min64(r->options.threads, tra_cores()));
+    tra_parallel_threads threads = tra_parallel_on((int)tra_min64(r->options.threads, tra_cores()));
     *job = (tra_job){0};
-    tra_share_by(&threads.by); /* tables of functions are made while the program is read */
+    tra_parallel_by(&threads.by); /* tables of functions are made while the program is read */
     if (tra_planfile_sniff(text, n)) {
         s = load_plan(path, text, n, r, job, e);
     } else {
@@ -263,7 +263,7 @@ tra_status tra_job_load_text(const char *path, const char *text, size_t n, const
         if (s == TRA_OK) s = plan_program(r, &b, job, e);
         tra_arena_free(a);
     }
-    tra_share_by(NULL);
+    tra_parallel_by(NULL);
     if (s == TRA_OK) s = check_digest(job, r, e);
     if (s != TRA_OK) tra_job_free(job);
     return s;

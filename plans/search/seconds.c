@@ -156,7 +156,7 @@ static double tree_seconds(const tra_plan *p, const tra_op *op, const tra_rates 
 static double pairs_of(const tra_plan *p, const tra_op *op) {
     const tra_catalog *l = p->ops[op->in[0]].type.cat, *r = p->ops[op->in[1]].type.cat;
     double pairs = (double)l->n * (double)r->n;
-    for (int i = 0; i < op->what.joinl.n; i++) pairs /= (double)tra_max64(1, l->frontier.v[op->what.joinl.v[i]]);
+    for (int i = 0; i < op->spec.joinl.n; i++) pairs /= (double)tra_max64(1, l->frontier.v[op->spec.joinl.v[i]]);
     return pairs;
 }
 
@@ -165,10 +165,10 @@ static double pairs_of(const tra_plan *p, const tra_op *op) {
  * of eight blocks that took some fifteen times as long as folding each before they are added up densely. */
 static double growth_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
     enum { PASSES = 12 };
-    bool join = op->op == TRA_PLAN_JOINAGG && tra_kernel_pace(op->what.join) > 0; /* others add their terms at once */
+    bool join = op->op == TRA_PLAN_JOINAGG && tra_kernel_pace(op->spec.join) > 0; /* others add their terms at once */
     const tra_op *in = join || op->op == TRA_PLAN_AGG ? &p->ops[op->in[0]] : NULL;
     if (!in || !tra_op_grows(op)) return 0;
-    bool composed = !op->what.partial && tra_kernel_rest(op->what.agg); /* a map of the sum, which is as large as all */
+    bool composed = !op->spec.partial && tra_kernel_rest(op->spec.agg); /* a map of the sum, which is as large as all */
     double bytes = (double)tra_type_bytes_all(composed && !join ? &in->type : &op->type).expected;
     double terms = join ? pairs_of(p, op) : (double)in->type.cat->n;
     terms /= (double)tra_max64(1, op->type.cat->n) * tra_place_summands(&op->place);
@@ -179,11 +179,11 @@ static double growth_seconds(const tra_plan *p, const tra_op *op, const tra_rate
  * filled before and becomes the result after. KEPT: bytes that malloc keeps; of more each term has new pages. */
 static double state_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
     enum { KEPT = 32 << 20 };
-    const tra_kernel *k = op->what.join;
+    const tra_kernel *k = op->spec.join;
     tra_dims ext;
     if (op->op != TRA_PLAN_JOINAGG || op->type.columns || tra_is_held(&op->type) || tra_kernel_pace(k) > 0) return 0;
     const tra_dims *a = &p->ops[op->in[0]].type.cat->bound, *b = &p->ops[op->in[1]].type.cat->bound;
-    if (tra_kernel_fuses(k, op->what.agg) || tra_kernel_shape2(k, a, b, a, b, &ext, NULL, NULL) != TRA_OK) return 0;
+    if (tra_kernel_fuses(k, op->spec.agg) || tra_kernel_shape2(k, a, b, a, b, &ext, NULL, NULL) != TRA_OK) return 0;
     double bytes = (double)tra_dtype_size(tra_op_state_dtype(p, op));
     for (int d = 0; d < ext.n; d++) bytes *= (double)ext.v[d];
     double terms = pairs_of(p, op);
@@ -200,14 +200,14 @@ static const double HASHES = 2.7e8; /* additions to a table in a second, where n
  * time of each. */
 static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
     enum { ENTRY = 8, ROW = 45, TABLE = 12, CACHE = 1 << 15, PLACES = 1 << 10, ADDED = 300 };
-    if (!op->what.join || op->type.columns || !tra_is_held(&op->type)) return 0;
+    if (!op->spec.join || op->type.columns || !tra_is_held(&op->type)) return 0;
     double made = (double)tra_type_entries(&op->type).expected;
     const tra_type *in[2] = {&p->ops[op->in[0]].type, &p->ops[op->in[1]].type};
     bool both = tra_is_held(in[0]) && tra_is_held(in[1]);
-    if (both ? !tra_kernel_meets_entries(op->what.join) : tra_kernel_pace(op->what.join) > 0) return 0;
+    if (both ? !tra_kernel_meets_entries(op->spec.join) : tra_kernel_pace(op->spec.join) > 0) return 0;
     int side = tra_is_held(in[0]) ? 0 : 1;
-    bool mixed = tra_kernel_meets_entries(op->what.join) &&
-                 !tra_kernel_leads(op->what.join, side, op->type.cat->bound.n); /* no walk finds them in order */
+    bool mixed = tra_kernel_meets_entries(op->spec.join) &&
+                 !tra_kernel_leads(op->spec.join, side, op->type.cat->bound.n); /* no walk finds them in order */
     if (!both && mixed) return made * (ENTRY + TABLE) / p->sites / (rates->hashes > 0 ? rates->hashes : HASHES);
     if (!both) made -= (double)tra_type_entries(in[side]).expected;
     if (!both) return ADDED / rates->memory * fmax(0, made) / p->sites;
@@ -235,7 +235,7 @@ static double result_bytes(const tra_type *t) {
  * meet along the last dimension; 0: it is none. */
 static double vector_bytes(const tra_plan *p, const tra_op *op, int side) {
     const tra_type *d = &p->ops[op->in[1 - side]].type, *t = &p->ops[op->in[side]].type;
-    const tra_dims *met = side ? &op->what.joinr : &op->what.joinl;
+    const tra_dims *met = side ? &op->spec.joinr : &op->spec.joinl;
     bool last = met->n == 1 && met->v[0] == t->cat->bound.n - 1;
     return last && d->cat->bound.n == 1 ? (double)tra_dtype_size(d->dtype) * (double)d->cat->bound.v[0] : 0;
 }
@@ -247,7 +247,7 @@ static double rows_seconds(const tra_plan *p, const tra_op *op, const tra_rates 
     enum { PRODUCT = 4, ALONE = 12, BESIDE = 28, MEET = 16 }; /* steps of a row; MEET: with another one */
     enum { FOLDED = 8 };                                      /* of an entry whose product is folded, but no sum */
     static const double LOOK = 0.12, ADDED = 0.5; /* misses of an entry that looks, as many do at once; of a sum */
-    const tra_kernel *k = op->what.join;
+    const tra_kernel *k = op->spec.join;
     bool join = op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_JOINAGG;
     if (op->in[0] < 0 || op->type.columns) return 0;
     if (!join && op->op != TRA_PLAN_AGG && op->op != TRA_PLAN_MAP) return 0;
@@ -309,7 +309,7 @@ static double blocks_seconds(const tra_plan *p, const tra_op *op) {
     double more = fmax(0, (double)op->type.cat->n / p->sites - 1);
     if (op->op == TRA_PLAN_OUTPUT) return WRITTEN * more;
     if (op->predicted.cost.disk_read.expected > 0) return READ * more;
-    return tra_op_is_stage(op) && !op->orders.fused ? MADE * more : 0;
+    return tra_op_is_stage(op) && !op->method.fused ? MADE * more : 0;
 }
 
 /* Seconds for what a stage spills to scratch beyond what the stage before it had there, and reads again. */
@@ -329,7 +329,7 @@ static double again_seconds(const tra_plan *p, int i, const tra_rates *rates) {
     for (int side = 0; op->loop >= 0 && side < 2 && op->in[side] >= 0; side++) {
         int from = tra_op_holder(p, op->in[side], &many);
         if (!tra_op_is_outside(p, op->in[side], i) || tra_op_is(p->ops[from].op, TRA_READS)) continue;
-        if (op->orders.scan.first != i && tra_scan_reads(p, op, side)) continue; /* with the first */
+        if (op->method.scan.first != i && tra_scan_reads(p, op, side)) continue; /* with the first */
         bytes += (double)tra_type_bytes_all(&p->ops[from].type).expected / p->sites;
     }
     return fmin(bytes, (double)op->predicted.spill) / rates->disk_read;
@@ -338,12 +338,12 @@ static double again_seconds(const tra_plan *p, int i, const tra_rates *rates) {
 /* Seconds of an operator's work by the rate of its kernel. */
 static double kernel_seconds(const tra_plan *p, const tra_op *o, const tra_rates *rates) {
     double work = o->predicted.cost.flops_max;
-    if (o->what.turn) work *= tra_kernel_order_share(o->what.turn, &o->type, &o->type);
-    if (o->in[0] < 0) return tra_work_seconds(o->what.turn, &o->type, NULL, &o->type, work, rates);
+    if (o->spec.turn) work *= tra_kernel_order_share(o->spec.turn, &o->type, &o->type);
+    if (o->in[0] < 0) return tra_work_seconds(o->spec.turn, &o->type, NULL, &o->type, work, rates);
     const tra_type *l = &p->ops[o->in[0]].type, *r = o->in[1] >= 0 ? &p->ops[o->in[1]].type : NULL;
-    const tra_kernel *k = o->what.join ? o->what.join : o->op == TRA_PLAN_MAP ? o->what.map : NULL;
+    const tra_kernel *k = o->spec.join ? o->spec.join : o->op == TRA_PLAN_MAP ? o->spec.map : NULL;
     if (o->op == TRA_PLAN_MAP) work *= tra_kernel_order_share(k, l, &o->type);
-    if (o->what.join) work *= tra_kernel_rows_share(k, l, r, tra_ceil_div(o->type.cat->n, p->sites));
+    if (o->spec.join) work *= tra_kernel_rows_share(k, l, r, tra_ceil_div(o->type.cat->n, p->sites));
     return tra_work_seconds(k, l, r, &o->type, work, rates);
 }
 
@@ -352,16 +352,16 @@ static bool terms_of(const tra_plan *p, const tra_op *o, tra_dims *ext) {
     const tra_type *l = &p->ops[o->in[0]].type, *r = o->op == TRA_PLAN_JOINAGG ? &p->ops[o->in[1]].type : NULL;
     const tra_dims *a = &l->cat->bound, *b = r ? &r->cat->bound : NULL;
     if (tra_is_held(l) || (r && tra_is_held(r))) return false;
-    if (b) return tra_kernel_shape2(o->what.join, a, b, a, b, ext, NULL, NULL) == TRA_OK;
+    if (b) return tra_kernel_shape2(o->spec.join, a, b, a, b, ext, NULL, NULL) == TRA_OK;
     return *ext = *a, true;
 }
 
 /* Seconds for the map of each sum that an aggregation of dense arrays is composed with. */
 static double rest_seconds(const tra_plan *p, const tra_op *o, const tra_rates *rates) {
     bool adds = (o->op == TRA_PLAN_AGG || o->op == TRA_PLAN_JOINAGG) && !o->type.columns;
-    const tra_kernel *rest = adds ? tra_kernel_rest(o->what.agg) : NULL;
+    const tra_kernel *rest = adds ? tra_kernel_rest(o->spec.agg) : NULL;
     tra_catalog sums = *o->type.cat;
-    tra_type state = {.cat = &sums, .dtype = o->what.term};
+    tra_type state = {.cat = &sums, .dtype = o->spec.term};
     if (!rest || !terms_of(p, o, &sums.bound)) return 0;
     double work = tra_kernel_flops(rest, TRA_USE_MAP, &sums.bound, NULL) * (double)o->type.cat->n / p->sites;
     return tra_work_seconds(rest, &state, NULL, &o->type, work, rates);
@@ -370,7 +370,7 @@ static double rest_seconds(const tra_plan *p, const tra_op *o, const tra_rates *
 /* Seconds to begin and end a stage of a loop, with next to nothing to do; on several sites these agree on it. */
 static double turn_seconds(const tra_plan *p, const tra_op *op) {
     static const double ALONE = 1.6e-6, TOGETHER = 7e-6;
-    if (p->nloops == 0 || op->loop < 0 || op->orders.fused || !tra_op_is_stage(op)) return 0;
+    if (p->nloops == 0 || op->loop < 0 || op->method.fused || !tra_op_is_stage(op)) return 0;
     return p->sites > 1 ? TOGETHER : ALONE;
 }
 
@@ -425,7 +425,7 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
     /* an exchange that overlaps a stage: its work is done while that stage runs, so its time is part of the stage's too
      */
     for (int i = 0; i < p->nops; i++) {
-        int end = p->ops[i].orders.ends;
+        int end = p->ops[i].method.ends;
         for (int k = 0; k < PARTS && end != i; k++) spent[end][k] += spent[i][k];
     }
     for (int i = 0; i < p->nops; i++) {

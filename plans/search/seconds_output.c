@@ -56,7 +56,7 @@ static double written_as_text(const tra_type *t, const char *to) {
 static double export_seconds(const tra_op *op, const tra_rates *rates) {
     static const char *const binary[] = {".npy", ".npz", ".raw", ".h5ad", ".h5"};
     static const double AGAIN = 1.4, CACHED = 2.5; /* passes */
-    const char *to = op->what.target;
+    const char *to = op->spec.target;
     double bytes = (double)tra_type_bytes_all(&op->type).expected, steps = 0;
     size_t n = to ? strlen(to) : 0;
     if (!to) return 0;

@@ -49,35 +49,35 @@ static int64_t move_bytes(const search *s, const tra_type *t) {
 
 static void set_memory(const search *s, variant *f) {
     const tra_node *n = &f->x->node, *j = f->join ? &f->join->node : NULL;
-    tra_op op = {.op = tra_operator_of(n->op), .type = n->type, .what.keydim = n->keydim}, join = {.op = TRA_PLAN_JOIN};
+    tra_op op = {.op = tra_operator_of(n->op), .type = n->type, .spec.keydim = n->keydim}, join = {.op = TRA_PLAN_JOIN};
     if (tra_op_is(op.op, TRA_FILE | TRA_RENAMES)) return; /* computed by whoever reads */
     if (j) {
         join.type = j->type;
-        op.what.join = join.what.join = j->kernel;
-        op.what.joinl = join.what.joinl = j->joinl;
-        op.what.joinr = join.what.joinr = j->joinr;
+        op.spec.join = join.spec.join = j->kernel;
+        op.spec.joinl = join.spec.joinl = j->joinl;
+        op.spec.joinr = join.spec.joinr = j->joinr;
     }
     if (n->op == TRA_OP_JOIN) {
         f->memory[0] = bytes_of(s, join, &j->in[0]->type, &j->in[1]->type);
         return;
     }
-    if (n->op == TRA_OP_TRANSFORM) op.what.map = n->kernel;
+    if (n->op == TRA_OP_TRANSFORM) op.spec.map = n->kernel;
     if (n->op != TRA_OP_AGG) {
         f->memory[0] = bytes_of(s, op, &n->in[0]->type, NULL);
         return;
     }
     if (j) op.op = TRA_PLAN_JOINAGG;
-    op.what.agg = n->kernel;
-    op.what.group = n->group;
-    op.what.triangle = f->triangle;
+    op.spec.agg = n->kernel;
+    op.spec.group = n->group;
+    op.spec.triangle = f->triangle;
     const tra_type *l = j ? &j->in[0]->type : &n->in[0]->type, *r = j ? &j->in[1]->type : NULL;
-    tra_op local = op, merge = {.op = TRA_PLAN_MERGE, .type = n->type, .what.agg = n->kernel}, agg_only = op;
+    tra_op local = op, merge = {.op = TRA_PLAN_MERGE, .type = n->type, .spec.agg = n->kernel}, agg_only = op;
     local.type = f->summand;
-    local.what.partial = true;
+    local.spec.partial = true;
     if (!merge.type.bounded) merge.type.layout = NULL;
     agg_only.op = TRA_PLAN_AGG; /* of what the join made */
-    agg_only.what.join = NULL;
-    agg_only.what.triangle = false;
+    agg_only.spec.join = NULL;
+    agg_only.spec.triangle = false;
     f->memory[0] = bytes_of(s, op, l, r);
     f->memory[1] = tra_max64(bytes_of(s, local, l, r),
                              tra_max64(move_bytes(s, &f->summand), bytes_of(s, merge, &f->summand, NULL)));

@@ -51,7 +51,7 @@ static void describe(const tra_storel_problem *p, tra_str *out) {
 const char *st_kept_name(const tra_storel_problem *p, tra_arena *a) {
     tra_str text = {0};
     describe(p, &text);
-    const char *name = tra_kept_name(tra_str_get(&text), text.n, "plan", a);
+    const char *name = tra_plan_cache_name(tra_str_get(&text), text.n, "plan", a);
     tra_str_free(&text);
     return name;
 }
@@ -67,7 +67,7 @@ static bool get(const char **at, double *x) {
 
 /* "COST OPERATIONS ENTRIES LENGTH TREE" for each. */
 bool st_recall(const tra_storel_problem *p, const char *name, tra_arena *a, tra_storel_result *out) {
-    const char *at = tra_kept_read(name, a);
+    const char *at = tra_plan_cache_read(name, a);
     double n, length;
     if (!at || !get(&at, &n) || !(n >= 1 && n <= TRA_STOREL_MOSTPLANS)) return false;
     out->plan = tra_news(a, tra_storel_plan, (int)n);
@@ -95,6 +95,6 @@ void st_remember(const char *name, tra_arena *a, const tra_storel_result *r) {
         tra_str_printf(&text, "%a %a %a %zu %s\n", x->cost, x->operations, x->entries, tree.n, tra_str_get(&tree));
         tra_str_free(&tree);
     }
-    tra_kept_write(name, tra_str_get(&text), a);
+    tra_plan_cache_write(name, tra_str_get(&text), a);
     tra_str_free(&text);
 }

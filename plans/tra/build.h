@@ -254,7 +254,7 @@ tra_node *tra_build_slice(tra_build *b, const tra_ast *call, tra_build_operand *
 tra_node *tra_top_of(tra_build *b, tra_span span, tra_node *x, bool positions, bool least, int64_t k);
 tra_node *tra_build_top(tra_build *b, const tra_ast *call, tra_build_operand *operand, int part, int nparts);
 
-/* ---- solve, inverse and decompositions of matrices (linear.c, tall.c) ------------------------------------------- */
+/* ---- solve, inverse and decompositions of matrices (linear.c, tsqr.c) ------------------------------------------- */
 
 bool tra_is_linear(const char *name); /* is there such an operator? */
 const char *tra_linear_name(int i);   /* of operator i; NULL after the last */
@@ -263,7 +263,7 @@ const char *tra_linear_name(int i);   /* of operator i; NULL after the last */
 tra_node *tra_build_linear(tra_build *b, const tra_ast *call, int nin, tra_node *const *in, int part, int nparts);
 
 /* QR and singular values of a tall matrix: one that has many rows, in several blocks, or rows that only the run counts
- * (tall.c). result: "qr_q", "qr_r", "svd_u", "svd_s", "svd_v". */
+ * (tsqr.c). result: "qr_q", "qr_r", "svd_u", "svd_s", "svd_v". */
 typedef struct tra_tall {
     tra_build *b;
     tra_span span; /* of the nodes that are made */

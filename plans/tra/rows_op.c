@@ -6,11 +6,11 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "../../lib/table/border.h"
+#include "../../lib/table/tensor_rows.h"
 #include "../../lib/table/group.h"
 #include "../../lib/table/join.h"
 #include "../../lib/table/kernels.h"
-#include "../../lib/table/parts.h"
+#include "../../lib/table/key_ranges.h"
 #include "../../lib/table/sums.h"
 #include "../../lib/table/union.h"
 #include "../../lib/table/weighted.h"

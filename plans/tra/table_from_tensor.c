@@ -3,7 +3,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "../../lib/table/border.h"
+#include "../../lib/table/tensor_rows.h"
 #include "lower.h"
 #include "table_build.h"
 

@@ -1,5 +1,5 @@
 /* table_group.c - group: the groups of each block first, where aggregates have states, then those of all blocks. */
-#include "../../lib/table/border.h"
+#include "../../lib/table/tensor_rows.h"
 #include "cardinality.h"
 #include "table_parts.h"
 

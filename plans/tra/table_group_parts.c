@@ -114,7 +114,7 @@ static tra_node *values_elsewhere(tra_table_builder *w, tra_node *sorted, const 
 }
 
 /* For each sorted block a row for each group in it, with those of the two values around the quantile that are in the
- * block (lib/table/parts.h). */
+ * block (lib/table/key_ranges.h). */
 static tra_node *ranked_values(tra_table_builder *w, tra_node *sorted, const tra_ranking *x) {
     tra_node *elsewhere = values_elsewhere(w, sorted, x);
     if (!elsewhere) return NULL;

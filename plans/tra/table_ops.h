@@ -6,7 +6,7 @@
 #ifndef TRA_TABLE_OPS_H
 #define TRA_TABLE_OPS_H
 
-#include "../../lib/table/border.h"
+#include "../../lib/table/tensor_rows.h"
 #include "../../lib/table/group.h"
 #include "../../lib/table/join.h"
 #include "../../lib/table/table.h"

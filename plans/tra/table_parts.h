@@ -1,4 +1,4 @@
-/* table_parts.h - tables divided into parts by ranges of keys (lib/table/parts.h). Private to plans/tra.
+/* table_parts.h - tables divided into parts by ranges of keys (lib/table/key_ranges.h). Private to plans/tra.
  *
  * Blocks of a table are first sorted, by themselves or several together as a run. Samples of the sorted blocks give the
  * ranges of keys, one for each part. Each sorted block is cut into slices, one for each range, and all slices of one
@@ -7,7 +7,7 @@
 #ifndef TRA_TABLE_PARTS_BUILD_H
 #define TRA_TABLE_PARTS_BUILD_H
 
-#include "../../lib/table/parts.h"
+#include "../../lib/table/key_ranges.h"
 #include "table_build.h"
 #include "../../lib/table/window.h"
 

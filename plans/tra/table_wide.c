@@ -1,6 +1,6 @@
 /* table_wide.c - pivot(T, [keys], column, value, aggregate): a row for each group, a column for each value of a column.
  */
-#include "../../lib/table/border.h"
+#include "../../lib/table/tensor_rows.h"
 #include "table_derived.h"
 #include "table_parts.h"
 

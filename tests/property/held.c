@@ -13,7 +13,7 @@ static bool passes(const tra_op *op) { return tra_op_is(op->op, TRA_RENAMES | TR
 /* Must the result of operator i be dense, or does something that shares its blocks? */
 static bool stays_dense(const tra_plan *p, int i) {
     if (!tra_rows_can(&p->ops[i].type.cat->bound)) return true;
-    if (p->ops[i].what.partial && !tra_kernel_is_sum(p->ops[i].what.agg)) return true;
+    if (p->ops[i].spec.partial && !tra_kernel_is_sum(p->ops[i].spec.agg)) return true;
     for (int j = i + 1; j < p->nops; j++) {
         const tra_op *op = &p->ops[j];
         if (op->in[0] != i && op->in[1] != i) continue;
@@ -24,7 +24,7 @@ static bool stays_dense(const tra_plan *p, int i) {
 
 /* What programs make is held as it was planned. */
 static bool may_be(const tra_op *op, bool rows) {
-    bool planned = op->what.join && tra_kernel_is_program(op->what.join);
+    bool planned = op->spec.join && tra_kernel_is_program(op->spec.join);
     return planned || !op->type.sparse ? rows == (op->type.layout != NULL) : true;
 }
 
@@ -34,11 +34,11 @@ static bool is_bound(const tra_plan *p, int i) {
         const tra_op *op = &p->ops[j];
         if (op->in[0] != i && op->in[1] != i) continue;
         if (passes(op) && is_bound(p, j)) return true;
-        if (!op->what.join || !tra_kernel_is_program(op->what.join)) continue;
+        if (!op->spec.join || !tra_kernel_is_program(op->spec.join)) continue;
         const tra_op *a = &p->ops[op->in[0]], *b = &p->ops[op->in[1]];
         for (int k = 0; k < 4; k++)
             if (may_be(a, k & 1) && may_be(b, k & 2) &&
-                !tra_program_runs(op->what.join, k & 1 ? &tra_rows : NULL, k & 2 ? &tra_rows : NULL, op->type.layout))
+                !tra_program_runs(op->spec.join, k & 1 ? &tra_rows : NULL, k & 2 ? &tra_rows : NULL, op->type.layout))
                 return true;
     }
     return false;
@@ -60,8 +60,8 @@ static bool store_some(tra_plan *p, rng *r, tra_arena *a) {
         if (!draw_levels(r, &p->ops[i].type, &l)) continue;
         tra_levels *mine = tra_new(a, tra_levels);
         *mine = l;
-        p->ops[i].what.levels = mine;
-        p->ops[i].what.mapping = NULL;
+        p->ops[i].spec.levels = mine;
+        p->ops[i].spec.mapping = NULL;
         any = true;
     }
     return any;
@@ -73,12 +73,12 @@ bool hold_some(tra_plan *p, rng *r, tra_arena *a) {
         tra_op *op = &p->ops[i];
         const tra_layout *planned = op->type.layout;
         /* only what is sparse by type is ever held as rows, whose kernels let zeros annihilate; but it may be dense */
-        bool program = op->what.join && tra_kernel_is_program(op->what.join); /* held as it was planned */
+        bool program = op->spec.join && tra_kernel_is_program(op->spec.join); /* held as it was planned */
         if (tra_op_is(op->op, TRA_MAKES) && op->type.sparse && !program && !is_bound(p, i))
             op->type.layout = !stays_dense(p, i) && rng_chance(r, 70) ? &tra_rows : NULL;
         if (passes(op)) op->type.layout = p->ops[op->in[0]].type.layout;
         if (op->in[0] >= 0 && (op->type.layout || p->ops[op->in[0]].type.layout))
-            op->what.triangle = false; /* only dense results are computed by triangles */
+            op->spec.triangle = false; /* only dense results are computed by triangles */
         if (!op->type.layout && !planned) continue;
         any = true;
         tra_size *moved = &op->predicted.cost.network_bytes;

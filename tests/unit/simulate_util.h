@@ -243,7 +243,7 @@ static inline tra_placement declared(const char *at, const held *h, int s) {
 /* An input is where it was declared. If nowhere, each block is on one site: any partitioning is free, copies are
  * not. */
 static inline held *read_input(const tra_op *o, const product *m, const variant *u) {
-    bool left = strcmp(o->what.name, "A") == 0;
+    bool left = strcmp(o->spec.name, "A") == 0;
     const char *at = u->at[left ? 0 : 1];
     held like = left ? matrix(m->i, m->k, m->bi, m->bk) : matrix(m->k, m->j, m->bk, m->bj);
     held *h = new_held(&like, false);

@@ -346,7 +346,7 @@ static void piece(void *ctx, int i, void *scratch) {
 /* Long work without scratch, for which workers without a part in the stage are woken too. */
 static tra_status share_some(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     (void)task, (void)w, (void)e;
-    tra_share(4, piece, u->ctx, NULL);
+    tra_parallel(4, piece, u->ctx, NULL);
     return TRA_OK;
 }
 

@@ -14,8 +14,8 @@ static planned plan(const char *text, tra_optimizer by, int sites, tra_cost_mode
     planned p = {0};
     tra_plan_options o = {
         .sites = sites, .cost = cost, .optimizer = by, .threads = 1, .memory = memory, .rates = tra_rates_builtin()};
-    p.status = tra_program_from_text("test", tra_strdup(text), strlen(text),
-                                     ".", 0, NULL, (tra_tables_room){0}, false, &p.program, &p.e);
+    p.status = tra_program_from_text("test", tra_strdup(text), strlen(text), ".", 0, NULL, (tra_tables_room){0}, false,
+                                     &p.program, &p.e);
     if (p.status == TRA_OK) p.status = tra_optimize(p.program.graph, &o, p.program.arena, &p.plans, &p.e);
     if (p.status != TRA_OK && memory == 0) check_report("%s on %d: %s", tra_optimizer_text(by), sites, p.e.msg);
     return p;
@@ -62,7 +62,7 @@ TEST(plans_follow_their_vectors) {
             const tra_plan *q = p.plans.v[i];
             for (int c = 0; c < p.plans.choices[i].n; c++) {
                 const tra_op *op = join_of(q, p.plans.choices[i].v[c].op);
-                const char *name = q->ops[p.plans.choices[i].v[c].op].what.name;
+                const char *name = q->ops[p.plans.choices[i].v[c].op].spec.name;
                 for (int v = 0; op && v < l->graph->nvertices; v++) {
                     const tra_vertex *x = &l->graph->v[v];
                     if (strcmp(x->node->name, name) != 0) continue;

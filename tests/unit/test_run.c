@@ -305,11 +305,11 @@ TEST(block_loops_fit_their_budget) {
                       .in = {0, 1},
                       .type = t,
                       .place = tra_place_all(1),
-                      .what.join = mm,
-                      .what.agg = add,
-                      .what.joinl = {.n = 1, .v = {1}},
-                      .what.joinr = {.n = 1, .v = {0}},
-                      .what.group = {.n = 2, .v = {0, 2}}}};
+                      .spec.join = mm,
+                      .spec.agg = add,
+                      .spec.joinl = {.n = 1, .v = {1}},
+                      .spec.joinr = {.n = 1, .v = {0}},
+                      .spec.group = {.n = 2, .v = {0, 2}}}};
     tra_plan p = {.sites = 1, .nops = 3, .ops = ops};
     int64_t before = -1;
     for (int64_t mb = 24; mb < 1200; mb += 8) {

@@ -225,7 +225,7 @@ TEST(inputs_are_where_the_fewest_bytes_move) {
     char place[100];
     const tra_plan *q = p.plans.v[0];
     for (int i = 0; i < q->nops; i++)
-        if (q->ops[i].op == TRA_PLAN_INPUT && strcmp(q->ops[i].what.name, "A0") == 0)
+        if (q->ops[i].op == TRA_PLAN_INPUT && strcmp(q->ops[i].spec.name, "A0") == 0)
             CHECK_STR(tra_place_text(&q->ops[i].place, place, sizeof place), "part(0)");
     done(&p);
 }
@@ -243,7 +243,7 @@ TEST(ties_make_no_more_plans) {
 TEST(two_phases_or_one) {
     planned p = plan("input A : f64 [64,64] by [4,4] at part(1)\nr = agg(A, [0], matadd)\noutput r\n", 4);
     const tra_op *agg = find_op(p.plans.v[0], TRA_PLAN_AGG), *merge = find_op(p.plans.v[0], TRA_PLAN_MERGE);
-    CHECK(agg && agg->what.partial && merge);
+    CHECK(agg && agg->spec.partial && merge);
     CHECK_NEAR(merge->predicted.cost.flops, 4 * 256, 0); /* four summands of 64 x 4 */
     CHECK_NEAR(merge->predicted.cost.flops_max, 4 * 256 / 4, 0);
     const tra_rule_list *rules = tra_rules_of(p.plans.memo, p.plans.v[0], &p.plans.choices[0], p.program.arena).all;
@@ -263,7 +263,7 @@ TEST(two_phases_or_one) {
     p = plan("input A : f32 [64,64] by [4,4] at part(1)\nr = agg(A, [0], rowmax . matadd)\noutput r\n", 4);
     agg = find_op(p.plans.v[0], TRA_PLAN_AGG);
     merge = find_op(p.plans.v[0], TRA_PLAN_MERGE);
-    CHECK(agg && agg->what.partial && agg->type.dtype == TRA_F64 && agg->type.cat->bound.n == 2);
+    CHECK(agg && agg->spec.partial && agg->type.dtype == TRA_F64 && agg->type.cat->bound.n == 2);
     CHECK(merge && merge->type.dtype == TRA_F32 && merge->type.cat->bound.n == 1);
     done(&p);
 }
@@ -347,8 +347,9 @@ TEST(sizes_beyond_counting_are_refused) {
     tra_err e = {0};
     tra_plan_options o = options(3, TRA_COST_TRA);
     const char *text = "input A : f64 [3000000000,3000000000] by [1000,1000]\nr = agg(A, [0], matadd)\noutput r\n";
-    CHECK_OK(tra_program_from_text("test", tra_strdup(text), strlen(text),
-                                   ".", 0, NULL, (tra_tables_room){0}, false, &p, &e), e);
+    CHECK_OK(tra_program_from_text("test", tra_strdup(text), strlen(text), ".", 0, NULL, (tra_tables_room){0}, false,
+                                   &p, &e),
+             e);
     CHECK_FAILS(tra_search(p.graph, &o, p.arena, &plans, &e), TRA_PROGRAM, e, "relation A is too large");
     tra_program_free(&p);
 }
@@ -396,14 +397,13 @@ TEST(strategies_say_all_of_two_inputs_that_are_everywhere) {
 /* How the fused statement of the best plan is cut: "rows" of an operand, each with results of its own; "sums", which
  * are added up; "none". */
 static const char *pieces_of(const char *statement) {
-    char *text =
-        tra_asprintf("input A : f64 [3000,2500] by [3000,2500] as csr nnz 200000\n"
-                     "input x : f64 [2500] by [2500]\n%s\noutput Y\n",
-                     statement);
+    char *text = tra_asprintf("input A : f64 [3000,2500] by [3000,2500] as csr nnz 200000\n"
+                              "input x : f64 [2500] by [2500]\n%s\noutput Y\n",
+                              statement);
     planned p = plan_with(text, options(1, TRA_COST_TIME));
     const char *how = "not fused";
     for (int i = 0; p.plans.n && i < p.plans.v[0]->nops; i++) {
-        const tra_kernel *k = p.plans.v[0]->ops[i].what.join;
+        const tra_kernel *k = p.plans.v[0]->ops[i].spec.join;
         if (!k || !k->program || !k->program->fused) continue;
         const tra_fused *f = k->program->fused;
         tra_fused_loop loop;
@@ -450,9 +450,9 @@ TEST(effort_is_linear_in_statements) {
     static const struct {
         const char *statement;
         bool outputs;
-    } kinds[] = {{"B%d[i,j] = A[i,j] + %d * %d\n", true},           /* independent */
-                 {"B%d[i,j] = B%d[i,j] + %d\n", false},             /* a chain of maps */
-                 {"B%d[i,j] = B%d[i,j] + B%d[i,j]\n", false},       /* each is used twice */
+    } kinds[] = {{"B%d[i,j] = A[i,j] + %d * %d\n", true},          /* independent */
+                 {"B%d[i,j] = B%d[i,j] + %d\n", false},            /* a chain of maps */
+                 {"B%d[i,j] = B%d[i,j] + B%d[i,j]\n", false},      /* each is used twice */
                  {"B%d[i,k] = sum B%d[i,j] * B%d[j,k]\n", false}}; /* products */
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         for (int sites = 1; sites <= 4; sites += 3) {

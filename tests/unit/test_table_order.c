@@ -1,6 +1,6 @@
 /* test_table_order.c - the order of rows that their digits give, against comparing them: all types, NULLs, NaN, -0,
  * ranges from one value to all that there are, rows that descend; and codes and runs of equal rows. */
-#include "../../lib/base/share.h"
+#include "../../lib/base/parallel.h"
 #include "../../lib/model/columns.h"
 #include "../../lib/table/order.h"
 #include "check.h"
@@ -52,8 +52,8 @@ static int compare(const tra_batch *b, int n, const int *column, const bool *des
 TEST(rows_are_ordered_by_their_digits_as_by_their_values) {
     enum { MANY = 1500000 };
     static int64_t at[MANY + 1], first[MANY], spare[TRA_ORDER_SPARE * MANY], begin[MANY + 1];
-    tra_share_threads threads = tra_share_on(3);
-    tra_share_by(&threads.by);
+    tra_parallel_threads threads = tra_parallel_on(3);
+    tra_parallel_by(&threads.by);
     for (int trial = 0; trial < 300; trial++) {
         tra_arena *a = tra_arena_new();
         int64_t rows = 1 + check_draw(trial % 100 == 0 ? MANY : trial % 3 ? 60 : ROWS), bad = 0, changes = 1;
@@ -75,7 +75,7 @@ TEST(rows_are_ordered_by_their_digits_as_by_their_values) {
         CHECK_INT(tra_order_runs(&b, n, column, at, rows, begin), changes);
         tra_arena_free(a);
     }
-    tra_share_by(NULL);
+    tra_parallel_by(NULL);
 }
 
 TEST(codes_and_runs_tell_rows_apart_as_their_values_do) {

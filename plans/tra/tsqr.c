@@ -1,4 +1,4 @@
-/* tall.c - QR and singular value decompositions, and least squares, of matrices of many rows, by their row blocks:
+/* tsqr.c - QR and singular value decompositions, and least squares, of matrices of many rows, by their row blocks:
  * TSQR.
  *
  * Each block of rows has its own Q and R. The R of several blocks, one below the other, are a matrix of fewer rows,
@@ -8,7 +8,7 @@
  * blocks are combined follows from the extents alone, so that the bits do not depend on ranks or memory.
  *
  * Perhaps only the run tells how many rows a block has (of a matrix of selected rows). So what the kernels make of a
- * block (lib/kernel/tall.c) has the same extents whatever number of rows it has.
+ * block (lib/kernel/tsqr.c) has the same extents whatever number of rows it has.
  *
  * Source: Demmel, Grigori, Hoemmen, Langou: Communication-optimal parallel and sequential QR and LU factorizations,
  * SIAM J. Sci. Comput. 34 (2012).

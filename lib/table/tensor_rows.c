@@ -1,5 +1,5 @@
-/* border.c - the elements of arrays as rows. */
-#include "border.h"
+/* tensor_rows.c - the elements of arrays as rows. */
+#include "tensor_rows.h"
 
 #include "../model/columns.h"
 #include "../model/rows.h"

@@ -1,4 +1,4 @@
-/* tall.c - what QR, singular values and least squares of a matrix take of its blocks of rows (plans/tra/tall.c brings
+/* tsqr.c - what QR, singular values and least squares of a matrix take of its blocks of rows (plans/tra/tsqr.c brings
  * them together).
  *
  * How many rows a block has only the run may tell, but how large its result is the plan must know. So an R of w columns
@@ -23,7 +23,7 @@ enum { BLOCK = 32 }; /* what LAPACK has of workspace for each column */
 
 /* Is the operand a block of the matrix itself? Else it is R of several, with the column that says which rows are there.
  */
-static bool is_block(tra_lapack f) { return f == TRA_L_TALL_R || f == TRA_L_TALL_Q; }
+static bool is_block(tra_lapack f) { return f == TRA_L_TSQR_FIRST_R || f == TRA_L_TSQR_FIRST_Q; }
 
 /* Columns of what is decomposed: of a block, beside which right sides stand, or of an R. */
 static int64_t width(tra_lapack f, const tra_dims *a, const tra_dims *b) {
@@ -31,7 +31,7 @@ static int64_t width(tra_lapack f, const tra_dims *a, const tra_dims *b) {
     return a->v[1] + (!b ? 0 : b->n == 2 ? b->v[1] : 1);
 }
 
-const char *tra_tall_misfit(tra_lapack f, const tra_dims *a, const tra_dims *b) {
+const char *tra_tsqr_misfit(tra_lapack f, const tra_dims *a, const tra_dims *b) {
     if (a->n != 2) return "it needs a matrix";
     if (b && b->n != 1 && b->n != 2) return "the right side is a vector or a matrix";
     if (b && b->v[0] != a->v[0]) return "the right side has another number of rows";
@@ -39,23 +39,23 @@ const char *tra_tall_misfit(tra_lapack f, const tra_dims *a, const tra_dims *b) 
     return NULL;
 }
 
-void tra_tall_shape(tra_lapack f, double arg, const tra_dims *a, const tra_dims *b, tra_dims *out) {
+void tra_tsqr_shape(tra_lapack f, double arg, const tra_dims *a, const tra_dims *b, tra_dims *out) {
     int64_t w = width(f, a, b);
     *out = (tra_dims){.n = 2, .v = {w, w}};
-    if (f == TRA_L_TALL_R || f == TRA_L_MORE_R) out->v[1] = w + 1;
-    if (f == TRA_L_TALL_Q || f == TRA_L_MORE_Q || f == TRA_L_END_Q) out->v[0] = a->v[0];
-    if (f != TRA_L_END_X) return;
+    if (f == TRA_L_TSQR_FIRST_R || f == TRA_L_TSQR_NEXT_R) out->v[1] = w + 1;
+    if (f == TRA_L_TSQR_FIRST_Q || f == TRA_L_TSQR_NEXT_Q || f == TRA_L_TSQR_LAST_Q) out->v[0] = a->v[0];
+    if (f != TRA_L_TSQR_LAST_X) return;
     *out = (tra_dims){.n = arg > 0 ? 2 : 1, .v = {tra_max64(0, w - tra_max64(1, (int64_t)arg)), (int64_t)arg}};
 }
 
-size_t tra_tall_scratch(tra_lapack f, const tra_dims *a, const tra_dims *b) {
+size_t tra_tsqr_scratch(tra_lapack f, const tra_dims *a, const tra_dims *b) {
     int64_t w = width(f, a, b), doubles = (a->v[0] + 1 + BLOCK) * w;
     return ((size_t)doubles * sizeof(double) + (size_t)w * sizeof(int) + 127) / 64 * 64;
 }
 
-double tra_tall_flops(tra_lapack f, const tra_dims *a, const tra_dims *b) {
+double tra_tsqr_flops(tra_lapack f, const tra_dims *a, const tra_dims *b) {
     double m = (double)a->v[0], w = (double)width(f, a, b);
-    bool q = f == TRA_L_TALL_Q || f == TRA_L_MORE_Q || f == TRA_L_END_Q;
+    bool q = f == TRA_L_TSQR_FIRST_Q || f == TRA_L_TSQR_NEXT_Q || f == TRA_L_TSQR_LAST_Q;
     return (q ? 4 : 2) * m * w * w;
 }
 
@@ -141,7 +141,7 @@ static void put_x(job *w, const tra_array *out) {
         for (int64_t j = 0; j < right; j++) tra_lapack_set(out, i * right + j, by[i] * x[j * w->m + i]);
 }
 
-void tra_tall_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch) {
+void tra_tsqr_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch) {
     tra_lapack f = k->row->lapack;
     job w = {.w = (int)width(f, &a->ext, b ? &b->ext : NULL), .a = scratch, .columns = k->columns};
     int info;
@@ -160,11 +160,11 @@ void tra_tall_run(const tra_kernel *k, const tra_array *a, const tra_array *b, c
         return;
     }
     w.k = w.m < w.w ? w.m : w.w;
-    if ((f == TRA_L_END_R || f == TRA_L_END_Q) && !has_rows(&w, w.w, "qr and svd")) return;
+    if ((f == TRA_L_TSQR_LAST_R || f == TRA_L_TSQR_LAST_Q) && !has_rows(&w, w.w, "qr and svd")) return;
     if (w.m > 0) dgeqrf_(&w.m, &w.w, w.a, &w.m, w.tau, w.work, &w.nwork, &info);
-    if (f == TRA_L_END_X)
+    if (f == TRA_L_TSQR_LAST_X)
         put_x(&w, out);
-    else if (f == TRA_L_TALL_R || f == TRA_L_MORE_R || f == TRA_L_END_R)
+    else if (f == TRA_L_TSQR_FIRST_R || f == TRA_L_TSQR_NEXT_R || f == TRA_L_TSQR_LAST_R)
         put_r(&w, out);
     else if (w.m > 0)
         put_q(&w, f, a, out);

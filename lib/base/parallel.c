@@ -1,5 +1,5 @@
-/* share.c - pieces of long work, run by the thread that has it or shared with others. */
-#include "share.h"
+/* parallel.c - pieces of long work, run by the thread that has it or shared with others. */
+#include "parallel.h"
 
 #include "base.h"
 
@@ -10,11 +10,11 @@ _Thread_local bool tra_overflow;
 
 enum { STEPS = 1 << 17 }; /* of a piece at least: a hundred times what waking a thread takes */
 
-static _Thread_local tra_sharer *sharer;
+static _Thread_local tra_parallel_workers *sharer;
 
-void tra_share_by(tra_sharer *s) { sharer = s; }
+void tra_parallel_by(tra_parallel_workers *s) { sharer = s; }
 
-int tra_share_pieces(int64_t steps) { return (int)tra_max64(1, tra_min64(TRA_PIECES, steps / STEPS)); }
+int tra_parallel_pieces(int64_t steps) { return (int)tra_max64(1, tra_min64(TRA_PIECES, steps / STEPS)); }
 
 typedef struct noted {
     tra_piece_fn *fn;
@@ -33,8 +33,8 @@ static void run_noted(void *ctx, int piece, void *scratch) {
     tra_overflow = before;
 }
 
-void tra_share(int n, tra_piece_fn *fn, void *ctx, void *scratch) {
-    tra_sharer *by = sharer;
+void tra_parallel(int n, tra_piece_fn *fn, void *ctx, void *scratch) {
+    tra_parallel_workers *by = sharer;
     if (!by || n < 2) {
         for (int i = 0; i < n; i++) fn(ctx, i, scratch);
         return;
@@ -62,8 +62,8 @@ static void *run_some(void *of) {
     return NULL;
 }
 
-static void run_on_threads(tra_sharer *by, int n, tra_piece_fn *fn, void *ctx, void *scratch) {
-    int others = (int)tra_min64(TRA_PIECES, tra_min64(n, ((tra_share_threads *)by)->threads)) - 1, started = 0;
+static void run_on_threads(tra_parallel_workers *by, int n, tra_piece_fn *fn, void *ctx, void *scratch) {
+    int others = (int)tra_min64(TRA_PIECES, tra_min64(n, ((tra_parallel_threads *)by)->threads)) - 1, started = 0;
     pthread_t id[TRA_PIECES];
     shared x = {fn, ctx, n, 0};
     for (int i = 0; scratch && i < n; i++) fn(ctx, i, scratch);
@@ -73,4 +73,4 @@ static void run_on_threads(tra_sharer *by, int n, tra_piece_fn *fn, void *ctx, v
     for (int i = 0; i < started; i++) pthread_join(id[i], NULL);
 }
 
-tra_share_threads tra_share_on(int threads) { return (tra_share_threads){{run_on_threads}, threads}; }
+tra_parallel_threads tra_parallel_on(int threads) { return (tra_parallel_threads){{run_on_threads}, threads}; }

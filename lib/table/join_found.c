@@ -1,6 +1,6 @@
-/* place.c - what has been found put beside the rows for which it was. */
+/* join_found.c - what has been found put beside the rows for which it was. */
 #include "join.h"
-#include "parts.h"
+#include "key_ranges.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* parts.c - rows divided into parts: sorted blocks, samples, splitters, slices. */
-#include "parts.h"
+/* key_ranges.c - rows divided into parts: sorted blocks, samples, splitters, slices. */
+#include "key_ranges.h"
 
 #include "group.h"
 #include "order.h"

@@ -1,4 +1,4 @@
-/* notes.c - what kernels note beside their results, until the executor asks for it. */
+/* row_notes.c - what kernels note beside their results, until the executor asks for it. */
 #include "../model/spooled.h"
 #include "table_int.h"
 

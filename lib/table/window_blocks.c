@@ -1,6 +1,6 @@
-/* across.c - what a block of rows must know of those before and after it: the numbers of its rows, and how many values
- * a group has in other blocks. */
-#include "parts.h"
+/* window_blocks.c - what a block of rows must know of those before and after it: the numbers of its rows, and how many
+ * values a group has in other blocks. */
+#include "key_ranges.h"
 
 #include "order.h"
 

@@ -1,5 +1,5 @@
-/* test_share.c - kernels that are cut in pieces: the same bits whoever computes them, and what numbers say. */
-#include "../../lib/kernel/share.h"
+/* test_parallel.c - kernels that are cut in pieces: the same bits whoever computes them, and what numbers say. */
+#include "../../lib/kernel/parallel_sums.h"
 #include "../../lib/sparse/sparse.h"
 #include "check.h"
 
@@ -13,7 +13,7 @@
 enum { THREADS = 3 };
 
 typedef struct crowd {
-    tra_sharer base;
+    tra_parallel_workers base;
     size_t scratch; /* bytes of a thread */
     int shared;     /* pieces so far */
 } crowd;
@@ -35,7 +35,7 @@ static void *take(void *arg) {
     return NULL;
 }
 
-static void run(tra_sharer *s, int n, tra_piece_fn *fn, void *ctx, void *scratch) {
+static void run(tra_parallel_workers *s, int n, tra_piece_fn *fn, void *ctx, void *scratch) {
     crowd *c = (crowd *)(void *)s;
     turn t = {.fn = fn, .ctx = ctx, .n = n, .scratch = c->scratch / 64 * 64 + 64};
     pthread_t tid[THREADS];
@@ -117,7 +117,7 @@ static tra_cell product(const char *text, const tra_cell *a, const tra_cell *b, 
     void *scratch = room(n);
     if (by) *by = crowd_of((size_t)n);
     if (part) out.panel[0] = part[0], out.panel[1] = part[1];
-    tra_share_by(by ? &by->base : NULL);
+    tra_parallel_by(by ? &by->base : NULL);
     if (rows) {
         giver g = {.taker.take = give};
         out.from = &g.taker;
@@ -128,7 +128,7 @@ static tra_cell product(const char *text, const tra_cell *a, const tra_cell *b, 
         out.array.data = room(tra_dense_bytes(TRA_F64, &out.array.ext));
         tra_cell_join(k, a, b, &out, scratch);
     }
-    tra_share_by(NULL);
+    tra_parallel_by(NULL);
     free(scratch);
     tra_arena_free(arena);
     return out;
@@ -225,10 +225,10 @@ static tra_cell sum(const char *text, const tra_cell *a, crowd *by) {
     int64_t n = tra_cell_scratch(k, TRA_USE_MAP, &t, &a->array.ext, NULL, NULL, NULL);
     void *scratch = room(n);
     if (by) *by = crowd_of((size_t)n);
-    tra_share_by(by ? &by->base : NULL);
+    tra_parallel_by(by ? &by->base : NULL);
     out.array.data = room(tra_dense_bytes(TRA_F64, &out.array.ext));
     tra_cell_map(k, a, &out, scratch);
-    tra_share_by(NULL);
+    tra_parallel_by(NULL);
     free(scratch);
     tra_arena_free(arena);
     return out;
@@ -289,12 +289,12 @@ static void over(void *ctx, int piece, void *scratch) {
 TEST(what_does_not_fit_in_a_piece_is_noted_here) {
     crowd by = crowd_of(64);
     int none = -1, one = 5;
-    tra_share_by(&by.base);
+    tra_parallel_by(&by.base);
     (void)tra_kernel_overflowed();
-    tra_share(8, over, &none, NULL);
+    tra_parallel(8, over, &none, NULL);
     CHECK(!tra_kernel_overflowed());
-    tra_share(8, over, &one, NULL);
+    tra_parallel(8, over, &one, NULL);
     CHECK(tra_kernel_overflowed());
     CHECK(!tra_kernel_overflowed());
-    tra_share_by(NULL);
+    tra_parallel_by(NULL);
 }

@@ -1,12 +1,12 @@
-/* border.h - tensors back as tables, and tables as tensors by the values of two columns.
+/* tensor_rows.h - tensors back as tables, and tables as tensors by the values of two columns.
  *
  * The operands and results are cells, dense or held by their entries. An element of what is sparse by type is an entry
  * where it is not 0, however it is held.
  *
  * Source: Wen, TensorTable, TBench 2024, section 4 (conversions between tensors and tables).
  */
-#ifndef TRA_TABLE_BORDER_H
-#define TRA_TABLE_BORDER_H
+#ifndef TRA_TABLE_TENSOR_ROWS_H
+#define TRA_TABLE_TENSOR_ROWS_H
 
 #include "../kernel/kernel.h"
 #include "../model/labels.h"

@@ -1,4 +1,4 @@
-/* parts.h - the rows of many blocks, divided into parts by ranges of their keys: orders, groups, distinct rows and
+/* key_ranges.h - the rows of many blocks, divided into parts by ranges of their keys: orders, groups, distinct rows and
  * joins of tables that do not fit into memory at once.
  *
  * Each block is sorted by the keys. Of each sorted block every so-many-th row, and the last, is a sample; the samples
@@ -7,8 +7,8 @@
  * the keys are (parallel sorting by regular sampling, Shi and Schaeffer 1992): so the memory for a part is promised
  * before a row is read. That needs keys of which none is in many rows; else the number of the row is the last key.
  */
-#ifndef TRA_TABLE_PARTS_H
-#define TRA_TABLE_PARTS_H
+#ifndef TRA_TABLE_KEY_RANGES_H
+#define TRA_TABLE_KEY_RANGES_H
 
 #include "../kernel/kernel.h"
 #include "table.h"

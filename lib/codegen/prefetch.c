@@ -1,4 +1,4 @@
-/* ahead.c - software prefetch in generated loops. A loop over the columns of a row looks into arrays at places in no
+/* prefetch.c - software prefetch in generated loops. A loop over the columns of a row looks into arrays at places in no
  * order; where such an array may be larger than a cache, the loop prefetches what it will read some iterations later.
  * Results do not depend on it. */
 #include "gen_int.h"

@@ -1,16 +1,16 @@
-/* share.c - pieces of rows, and sums that pieces have of their own. */
-#include "share.h"
+/* parallel_sums.c - pieces of rows, and sums that pieces have of their own. */
+#include "parallel_sums.h"
 
 #include "kernel_int.h"
 
-int tra_share_sums(int64_t entries, int64_t steps, int64_t elements) {
+int tra_parallel_sum_pieces(int64_t entries, int64_t steps, int64_t elements) {
     enum { WORTH = 8 }; /* entries for each element from which a piece is worth a sum of its own to clear and to add */
-    int n = (int)tra_min64(TRA_SHARE_SUMS, 1 + entries / tra_mul_most(WORTH, tra_max64(1, elements)));
-    n = (int)tra_min64(n, tra_share_pieces(tra_mul_most(steps, entries)));
+    int n = (int)tra_min64(TRA_PARALLEL_SUMS, 1 + entries / tra_mul_most(WORTH, tra_max64(1, elements)));
+    n = (int)tra_min64(n, tra_parallel_pieces(tra_mul_most(steps, entries)));
     return n == 3 ? 2 : n; /* which two threads share evenly */
 }
 
-int tra_share_rows(const tra_rows_view *v, const int64_t *key, int n, int64_t *at) {
+int tra_parallel_row_pieces(const tra_rows_view *v, const int64_t *key, int n, int64_t *at) {
     int made = 0;
     int64_t first = v->begin[0], entries = v->begin[v->nrows] - first;
     at[0] = 0;
@@ -46,7 +46,7 @@ static void add_part(void *ctx, int part, void *scratch) {
     }
 }
 
-void tra_share_add(const tra_array *to, const char *v, int64_t each, int n) {
+void tra_parallel_add_sums(const tra_array *to, const char *v, int64_t each, int n) {
     sums x = {to, v, each, n};
-    if (n > 1) tra_share(n, add_part, &x, NULL);
+    if (n > 1) tra_parallel(n, add_part, &x, NULL);
 }
