@@ -52,11 +52,22 @@ bool tra_blas_advice(char *buf, size_t n) {
     return true;
 }
 
+/* OpenBLAS chooses its kernels in the first, which does nothing where they are chosen, and forgets them in the second.
+ * Its builds for one processor have neither. */
+extern void gotoblas_dynamic_init(void) __attribute__((weak));
+extern void gotoblas_dynamic_quit(void) __attribute__((weak));
+
 void tra_blas_fit(char **argv) {
     simd could = of_processor();
     if (getenv("OPENBLAS_CORETYPE") || of_kernel(tra_blas_kernel()) >= could) return;
-    if (setenv("OPENBLAS_CORETYPE", fit[could], 0) == 0) execv("/proc/self/exe", argv);
-    unsetenv("OPENBLAS_CORETYPE"); /* go on with what there is */
+    if (setenv("OPENBLAS_CORETYPE", fit[could], 0) == 0) {
+        if (gotoblas_dynamic_init && gotoblas_dynamic_quit) {
+            gotoblas_dynamic_quit();
+            gotoblas_dynamic_init();
+        } else
+            execv("/proc/self/exe", argv);
+    }
+    if (of_kernel(tra_blas_kernel()) < could) unsetenv("OPENBLAS_CORETYPE"); /* go on with what there is */
 }
 #else
 bool tra_blas_advice(char *buf, size_t n) {

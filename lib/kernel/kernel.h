@@ -353,7 +353,8 @@ const char *tra_blas_kernel(void); /* the kernel that BLAS uses: Haswell, Skylak
 bool tra_blas_advice(char *buf, size_t n);
 /* OpenBLAS takes its least kernel on processors that are newer than it, several times slower than what they could run.
  * It chooses before main, by OPENBLAS_CORETYPE; where the user has not set that and the kernel does not fit the
- * processor, this starts the program again with the one that does. Before there are threads, locks or MPI. */
+ * processor, this has it choose again with the one that does; where it cannot, the program starts again. Before BLAS is
+ * called, and before there are threads, locks or MPI. */
 void tra_blas_fit(char **argv);
 
 #endif
