@@ -24,6 +24,7 @@ typedef struct asking {
     tra_point *v;
     int n;
     bool several;    /* sites may be on several machines */
+    int64_t least;   /* MiB that would do, of all that were tried; 0: none yet */
     double deadline; /* seconds; infinite: there is none */
 } asking;
 
@@ -126,20 +127,26 @@ static tra_status try_ceiling(asking *x, tra_point p, int64_t mib, bool *fits, i
     int64_t peak, said;
     TRA_TRY(plan(x, &p, mib * MIB, fits, &said, &peak, e));
     *least = tra_ceil_div(said, MIB);
+    if (x->least == 0 || *least < x->least) x->least = *least;
     if (!*fits || !place(x, &p)) return TRA_OK;
     x->v = tra_realloc(x->v, (size_t)x->n + 1, sizeof *x->v);
     x->v[x->n++] = p;
     return TRA_OK;
 }
 
-/* Ceilings from that with which all is in memory down to the least. */
+/* Ceilings from that with which all is in memory, or the most that the options and the machine allow, down to the
+ * least. */
 static tra_status try_ceilings(asking *x, tra_point p, tra_err *e) {
     enum { STEP = 4, RAISES = 8 };
-    int64_t least, peak, mib;
+    int64_t least, peak, mib, most = tra_planning_opts.memory;
     bool fits;
     p.here = (int)tra_max64(1, tra_min64(p.sites, p.on->cores / p.threads));
     TRA_TRY(plan(x, &p, 0, &fits, &least, &peak, e));
     mib = tra_ceil_div(tra_max64(peak, least), MIB);
+    if (most > 0) mib = tra_min64(mib, most / MIB);
+    most = p.on->memory / (x->several ? 1 : p.here); /* sites of several machines may have one each */
+    if (most > 0) mib = tra_min64(mib, most / MIB);
+    mib = tra_max64(1, mib); /* 0 is no ceiling */
     for (;; mib /= STEP) {
         TRA_TRY(try_ceiling(x, p, mib, &fits, &least, e));
         if (!fits) break;
@@ -162,8 +169,15 @@ static tra_status find_points(asking *x, const tra_ask_machine *machines, int n,
                     TRA_TRY(try_ceilings(x, (tra_point){.on = &machines[i], .sites = (int)s, .threads = (int)t}, e));
     }
     if (x->n > 0) return TRA_OK;
-    return tra_fail(e, TRA_RESOURCE, "no plan fits%s: name a larger machine (--machine FILE), or allow more --sites",
-                    tra_planning_opts.memory > 0 ? " in --memory" : "");
+    char most[32], least[32];
+    tra_human(x->least * MIB, least);
+    if (tra_planning_opts.memory > 0 && x->least * MIB > tra_planning_opts.memory)
+        return tra_fail(e, TRA_RESOURCE, "no plan fits in --memory %s: the least that a site needs is %s",
+                        tra_human(tra_planning_opts.memory, most), least);
+    return tra_fail(e, TRA_RESOURCE,
+                    "no plan fits: the least that a site needs is %s; name a larger machine "
+                    "(--machine FILE), or allow more --sites",
+                    least);
 }
 
 /* ---- the best of them ------------------------------------------------------------------------------------------- */

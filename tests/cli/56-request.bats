@@ -47,8 +47,16 @@ assert len({p["memory_bytes"] for p in v if p["sites"] == 1 and p["threads"] == 
     py 'assert all(p["machines"] == 1 for p in json.loads(sys.argv[1])["plans"])' "$output"
     status 0 tra explain --request p.tra --memory 30M --format json
     py 'assert all(p["memory_bytes"] <= 30 << 20 for p in json.loads(sys.argv[1])["plans"])' "$output"
+    local asked cores
+    # no ceiling below the most that is allowed is better than that one
+    cores=$(nproc)
+    status 0 tra explain --request p.tra --memory 40M --format json
+    asked=$output
+    status 0 tra explain p.tra --memory 40M --threads "$cores" --format json
+    py 'least = min(p["seconds"] for p in json.loads(sys.argv[1])["plans"])
+assert least <= 1.0001 * json.loads(sys.argv[2])["plans"][0]["seconds"], least' "$asked" "$output"
     status 4 tra explain --request p.tra --memory 3M
-    has "no plan fits in --memory"
+    has "no plan fits in --memory 3 MiB: the least that a site needs is "
 }
 
 @test "machines of one host are told apart by their files, others are not" {
