@@ -114,7 +114,7 @@ static const struct kind {
                       .others = {"hydra", "mpich"},
                       .package = "openmpi-bin",
                       .args = {"-q", "--bind-to", "none", "--oversubscribe"},
-                      .job = "mpirun -q --bind-to none",
+                      .job = "mpirun --bind-to none",
                       .on_each = {"--map-by ppr:", ":node"}},
     [TRA_MPI_MPICH] = {.names = {"mpiexec.hydra", "mpiexec.mpich", "mpiexec"},
                        .others = {"openmpi", "orterun", "prterun"},

@@ -19,7 +19,7 @@ mkdir -p "$TRA_SCRATCH"
 # The launcher of the MPI library that tra was built with; it hands USR1 on to the ranks. bash runs the trap while it
 # waits.
 case $(tra version) in
-*"Open MPI"*) start=(mpirun -q --bind-to none -n "${SLURM_NTASKS:-1}") ;;
+*"Open MPI"*) start=(mpirun --bind-to none -n "${SLURM_NTASKS:-1}") ;;
 *"no MPI"*) start=() ;;
 *) start=(srun --mpi=pmi2 --kill-on-bad-exit) ;;
 esac

@@ -149,7 +149,7 @@ stand_in() {
         tra explain --job mpirun --codec zstd --machine m.json -- "$name" >job
         bash -n job
         PATH=$PWD/bin:$PATH bash job
-        [[ $(cat seen) == "<-q><--bind-to><none><-n><1><tra><run><--resume>"*"<--codec><zstd><$given>" ]]
+        [[ $(cat seen) == "<--bind-to><none><-n><1><tra><run><--resume>"*"<--codec><zstd><$given>" ]]
         if [[ $name == *$'\n'* ]]; then
             status 2 tra explain --job cron -- "$name"
             has "newline"
@@ -187,6 +187,19 @@ stand_in() {
     status 0 tra explain --request=memory p.tra --job mpirun
     eval "$(tail -n 1 <<<"${output/exec mpirun/PATH=$(dirname "$TRA"):\$PATH mpirun}")"
     [ -e c.h5 ]
+    # of several machines: with one, mpirun says what is wrong; where all ranks are on it, they join
+    local whole=$(tra digest c.h5)
+    rm c.h5
+    sed -i 's/"threads": 8/"threads": 1/' m.json
+    tra explain --request=time p.tra --machine m.json --sites 3 --job mpirun >job
+    grep -q -- "-n 3 --map-by ppr:1:node tra" job
+    run env PATH="$(dirname "$TRA"):$PATH" bash job
+    [ "$status" -ne 0 ]
+    has "requested more processes"
+    sed -i 's/--map-by ppr:1:node/--host localhost:3/' job
+    status 0 env PATH="$(dirname "$TRA"):$PATH" bash job
+    has "3 sites of 1 thread"
+    [ "$(tra digest c.h5)" = "$whole" ]
 }
 
 @test "a machine's file that lacks a rate, or is none: which, and what to do" {
