@@ -237,15 +237,16 @@ static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_e
     }
     s = tra_run_say_least(job, comm->size, o->threads, s, e);
     if (s == TRA_OK) s = tra_outputs_export(g, comm, o, tra_memory_base(job->plan, o->threads), job->plan, &r, e);
-    if (s == TRA_OK || tra_run_files_opts.metrics) {
+    if (s == TRA_OK || tra_run_files_wanted()) {
         tra_profile m;
         tra_profile_gather(comm, &r, job->plan, &m);
         m.seconds = tra_now() - begun;
         m.process_seconds = tra_now() - tra_process_begin();
+        m.status = tra_status_exit(s);
         tra_run_files_measured(&m);
         if (s == TRA_OK && comm->rank == 0) tra_run_warn_of_zeros(job->plan, &r);
         if (s == TRA_OK && comm->rank == 0 && !source->quiet) tra_run_report(job, &m);
-        if (s == TRA_OK && comm->rank == 0) s = tra_run_files_write(job, &m, e);
+        if (comm->rank == 0) s = tra_run_files_write(job, &m, s, e);
         tra_profile_free(&m);
         s = tra_comm_agree(comm, s, e);
     }

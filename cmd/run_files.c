@@ -36,6 +36,8 @@ static struct {
 
 bool tra_run_files_record(void) { return opt.profile || opt.report; }
 
+bool tra_run_files_wanted(void) { return tra_run_files_record() || opt.metrics; }
+
 /* ---- before the run ------------------------------------------------------------------------------------------ */
 
 /* Does the file begin as one that `option` has written? An empty one may be replaced. */
@@ -99,6 +101,8 @@ tra_record *tra_run_files_begin(const tra_job *job, const tra_comm *comm, double
 
 /* ---- profile and report -------------------------------------------------------------------------------------- */
 
+static const char *in_place(const tra_profile *m) { return m->status == 0 ? "the outputs are in place, but " : ""; }
+
 static tra_status write_profile(const tra_job *job, const tra_profile *m, tra_err *e) {
     tra_str text = {0};
     tra_status s = TRA_OK;
@@ -107,7 +111,7 @@ static tra_status write_profile(const tra_job *job, const tra_profile *m, tra_er
     tra_explain_profile(job, m, &text);
     errno = 0;
     if (!f || fputs(tra_str_get(&text), f) < 0 || fflush(f) != 0)
-        s = tra_fail_errno(e, TRA_RESOURCE, "the outputs are in place, but --profile %s", opt.profile);
+        s = tra_fail_errno(e, TRA_RESOURCE, "%s--profile %s", in_place(m), opt.profile);
     if (f && !out) fclose(f);
     tra_str_free(&text);
     return s;
@@ -120,8 +124,9 @@ static tra_status write_report(const tra_job *job, const tra_profile *m, tra_err
     tra_arena *a = tra_arena_new();
     tra_status s = is_ours(opt.report, "--report", "report", TRA_REPORT_MARK, e); /* the run may have taken hours */
     if (s == TRA_OK) {
-        o.nchanges = tra_explain_changes(job, m, tra_planning_rates_here, tra_common_opts.define.n,
-                                         tra_common_opts.define.v, TRIES, a, &o.changes);
+        if (m->status == 0) /* who ended it early does not wait for other plans */
+            o.nchanges = tra_explain_changes(job, m, tra_planning_rates_here, tra_common_opts.define.n,
+                                             tra_common_opts.define.v, TRIES, a, &o.changes);
         tra_explain_html(job, &o, &text);
     }
     tra_arena_free(a);
@@ -129,8 +134,7 @@ static tra_status write_report(const tra_job *job, const tra_profile *m, tra_err
     s = tra_replace_file(opt.report, tra_str_get(&text), text.n, false, &why);
     tra_str_free(&text);
     if (s == TRA_OK) return s;
-    return tra_fail(e, TRA_RESOURCE, "the outputs are in place, but --report %s was not written: %s", opt.report,
-                    why.msg);
+    return tra_fail(e, TRA_RESOURCE, "%s--report %s was not written: %s", in_place(m), opt.report, why.msg);
 }
 
 void tra_run_files_planned(const tra_job *job) {
@@ -147,10 +151,15 @@ void tra_run_files_measured(const tra_profile *m) {
     known.seconds = m->seconds;
 }
 
-tra_status tra_run_files_write(const tra_job *job, const tra_profile *m, tra_err *e) {
-    tra_status s = opt.profile ? write_profile(job, m, e) : TRA_OK;
-    if (opt.report && s == TRA_OK) s = write_report(job, m, e);
-    return s;
+tra_status tra_run_files_write(const tra_job *job, const tra_profile *m, tra_status ended, tra_err *e) {
+    tra_err why = {0};
+    tra_status s = opt.profile ? write_profile(job, m, &why) : TRA_OK;
+    if (opt.report && s == TRA_OK) s = write_report(job, m, &why);
+    if (ended == TRA_OK)
+        *e = why;
+    else if (s != TRA_OK)
+        tra_warn("%s", why.msg);
+    return ended == TRA_OK ? s : ended;
 }
 
 /* ---- metrics ------------------------------------------------------------------------------------------------- */

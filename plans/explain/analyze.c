@@ -63,7 +63,7 @@ const char *tra_seconds_wrong(const tra_plan *p, const tra_profile *m, tra_arena
     bool off;
     double factor = tra_seconds_factor(p->cost.seconds, seconds, &off);
     char text[40];
-    if (!off || fmax(p->cost.seconds, seconds) < SHORT) return NULL;
+    if (m->status != 0 || !off || fmax(p->cost.seconds, seconds) < SHORT) return NULL;
     return tra_arena_printf(
         a,
         "the operators took %.3g times %s than the %s that were predicted; if what follows does not "

@@ -146,7 +146,13 @@ static void find_rows(findings *f) {
     }
 }
 
-static void find_resumed(findings *f) {
+/* What parts of it the figures are of. */
+static void find_extent(findings *f) {
+    if (f->m->status != 0)
+        tra_finding(f,
+                    "The run ended with status %d before its outputs were in place: what was measured is of what ran "
+                    "until then, what was predicted is for all of it.",
+                    f->m->status);
     if (f->m->resumed)
         tra_finding(f, "The run went on from what a run before had saved: what was predicted is for all of it.");
 }
@@ -442,7 +448,7 @@ int tra_explain_findings(const tra_job *job, const tra_shown_plan *s, const tra_
     f.run = fmax(m->seconds, m->process_seconds);
     f.lines = tra_explain_statements(job, s->plan, m, a);
     *out = f.v;
-    find_resumed(&f);
+    find_extent(&f);
     if (m->seconds < TRA_SHORT_RUN) return f.n;
     bool busy = tra_find_shares(&f);
     find_longest(&f, find_conversions(&f));

@@ -97,6 +97,7 @@ static void run(tra_json *j, const tra_profile *m) {
     tra_json_begin(j, "run", '{');
     tra_json_num(j, "seconds", m->seconds);
     tra_json_num(j, "process_seconds", m->process_seconds);
+    tra_json_int(j, "status", m->status);
     tra_json_bool(j, "resumed", m->resumed);
     tra_json_str(j, "blas_kernel", m->kernel);
     tra_json_int(j, "processors", m->processors);

@@ -182,7 +182,8 @@ static bool parse(const char *json, tra_profiled_plan *of, tra_profile *p) {
         if (!read_string(json, text, p->host[s], TRA_HOSTNAME)) return false;
     }
     p->resumed = is_true(json, "run.resumed");
-    double processors;
+    double processors, status;
+    if (read_number(json, "run.status", &status)) p->status = (int)fmax(0, fmin(status, 255));
     if (read_number(json, "run.processors", &processors)) p->processors = (int)fmin(processors, INT_MAX);
     return *end == 0 && read_number(json, "run.seconds", &p->seconds) &&
            read_number(json, "run.process_seconds", &p->process_seconds) &&

@@ -549,7 +549,26 @@ print(len([r for r in d.getElementsByTagName("rect") if "box" in r.getAttribute(
     is 0 eval 'ls -A | grep -c "tra-.*tmp" || true'
 }
 
-@test "a run that fails or is killed leaves no report, and the one before as it was" {
+@test "of a run that is stopped or fails: what ran until then, and its status" {
+    tra gen -q --shape 3000x3000 --block 500x500 -o A.h5
+    printf 'input A from "A.h5"\nstate v = gen(1, [3000])\nrepeat 100000 {\nu[i] = sum A[i,j] * v[j]\nnext v[i] = u[i] / 1500\n}\noutput v to "v.h5"\n' >l.tra
+    printf 'input A from "A.h5"\nB[i,j] = A[i,j] - A[i,j]\nC = inverse(B)\noutput C to "c.h5"\n' >f.tra
+    for sites in 1 3; do
+        status 75 tra run -q --sites $sites --threads 1 --deadline 1s --report r.html --profile m.json l.tra
+        status 3 tra run -q --sites $sites --threads 1 --report f.html --profile f.json f.tra
+        py 'for name, status in ("m", 75), ("f", 3):
+    m = json.load(open(name + ".json"))
+    assert m["run"]["status"] == status and m["timeline"]["sites"], m["run"]
+    assert f"ended with status {status} before its outputs" in open(name.replace("m", "r") + ".html").read()'
+        status 0 tra explain --sites $sites --threads 1 --analyze m.json l.tra
+        has "ended with status 75"
+        rm -f ./*.json ./*.html
+    done
+    [ ! -e v.h5 ]
+    [ ! -e c.h5 ]
+}
+
+@test "a run that is refused or killed leaves no report, and the one before as it was" {
     ridge
     tra run -q --report r.html p.tra
     cp r.html before.html
