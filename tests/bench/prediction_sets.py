@@ -1,5 +1,5 @@
 """Programs of predictions.py, written before any of them was run: of A and C the errors were read then, of B and D
-later, of E they were not.
+later, of E after that, of F they were not.
 name: inputs, statements, options (suffix of the output, memory, threads). TABLES are made by programs, as HDF5 or with
 the suffix that they tell."""
 X, JB, JM, JX = "h2o_x_10000000.h5", "h2o_jb_10000000.h5", "h2o_jm_10000000.h5", "h2o_jx_10000000.h5"
@@ -253,4 +253,109 @@ E = {
     "v_join400": (JX + " " + JB, "O = group(join(project(jx, id3, v1), project(jb, id3, v2), id3 == id3), [v = floor(v2)], s = sum(v1))", {"memory": "400M"}),
     "v_dummies": ("vp", "m = matrix(vp, [load = ifnull(load, 0), port, onehot(port)])\nO[i,j] = sum[n](m[n,i] * m[n,j])"),
     "v_cross": (JM, "a = project(limit(jm, 9000), p = v2)\nb = project(limit(jm, 9000, from = 500), q = v2)\nO = group(project(cross(a, b), k = floor(p + q)), [k], n = count())"),
+}
+LI, OR, CU, PA, PS, LI1, OR1 = (f"tpch_{t}.h5" for t in ("lineitem_10", "orders_10", "customer_10", "part_10", "partsupp_10", "lineitem_1", "orders_1"))
+NAMES = {LI: "li", OR: "ord", CU: "cust", PA: "part", PS: "ps", LI1: "li1", OR1: "ord1"}
+TABLES |= {
+    "xc": (JX, "O = project(jx, id1, id4, id6, v1)", "csv"),
+    "xs": (X, 'O = project(x, at = timestamp "2025-02-01 00:00:00" + seconds(hash(id6, v3, 3) % 8000000), who = if(hash(v3) % 7 == 0, null, concat("u", hash(v3, 1) % 400000)), '
+              'page = concat("/", id1, "/", id2), ms = i32(v3 * v2), ok = hash(v3, 4) % 10 > 0, price = f32(v3), n = i64(id6))'),
+}
+GEN |= {
+    "xb": ("6200x4800", "3100x2400", ""), "xd": ("4800x5600", "2400x2800", ""), "xf": ("9500x6000", "2375x6000", "--dtype f32"),
+    "xl": ("24000x12000", "2000x12000", "--dtype f32"), "xi": ("26000x11000", "2000x11000", "--dtype i64"), "xo": ("42000x36000", "6000x36000", "--dtype bool"),
+    "xj": ("28000x16000", "4000x16000", "--dtype i32"), "x3": ("500x700x800", "50x700x800", "--dtype f32"), "xt": ("14000x12000", "2000x12000", ""),
+    "xk": ("15000x6000", "1500x6000", "--dtype f32"), "xm": ("2300x2300", "2300x2300", "--dtype f32"), "xp": ("1200000x20", "60000x20", ""),
+    "xq": ("64x20", "64x20", ""), "xe": ("4400x4400", "2200x4400", ""), "xa1": ("6000x400", "6000x400", ""), "xa2": ("400x6200", "400x6200", ""),
+    "xh": ("8000x8000", "8000x8000", ""), "xy": ("5500x5500", "5500x5500", "--dtype f32"), "xg": ("3000x3000", "3000x3000", ""),
+    "xr": ("500000x220", "25000x220", ""), "xw": ("1600000x90", "40000x90", "--dtype f32"), "xv": ("24x24x24x24x48", "24x24x24x24x48", ""),
+    "xv2": ("24x24x48x900", "24x24x48x900", ""), "xu": ("400000x120", "20000x120", ""), "xu2": ("160x120", "160x120", ""),
+    "xcv": ("200x600x600", "20x600x600", "--dtype f32"), "xb1": ("5500x5500", "1100x1100", ""),
+    "xs1": ("1048576x1048576", "524288x524288", "--density 1.36e-5 --pattern rmat"), "xs2": ("131072x131072", "131072x131072", "--density 7e-5 --pattern rmat"),
+    "xs3": ("250000x250000", "125000x125000", "--pattern band:30 --density 1"), "xs4": ("1200000x1200000", "400000x400000", "--density 7e-6"),
+    "xs5": ("1100000x1100000", "275000x275000", "--density 1.2e-5"), "xs5d": ("1100000x40", "275000x40", ""), "xs6": ("800000x800000", "200000x200000", "--density 1.5e-5"),
+    "xs6u": ("800000x48", "200000x48", ""), "xs7": ("2000000x2000000", "500000x500000", "--density 4e-6"), "xs7b": ("2000000x2000000", "500000x500000", "--density 4e-6 --seed 3"),
+    "xs8": ("1500000x1500000", "500000x500000", "--density 8e-6 --dtype i64"), "xs9": ("2000x3000x4000", "500x3000x4000", "--density 1e-3"),
+    "xs9u": ("3000x12", "3000x12", ""), "xs9v": ("4000x12", "4000x12", ""), "xt1": ("400000x400000", "200000x200000", "--density 5e-5 --dtype f32"),
+    "xt2": ("3000000x2000", "500000x2000", "--density 4e-3"), "xt3": ("600000x600000", "300000x300000", "--pattern band:7 --density 1"),
+}
+F = {  # kinds and sizes that nobody had tried, meant to take 2 to 12 s of one thread
+    "x_rect": ("xb xd", "O[i,k] = sum[j](xb[i,j] * xd[j,k])"),
+    "x_gram32": ("xf", "O[i,j] = sum[k](xf[i,k] * xf[j,k])"),
+    "x_lse": ("xl", "m[j] = max[i](xl[i,j])\nO[j] = m[j] + log(sum[i](exp(xl[i,j] - m[j])))"),
+    "x_wholes": ("xi", "a[i] = sum[j](abs(xi[i,j]) % 7)\nb[j] = min[i](xi[i,j] - 3)\nO[] = sum[i](a[i]) + max[j](b[j])"),
+    "x_bools": ("xo", "a[j] = sum[i](if(xo[i,j], 1, 0))\nO[] = max[j](a[j])"),
+    "x_argmin32": ("xj", "a[i] = argmin[j](xj[i,j])\nm[j] = mean[i](xj[i,j])\nO[] = sum[i](a[i]) + sum[j](m[j])"),
+    "x_axes": ("x3", "O[c,a,b] = x3[a,b,c] * 2"),
+    "x_stencil": ("xt", "a = slice(xt, [0:13998, 1:11999])\nb = slice(xt, [2:14000, 1:11999])\nc = slice(xt, [1:13999, 0:11998])\nd = slice(xt, [1:13999, 2:12000])\n"
+                  "O[i,j] = 0.25 * (a[i,j] + b[i,j] + c[i,j] + d[i,j])"),
+    "x_top5": ("xk", "O, w = topk(xk, 5)"),
+    "x_maxtimes": ("xm", "O[i,k] = max[j](xm[i,j] * xm[j,k])"),
+    "x_cityblock": ("xp xq", "O[n] = min[c](sum[d](abs(xp[n,d] - xq[c,d])))"),
+    "x_masked": ("xe", "O[i] = sum[k](xe[i,k] * sum[j](xe[i,j] * xe[j,k]))"),
+    "x_narrowchain": ("xa1 xa2 xb", "c[i,k] = sum[j](xa1[i,j] * xa2[j,k])\nO[i,l] = sum[k](c[i,k] * xb[k,l])"),
+    "x_det": ("xh", "O = det(xh)"),
+    "x_inverse32": ("xy", "p[i,j] = xy[i,j] + if(index(i) == index(j), 300, 0)\nO = inverse(p)"),
+    "x_eig": ("xg", "p[i,j] = (xg[i,j] + xg[j,i]) / 2\nO, v = eigh(p)"),
+    "x_qrtall": ("xr", "O, r = qr(xr)"),
+    "x_gmm": ("xu xu2", "d[n,c] = sum[k]((xu[n,k] - xu2[c,k])^2)\ne[n,c] = exp(0 - d[n,c] / 40)\nz[n] = sum[c](e[n,c])\nO[c,k] = sum[n](e[n,c] * xu[n,k] / (z[n] + 0.001))"),
+    "x_cov32": ("xw", "m[j] = mean[n](xw[n,j])\nc[i,j] = mean[n]((xw[n,i] - m[i]) * (xw[n,j] - m[j]))\nO = cholesky(c)"),
+    "x_five": ("xv xv2", "O[a,b,f] = sum[c,d,e](xv[a,b,c,d,e] * xv2[c,d,e,f])"),
+    "x_imagenorm": ("xcv", "m[b] = mean[i,j](xcv[b,i,j])\ns[b] = mean[i,j]((xcv[b,i,j] - m[b])^2)\nO[b,i,j] = max(0, (xcv[b,i,j] - m[b]) / sqrt(s[b] + 0.01))"),
+    "x_spill": ("xb1", "O[i,k] = sum[j](xb1[i,j] * xb1[j,k])", {"memory": "180M"}),
+    "x_prodtwo": ("xf", "O[i,j] = sum[k](xf[k,i] * xf[k,j])", {"threads": 2}),
+    "x_rank": ("xs1", "state r = slice(gen(1, [1048576]), [0:1048576])\nrepeat 30 {\nt[i] = sum[j](xs1[i,j] * r[j])\nm[] = max[i](t[i])\nnext r[i] = 0.15 + 0.85 * t[i] / m\n}\nO[i] = r[i]"),
+    "x_skewsquare": ("xs2", "c[i,k] = sum[j](xs2[i,j] * xs2[j,k])\nO[i] = max[k](c[i,k])"),
+    "x_bandsquare": ("xs3", "c[i,k] = sum[j](xs3[i,j] * xs3[j,k])\nO[i] = sum[k](c[i,k])"),
+    "x_ata": ("xs4", "c[i,k] = sum[j](xs4[j,i] * xs4[j,k])\nO[i] = sum[k](c[i,k])"),
+    "x_spmm": ("xs5 xs5d", "O[i,k] = sum[j](xs5[i,j] * xs5d[j,k])"),
+    "x_spmmt": ("xs5 xs5d", "O[i,k] = sum[j](xs5[j,i] * xs5d[j,k])"),
+    "x_sampled": ("xs6 xs6u", "O[i,j] = xs6[i,j] * (sum[k](xs6u[i,k] * xs6u[j,k]))"),
+    "x_spsum": ("xs7 xs7b", "O[i,j] = xs7[i,j] - xs7b[j,i]"),
+    "x_spgreater": ("xs8", "O[i,j] = if(xs8[i,j] > xs8[j,i], xs8[i,j], 0)"),
+    "x_mttkrp": ("xs9 xs9u xs9v", "O[i,r] = sum[j,k](xs9[i,j,k] * xs9u[j,r] * xs9v[k,r])"),
+    "x_labels": ("xs1", "state l = slice(gen(1, [1048576]), [0:1048576])\nrepeat 15 {\nn[j] = max[i](xs1[i,j] * l[i])\nnext l[j] = max(l[j], n[j]) * 0.9\n}\nO[j] = l[j]"),
+    "x_triangles": ("xs2", "t[i,j] = xs2[i,j] * (sum[k](xs2[i,k] * xs2[k,j]))\nO[] = sum[i,j](t[i,j])"),
+    "x_mtxout": ("xt1", "d[i] = 1 + sum[j](xt1[i,j])\nO[i,j] = xt1[i,j] / d[i]", {"suffix": "mtx"}),
+    "x_sptall": ("xt2", "O[i,j] = sum[n](xt2[n,i] * xt2[n,j])"),
+    "x_smooth": ("xt3 xs6u", "state v = slice(xs6u, [0:600000, 0:16])\nrepeat 12 {\nu[i,c] = sum[j](xt3[i,j] * v[j,c])\nnext v[i,c] = 0.5 * v[i,c] + 0.1 * u[i,c]\n}\nO[i,c] = v[i,c]"),
+    "x_sptwo": ("xs4", "O[i,j] = xs4[i,j] + 2 * xs4[j,i]", {"threads": 2}),
+    "t_bands": (LI, "O = group(project(li, b = if(l_discount < 0.03, 1, if(l_discount < 0.07, 2, 3)), y = year(l_shipdate), p = l_extendedprice * (1 - l_discount), l_quantity), [b, y], s = sum(p), q = mean(l_quantity))"),
+    "t_modes": (LI, "O = group(li, [l_shipmode, l_shipinstruct, l_returnflag], s = sum(l_extendedprice), n = count(), d = max(l_receiptdate), m = min(l_tax))"),
+    "t_segments": (LI + " " + OR + " " + CU, "a = join(select(li, l_quantity > 30), ord, l_orderkey == o_orderkey, expect = \"m:1\")\nb = join(a, cust, o_custkey == c_custkey, expect = \"m:1\")\n"
+                   "O = group(b, [c_mktsegment, o_orderpriority], r = sum(l_extendedprice * (1 - l_discount)), n = count())"),
+    "t_supply": (LI + " " + PS, "j = join(select(li, l_shipdate >= date \"1995-01-01\"), ps, l_partkey == ps_partkey && l_suppkey == ps_suppkey, expect = \"m:1\")\n"
+                 "O = group(j, [l_suppkey], gain = sum(l_extendedprice - ps_supplycost * l_quantity), n = count())"),
+    "t_never": (OR + " " + CU, "u = join(cust, select(ord, !like(o_comment, \"%special%\")), c_custkey == o_custkey, how = left)\n"
+                "O = group(group(u, [c_custkey, c_nationkey], n = count(o_orderkey), t = sum(o_totalprice)), [c_nationkey, n], k = count(), t = mean(t))"),
+    "t_late": (OR + " " + LI, "l = select(li, l_receiptdate > l_commitdate + days(20))\nO = group(join(ord, l, o_orderkey == l_orderkey, how = semi), [o_orderpriority, y = year(o_orderdate)], n = count())"),
+    "t_rankline": (LI1, "O = window(project(li1, l_orderkey, l_linenumber, l_extendedprice, l_shipdate), [l_orderkey], [l_extendedprice desc], r = rank(), s = sum(l_extendedprice))"),
+    "t_parts": (LI, "O = group(li, [l_suppkey], d = distinct(l_partkey), q = sum(l_quantity))"),
+    "t_perpart": (LI + " " + PA, "g = group(li, [l_partkey], q = mean(l_quantity))\nj = join(project(li, l_partkey, l_quantity, l_extendedprice), g, l_partkey == l_partkey)\n"
+                  "O = group(join(select(j, l_quantity < 0.4 * q), part, l_partkey == p_partkey), [p_brand, p_container], s = sum(l_extendedprice))"),
+    "t_big": (LI + " " + OR, "b = select(group(li, [l_orderkey], q = sum(l_quantity)), q > 200)\nO = order(join(b, ord, l_orderkey == o_orderkey, expect = \"1:1\"), [o_totalprice desc])"),
+    "t_csv": (LI1, "O = project(li1, l_orderkey, l_linenumber, l_quantity, l_extendedprice, l_shipdate, l_shipmode)", {"suffix": "csv"}),
+    "t_sort": (LI1, "O = order(li1, [l_shipdate, l_extendedprice desc])"),
+    "t_sort250": (LI1, "O = order(li1, [l_partkey, l_shipdate])", {"memory": "250M"}),
+    "t_join300": (LI1 + " " + OR1, "O = join(li1, ord1, l_orderkey == o_orderkey, expect = \"m:1\")", {"memory": "300M"}),
+    "t_pivot": (LI, "O = pivot(select(li, l_quantity < 25), [y = year(l_shipdate)], l_shipmode, l_extendedprice, sum)"),
+    "t_grouptwo": (LI, "O = group(li, [l_partkey], s = sum(l_extendedprice), n = count(), d = max(l_shipdate))", {"threads": 2}),
+    "t_gaps": (OR, "w = window(project(ord, o_custkey, o_orderdate, o_totalprice), [o_custkey], [o_orderdate], p = lag(o_orderdate), c = sum(o_totalprice))\n"
+               "O = group(project(w, o_custkey, g = date_diff(\"day\", p, o_orderdate), c), [o_custkey], g = max(g), c = max(c))"),
+    "s_visits": ("xs", "w = window(project(xs, who, at, ms), [who], [at], g = lag(at))\nO = group(project(w, who, f = if(isnull(g) || at - g > hours(1), 1, 0), ms), [who], v = sum(f), m = max(ms))"),
+    "s_pages": ("xs", "O = order(group(xs, [page, ok], n = count(), m = median(ms), p = quantile(price, 0.95), u = distinct(who)), [n desc, page])"),
+    "s_split": ("xs", "O = group(project(xs, a = split_part(page, \"/\", 2), b = length(who), h = hour(at), price), [a, b, h], s = sum(price), n = count())"),
+    "s_shape": ("xs", "O = project(xs, d = strftime(at, \"%d.%m.%Y\"), u = upper(ifnull(who, \"nobody\")), t = concat(page, \"?ms=\", ms), p = round(price * 100) / 100)"),
+    "s_rolling": ("xs", "O = window(project(xs, n, at, price), [n], [at], m = max(price, frame = range(-hours(48), 0)), k = count())"),
+    "s_near": ("xs", "l = project(select(xs, ok), n, at, ms)\nr = project(select(xs, !ok), k = n, t = at, price)\nO = join(l, r, n == k, asof = nearest(l.at, r.t), within = hours(12))"),
+    "s_who": ("xs", "a = group(select(xs, ok), [who], s = sum(price))\nb = group(select(xs, !ok), [who], m = max(ms))\nO = join(join(project(xs, who, at, price), a, who == who, how = left), b, who == who, how = left)"),
+    "s_range": ("xs", "l = project(limit(xs, 2000000), p = price, page)\nr = project(limit(xs, 2000, from = 3000000), lo = price, hi = price + 0.3, k = n)\nO = group(join(l, r, p >= lo && p < hi), [k], n = count())"),
+    "s_csvgroup": ("xc", "O = group(xc, [id4, id1], n = count(), m = mean(v1), d = distinct(id6))"),
+    "s_long": ("xs", "O = group(unpivot(project(xs, ok, a = f64(price), b = f64(ms), c = f64(n), d = sqrt(price)), [a, b, c, d]), [ok, name], m = mean(value), s = std(value), x = max(value))"),
+    "s_firsts": ("xs", "O = distinct(xs, [who, page], order = [at], keep = first)"),
+    "s_four": (JX + " " + JB + " " + JM, "a = join(jx, project(jm, k2 = id2, w = v2), id2 == k2, how = left)\nb = join(a, project(jb, k3 = id3, u = v2, t5 = id5), id3 == k3, expect = \"m:1\")\n"
+               "O = order(group(b, [t5, id1], s = sum(w * u), n = count()), [s desc])"),
+    "s_except": (JX + " " + JB, "a = project(jx, k = id3 % 3000000, p = id1)\nb = project(jb, k = id3 % 3000000, p = id1)\nO = group(join(distinct(a), distinct(b), k == k && p == p, how = anti), [p], n = count())"),
+    "s_matrix": ("xs", "m = matrix(xs, [one = 1, d = f64(ms), p = f64(price), q = price * price, r = f64(n)])\ng[i,j] = sum[n](m[n,i] * m[n,j])\nb[i] = sum[n](m[n,i] * m[n,2] )\nO[i,j] = g[i,j] + b[i]"),
+    "s_cases": ("xs", "O = project(xs, c = if(price < 10, \"low\", if(price < 60, \"middle\", \"high\")), z = if(ms % 5 == 0, null, ms), e = ifnull(who, page), q = floor(price) * ms, d = date(at))"),
 }

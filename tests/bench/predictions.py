@@ -173,9 +173,10 @@ NEIGHBOURS |= {  # unseen on the day before
     "w_spd": ("n_sy", "p[i,j] = (n_sy[i,j] + n_sy[j,i]) / 2 + if(index(i) == index(j), 5000, 0)\nO = inverse(p)"),
     "w_cols": ("n_col", "m[j] = max[n](n_col[n,j])\nl[j] = min[n](n_col[n,j])\nO[n,j] = (n_col[n,j] - l[j]) / (m[j] - l[j])")}
 NEIGHBOURS |= prediction_sets.A | prediction_sets.C | prediction_sets.B | prediction_sets.D
-UNSEEN = prediction_sets.E  # written before the model was changed: nothing was fitted to these, and nothing may be
+NEIGHBOURS |= prediction_sets.E
+UNSEEN = prediction_sets.F  # written before the model was changed: nothing was fitted to these, and nothing may be
 GEN |= prediction_sets.GEN
-NAMES = {JX: "jx", X: "x", JB: "jb", JM: "jm", "eval_trips_10000000.csv": "trips", "eval_10000000.mtx": "m"}
+NAMES = {JX: "jx", X: "x", JB: "jb", JM: "jm", "eval_trips_10000000.csv": "trips", "eval_10000000.mtx": "m"} | prediction_sets.NAMES
 
 
 def source(name, where, of):
