@@ -250,10 +250,12 @@ struct tra_entries {
     const int64_t *of;       /* exact counts by ordinal; NULL: not known. When they are, the following are known too: */
     const int64_t *rows;     /* by ordinal: rows (all coordinates but the last) that have an entry */
     tra_size bytes, largest; /* bytes of all arrays in the type's layout, and of the largest one */
-    /* By the statistics of a file: how many entries the fullest row of an array has, and the sum over all rows of the
-     * square of how many entries they have. 0: not known. */
+    /* By the statistics of a file: how many entries the fullest row of an array has, the sum over all rows of the
+     * square of how many entries they have, and the longest way from the first to the last entry of a row, in places.
+     * 0: not known. */
     int64_t fullest;
     double squares;
+    int64_t span;
     tra_within within; /* where entries are expected, as far as that is known */
 };
 /* The entries of t, in the arena. _exactly: tuple i has of[i] entries, in rows[i] rows (rows may be NULL). _about: all
@@ -261,8 +263,12 @@ struct tra_entries {
  * are those in the layout of t. */
 const tra_entries *tra_entries_exactly(tra_arena *a, const tra_type *t, const int64_t *of, const int64_t *rows);
 const tra_entries *tra_entries_about(tra_arena *a, const tra_type *t, double expected, int64_t all, int64_t most);
-/* A copy of e with what is known of rows (fullest, squares above); e itself when fullest is 0 or e is NULL. */
-const tra_entries *tra_entries_with_rows(tra_arena *a, const tra_entries *e, int64_t fullest, double squares);
+/* A copy of e with what is known of rows (fullest, squares, span above); e itself when fullest is 0 or e is NULL. */
+const tra_entries *tra_entries_with_rows(tra_arena *a, const tra_entries *e, int64_t fullest, double squares,
+                                         int64_t span);
+/* The share of the places along the last dimension that a walk over the entries keeps coming back to, by what is known
+ * of rows: few near a diagonal, and few where some rows, and so columns, have many entries. 1: nothing is known. */
+double tra_type_places_used(const tra_type *t);
 /* Entries of all arrays, and of one. Where nothing is known of them: up to all elements. */
 tra_size tra_type_entries(const tra_type *t);
 tra_size tra_type_entries1(const tra_type *t, int64_t ordinal);

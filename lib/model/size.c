@@ -1,6 +1,7 @@
 /* size.c - how many bytes and entries tuples have. */
 #include "columns.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,13 +168,29 @@ const tra_entries *tra_entries_about(tra_arena *a, const tra_type *t, double exp
     return n;
 }
 
-const tra_entries *tra_entries_with_rows(tra_arena *a, const tra_entries *e, int64_t fullest, double squares) {
+const tra_entries *tra_entries_with_rows(tra_arena *a, const tra_entries *e, int64_t fullest, double squares,
+                                         int64_t span) {
     if (!e || fullest <= 0) return e;
     tra_entries *n = tra_new(a, tra_entries);
     *n = *e;
     n->fullest = fullest;
     n->squares = squares;
+    n->span = span;
     return n;
+}
+
+double tra_type_places_used(const tra_type *t) {
+    enum { WINDOWS = 2 }; /* places of this row, and of those that come next */
+    const tra_entries *e = t->entries;
+    const tra_dims *b = &t->cat->bound;
+    if (!e || e->fullest <= 0 || e->all.expected <= 0 || b->n < 2) return 1;
+    double rows = (double)t->cat->n, entries = (double)e->all.expected, share = 1;
+    for (int d = 0; d + 1 < b->n; d++) rows *= (double)b->v[d];
+    if (e->span > 0) share = fmin(1, WINDOWS * (double)e->span / (double)tra_max64(1, b->v[b->n - 1]));
+    /* the mean row of an entry has so many times more others than a row would if they were spread evenly; its square
+     * root is about how far the places of R-MAT graphs are from even by their entropy */
+    double skew = (e->squares / entries - 1) / (entries / rows);
+    return skew > 1 ? fmin(share, 1 / sqrt(skew)) : share;
 }
 
 tra_size tra_type_entries(const tra_type *t) {

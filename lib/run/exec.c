@@ -1,6 +1,7 @@
 /* exec.c - runs a plan, operator by operator. */
 #include "exec_int.h"
 #include "../kernel/program.h"
+#include "../physical/scan.h"
 #include "../tablefile/table_file.h"
 #include "compiled.h"
 
@@ -54,6 +55,17 @@ static tra_status read_early(tra_execution *x, int i, tra_err *e) {
     return run_op(x, i, e);
 }
 
+/* The part whose tuples the stages of a scan read, be it through what is computed on reading; NULL: it is no scan. */
+static const tra_part *scanned_by(const tra_execution *x, int n, const tra_loop_stage *v) {
+    for (int k = 0; k < n; k++) {
+        tra_part *in[2] = {v[k].l, v[k].r};
+        for (int side = 0; side < 2; side++)
+            if (in[side] && in[side]->n > 0 && tra_scan_reads(x->plan, v[k].op, side))
+                return tra_part_resolve(in[side], 0).stored;
+    }
+    return NULL;
+}
+
 /* Runs the stage, together with all later stages of its scan. */
 static tra_status run_loops(tra_execution *x, int i, tra_err *e) {
     const tra_op_scan *scan = &x->plan->ops[i].method.scan;
@@ -71,7 +83,7 @@ static tra_status run_loops(tra_execution *x, int i, tra_err *e) {
     }
     tra_block *room[TRA_WANTED_JOINS] = {NULL};
     int filtered = s == TRA_OK && n == 1 && v->op->op == TRA_PLAN_JOIN ? tra_exec_want_partners(x, i, room) : -1;
-    if (s == TRA_OK) s = tra_stage_loops(&x->site, n, v, scan->input < 0 ? NULL : x->parts[scan->input], e);
+    if (s == TRA_OK) s = tra_stage_loops(&x->site, n, v, scanned_by(x, n, v), e);
     tra_exec_forget_partners(x, filtered, room);
     free(v);
     return s;

@@ -154,7 +154,8 @@ struct tra_stored {
     _Atomic bool *checked; /* with sums: the tuple was read before, and its slices had theirs */
     int64_t *of, *rows;    /* of each tuple: its entries, and rows that have entries; NULL: not known */
     int64_t fullest;       /* the most entries of one row, */
-    double squares;        /* and the sum over all rows of their squares; 0: not known */
+    double squares;        /* the sum over all rows of their squares, */
+    int64_t span;          /* and the longest way from the first to the last of a row; 0: not known */
     double *logs[2]; /* what tra_rel_line_histogram has found, of rows and of columns: lines, then entries; or NULL */
     struct {
         const tra_rel *with; /* the last tra_rel_meeting_pairs: its second relation, */

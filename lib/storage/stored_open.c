@@ -187,6 +187,7 @@ tra_status tra_stored_find_entries(tra_rel *r, tra_err *e) {
         ok = ok && most <= entries && (double)most * (double)rows >= (double)entries;
         x->fullest = tra_max64(x->fullest, most);
         x->squares += (double)squares;
+        x->span = tra_max64(x->span, spread[4]);
         x->rows[t] = rows;
         x->of[t] = entries;
     }
@@ -211,7 +212,7 @@ tra_status tra_stored_complete(tra_rel *r, tra_err *e) {
     if (x->sums) x->checked = tra_calloc((size_t)r->cat.n + 1, sizeof *x->checked);
     x->held += (r->cat.n + 1) * 8 * (f->levels.n + (x->of ? 2 : 0) + (x->sums ? f->n : 0));
     if (x->of) r->type.entries = tra_entries_exactly(r->arena, &r->type, x->of, x->rows);
-    r->type.entries = tra_entries_with_rows(r->arena, r->type.entries, x->fullest, x->squares);
+    r->type.entries = tra_entries_with_rows(r->arena, r->type.entries, x->fullest, x->squares, x->span);
     return TRA_OK;
 }
 

@@ -39,7 +39,7 @@ tra_rel *tra_rel_transposed(tra_rel *r) {
     t->stored = x;
     x->is_transposed = true;
     x->of = x->rows = NULL;
-    x->fullest = 0, x->squares = 0;
+    x->fullest = 0, x->squares = 0, x->span = 0;
     x->logs[0] = x->logs[1] = NULL;
     for (int i = 0; i < x->form.n; i++) x->c[i].chunk = NULL, x->c[i].found = false;
     exchange(t);
@@ -52,7 +52,7 @@ tra_rel *tra_rel_transposed(tra_rel *r) {
         return NULL;
     }
     t->type.entries = tra_entries_exactly(t->arena, &t->type, x->of, x->rows);
-    t->type.entries = tra_entries_with_rows(t->arena, t->type.entries, x->fullest, x->squares);
+    t->type.entries = tra_entries_with_rows(t->arena, t->type.entries, x->fullest, x->squares, x->span);
     return r->stored->transposed = t;
 }
 

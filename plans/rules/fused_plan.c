@@ -363,6 +363,18 @@ static bool find_plan(fusing *f, tra_storel_problem *problem, tra_fused_plan *x)
     return found;
 }
 
+/* Costs of one thread. Of places that a walk over entries keeps coming back to, caches hold more. */
+static const tra_storel_costs *costs_of(const fusing *f, int held) {
+    double used = 1;
+    for (int o = 0; o < f->p->noperands; o++)
+        if (tra_fused_has_rows(f->p, o, held)) used = fmin(used, tra_type_places_used(&f->operand[o]->node.type));
+    if (used >= 1) return f->o->costs;
+    tra_storel_costs *own = tra_new(f->m->arena, tra_storel_costs);
+    *own = f->o->costs ? *f->o->costs : tra_storel_default_costs;
+    own->near /= fmax(used, 1e-6);
+    return own;
+}
+
 static bool make_plan(fusing *f, int held, unsigned numbered, tra_fused_plan *x) {
     tra_arena *a = f->m->arena;
     const tra_einsum *s = f->s;
@@ -393,7 +405,7 @@ static bool make_plan(fusing *f, int held, unsigned numbered, tra_fused_plan *x)
     c.problem.dense = s->node->type.layout == NULL;
     c.problem.keep = true;
     c.problem.without = f->o->without;
-    c.problem.costs = f->o->costs;
+    c.problem.costs = costs_of(f, held);
     if (!find_plan(f, &c.problem, x)) return false;
     x->workspace = workspace_of(f, x->tree, false, builds_hashed(x->tree, false));
     x->interpreted = workspace_of(f, x->tree, false, true);

@@ -226,7 +226,7 @@ static bool types_alike(const tra_type *a, const tra_type *b) {
     if (!tra_type_eq(a, b, NULL) || a->layout != b->layout) return false;
     if (x == y) return true;
     return x && y && same_size(x->all, y->all) && x->most == y->most && x->of == y->of && x->rows == y->rows &&
-           x->fullest == y->fullest && x->squares == y->squares;
+           x->fullest == y->fullest && x->squares == y->squares && x->span == y->span;
 }
 
 static bool is_alike(const tra_expr *x, const tra_expr *y) {

@@ -237,7 +237,15 @@ static double vector_bytes(const tra_plan *p, const tra_op *op, int side) {
     const tra_type *d = &p->ops[op->in[1 - side]].type, *t = &p->ops[op->in[side]].type;
     const tra_dims *met = side ? &op->spec.joinr : &op->spec.joinl;
     bool last = met->n == 1 && met->v[0] == t->cat->bound.n - 1;
-    return last && d->cat->bound.n == 1 ? (double)tra_dtype_size(d->dtype) * (double)d->cat->bound.v[0] : 0;
+    if (!last || d->cat->bound.n != 1) return 0;
+    return (double)tra_dtype_size(d->dtype) * (double)d->cat->bound.v[0] * tra_type_places_used(t);
+}
+
+/* Rows of an array that have any of so many entries: as its file tells, else as if they were spread evenly over n. */
+static double rows_there(const tra_type *t, double n, double entries) {
+    double rows = 0;
+    for (int64_t i = 0; t->entries && t->entries->rows && i < t->cat->n; i++) rows += (double)t->entries->rows[i];
+    return rows > 0 ? rows / (double)t->cat->n : n * -expm1(-entries / n);
 }
 
 /* Seconds for rows of operands that are held as rows, besides those for their entries: each is begun and ended, also
@@ -245,8 +253,9 @@ static double vector_bytes(const tra_plan *p, const tra_op *op, int side) {
  * cache has it; none waits for another. Products count what both have above. */
 static double rows_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
     enum { PRODUCT = 4, ALONE = 12, BESIDE = 28, MEET = 16 }; /* steps of a row; MEET: with another one */
-    enum { FOLDED = 8 };                                      /* of an entry whose product is folded, but no sum */
-    static const double LOOK = 0.12, ADDED = 0.5; /* misses of an entry that looks, as many do at once; of a sum */
+    enum { FOLDED = 2, FOLDS = 16 };                          /* of an entry, and a row, of products folded to no sum */
+    static const double LOOK = 0.12, ADDED = 0.12; /* misses of an entry that looks, as many do at once; of a sum; */
+    static const double FOUND = 3;                 /* and of one that finds a row */
     const tra_kernel *k = op->spec.join;
     bool join = op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_JOINAGG;
     if (op->in[0] < 0 || op->type.columns) return 0;
@@ -256,8 +265,10 @@ static double rows_seconds(const tra_plan *p, const tra_op *op, const tra_rates 
     bool held[2] = {tra_is_held(in[0]), in[1] && tra_is_held(in[1])}, fused = join && tra_kernel_pace(k) > 0;
     bool product = join && !fused && tra_kernel_meets_entries(k);
     double steps = 0, misses = 0, threads = fmax(1, rates->threads) * p->sites;
-    if (held[0] && held[1] && product && !tra_is_held(&op->type)) /* each is added to a number of a dense result */
-        misses = ADDED * farness(result_bytes(&op->type)) * op->predicted.cost.flops_max / 2 * p->sites;
+    if (held[0] && held[1] && product && !tra_is_held(&op->type)) { /* each finds a row, and where that is added to */
+        double each = (double)tra_type_entries(in[0]).expected / (double)tra_max64(1, in[0]->cat->n);
+        misses = FOUND * farness(result_bytes(&op->type) * tra_type_places_used(in[1])) * each * pairs_of(p, op);
+    }
     for (int i = 0; i < 2 && !(held[0] && held[1] && product); i++) {
         if (!held[i] || in[i]->columns || in[i]->cat->bound.n < 2) continue;
         double each = 1, tuples = (double)tra_max64(1, in[i]->cat->n), met = join ? pairs_of(p, op) : tuples;
@@ -265,13 +276,14 @@ static double rows_seconds(const tra_plan *p, const tra_op *op, const tra_rates 
         for (int d = 0; d + 1 < in[i]->cat->bound.n; d++) each *= (double)in[i]->cat->bound.v[d];
         double step = held[0] && held[1] ? MEET : join ? BESIDE : ALONE;
         if (product || (fused && op->op == TRA_PLAN_JOINAGG)) step = PRODUCT;
-        steps += step * each * -expm1(-entries / each) * met;
+        bool folded = !held[1 - i] && product && !(tra_kernel_props(k) & TRA_P_CONTRACTION);
+        steps += (folded ? FOLDS : step) * rows_there(in[i], each, entries) * met;
         double bytes = join && !fused && !product && !held[1 - i] ? vector_bytes(p, op, i) : 0;
         misses += LOOK * farness(bytes) * entries * met;
-        if (held[1 - i] || !product || tra_kernel_props(k) & TRA_P_CONTRACTION) continue;
+        if (!folded) continue;
         steps += FOLDED * entries * met;
         bool leads = tra_kernel_leads(k, i, op->type.cat->bound.n);
-        misses += leads ? 0 : ADDED * farness(result_bytes(&op->type)) * entries * met;
+        misses += leads ? 0 : ADDED * farness(result_bytes(&op->type) * tra_type_places_used(in[i])) * entries * met;
     }
     return (steps * tra_step_seconds(rates) + misses * tra_miss_seconds(rates)) / threads;
 }

@@ -28,8 +28,7 @@ static bool in_order(st_graph *g, int key) {
 }
 
 double tra_storel_far(const tra_storel_costs *c, double numbers) {
-    static const double near = 1 << 17; /* numbers in the second cache */
-    return fmin(1 + c->far * fmax(0, log2(numbers / near)), 1 + 8 * c->far);
+    return fmin(1 + c->far * fmax(0, log2(numbers / c->near)), 1 + 8 * c->far);
 }
 
 static double far(const st_graph *g, double numbers) { return tra_storel_far(g->costs, numbers); }

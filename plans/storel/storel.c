@@ -22,7 +22,8 @@ const tra_storel_costs tra_storel_default_costs = {.loop = 2,
                                                    .op = 0.25,
                                                    .branch = 0.8,
                                                    .vector = 0.15,
-                                                   .far = 1};
+                                                   .far = 1,
+                                                   .near = 1 << 17};
 
 /* The rates of the machine on which the default costs were measured. */
 static const tra_storel_rates reference = {

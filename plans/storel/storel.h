@@ -77,7 +77,8 @@ typedef struct tra_storel_costs {
     double op;      /* arithmetic */
     double branch;  /* a condition */
     double vector;  /* ratio: loops that the compiler makes vectors of */
-    double far;     /* ratio: what lookup and insert cost more for each doubling of an array beyond the cache */
+    double far;     /* ratio: what lookup and insert cost more for each doubling of an array beyond the cache, */
+    double near;    /* which holds so many of its numbers */
 } tra_storel_costs;
 extern const tra_storel_costs tra_storel_default_costs;
 /* Factor by which a random access to an array of so many numbers costs more than one that hits the first cache. */

@@ -30,7 +30,7 @@ void tra_type_set_layout(tra_arena *a, tra_type *t, const tra_layout *layout) {
     t->layout = layout;
     const tra_entries *e = t->entries;
     if (!e || !e->of) return;
-    t->entries = tra_entries_with_rows(a, tra_entries_exactly(a, t, e->of, e->rows), e->fullest, e->squares);
+    t->entries = tra_entries_with_rows(a, tra_entries_exactly(a, t, e->of, e->rows), e->fullest, e->squares, e->span);
 }
 
 /* ---- tuples of the input as they are ----------------------------------------------------------------------------- */
@@ -78,7 +78,8 @@ static void kept_entries(tra_arena *a, tra_node *n) {
         if (find_tuples(n, x->cat, from)) {
             const tra_entries *now =
                 tra_entries_exactly(a, &n->type, picked(a, e->of, from, count), picked(a, e->rows, from, count));
-            n->type.entries = tra_entries_with_rows(a, now, e->fullest, n->op == TRA_OP_REKEY ? e->squares : 0);
+            double squares = n->op == TRA_OP_REKEY ? e->squares : 0;
+            n->type.entries = tra_entries_with_rows(a, now, e->fullest, squares, e->span);
             return;
         }
     }

@@ -56,6 +56,32 @@ figure() { py 'print(json.load(open("p.json"))["plans"][0]'"$1"')'; }
     grep -q 'scan of #' text
 }
 
+@test "an input that every stage of a scan reads by a map: its blocks do not stay in memory" {
+    tra gen -q --dtype i64 --shape 100000x60 --block 500x60 --seed 3 -o I.h5
+    cat >maps.tra <<'EOP'
+input I from "I.h5"
+a[j] = max[i](I[i,j] * 3 - 1)
+b[i] = min[j](I[i,j])
+O[] = sum[j](a[j]) + sum[i](b[i])
+output O
+EOP
+    mkdir -p machine/tra # at whose rates both maps come before the first stage that reads them
+    cat >machine/tra/machine.json <<'EOP'
+{"tra_machine": 1, "host": "h", "cpu": "c", "blas_kernel": "k", "when": "w", "ranks": 1, "threads": 1,
+ "network_bytes_per_second": 0, "network_one_way_bytes_per_second": 0,
+ "disk_read_bytes_per_second": 1e12, "disk_write_bytes_per_second": 3e10, "flops_f64_per_second": 6.8e10,
+ "flops_f32_per_second": 1.4e11, "memory_bytes_per_second": 5e9, "first_touch_bytes_per_second": 1.2e9,
+ "network_unhidden_share": 1, "disk_read_unhidden_share": 1}
+EOP
+    export XDG_CONFIG_HOME=$PWD/machine
+    tra run -q --threads 1 --memory 8G maps.tra --profile p.json
+    [ "$(figure '["measured"]["peak_memory_bytes"]')" -lt $((40 << 20)) ]
+    tra explain --operators --memory 8G maps.tra >text
+    grep -q 'scan of #' text
+    py 'x, o = (h5py.File(f + ".h5")["data"][()] for f in "IO")
+assert o == (x.max(0) * 3 - 1).sum() + x.min(1).sum()'
+}
+
 @test "several results of an input on several ranks, by either transport, and reproducibly" {
     tra run -q --reproducible several.tra
     right
