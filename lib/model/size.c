@@ -1,5 +1,6 @@
 /* size.c - how many bytes and entries tuples have. */
 #include "columns.h"
+#include "rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -102,9 +103,10 @@ typedef struct layout_bytes {
 } layout_bytes;
 
 /* A bound of so many blocks with so many entries together: what they take without entries, padding between their parts,
- * and what all entries would take if each were in a row of its own. */
+ * and what all entries would take if each were in a row of its own, as far as the blocks have rows. */
 static int64_t bound_of_blocks(const tra_type *t, int64_t blocks, int64_t entries) {
-    static const tra_dims any = {.n = 2, .v = {TRA_SIZE_MOST, 1}};
+    tra_dims any = {.n = 2, .v = {TRA_SIZE_MOST, 1}};
+    if (t->layout == &tra_rows) any.v[0] = tra_min64(TRA_SIZE_MOST, tra_mul_most(blocks, tra_rows_box(&t->cat->bound)));
     int64_t none = t->layout->bytes(t, &t->cat->bound, tra_size_exactly(0), 0).bound;
     int64_t parts = t->layout->nparts + (t->columns ? 2 * (int64_t)t->columns->n : 0); /* values and states */
     int64_t between = tra_add_most(none, parts * TRA_CELL_ALIGN);

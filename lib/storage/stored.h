@@ -118,6 +118,8 @@ TRA_MUSTUSE tra_status tra_rel_statistics(tra_rel *r, int64_t ordinal, tra_stati
  * more but fewer than 2^(i+1) entries, entries[i] how many entries these have. Kept for the next call; not thread-safe.
  * TRA_NO, and nothing is set: entries are not in order, rows have no pointers, or there are more than two million. */
 tra_status tra_rel_line_histogram(tra_rel *r, int d, double lines[TRA_LOGS], double entries[TRA_LOGS], tra_err *e);
+/* The most entries that one of these lines has. Without counts by the statistics, where blocks have whole rows. */
+tra_status tra_rel_fullest_line(tra_rel *r, int d, int64_t *most, tra_err *e);
 /* How many pairs of entries of two matrices have the same coordinate in dimension da of a and db of b, as those have
  * that a[i,k] b[k,j] multiplies (da 1, db 0). Kept for the next call; not thread-safe. TRA_NO: lines of one are not
  * counted. */

@@ -1,6 +1,7 @@
 /* stored_stats.c - statistics of relations stored by levels; and checks of what only other programs read. */
 #include "stored_int.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,7 +58,7 @@ static int64_t entries_of(const tra_rel *r) {
 
 /* Adds to out[c] the entries of column c of a tuple, by its indices, where the last level has these. */
 static tra_status count_columns(const tra_rel *r, int64_t ordinal, int64_t width, uint32_t *out, tra_err *e) {
-    enum { MOST_COUNTED = 1 << 23 }; /* entries of all tuples: planning reads no more */
+    enum { MOST_COUNTED = 1 << 25 }; /* entries of all tuples: planning reads no more */
     const struct tra_stored *x = r->stored;
     const tra_levels *l = &x->form.levels;
     int last = l->n - 1, kind = l->kind[last];
@@ -199,11 +200,14 @@ static tra_status add_lines(tra_rel *r, int d, uint32_t *all, int64_t n, tra_err
     return d == r->cat.bound.n - 1 ? add_columns(r, all, e) : add_rows(r, &(rows_use){.all = all, .n = n}, e);
 }
 
+enum { LOGS_AND_MOST = 2 * TRA_LOGS + 1 };
+
 static tra_status find_logs(tra_rel *r, int d, uint32_t *all, int64_t n, double **out, tra_err *e) {
     TRA_TRY(add_lines(r, d, all, n, e));
-    double *logs = tra_news(r->arena, double, 2 * TRA_LOGS);
+    double *logs = tra_news(r->arena, double, LOGS_AND_MOST);
     for (int64_t c = 0; c < n; c++) {
         int i = 0;
+        logs[2 * TRA_LOGS] = fmax(logs[2 * TRA_LOGS], (double)all[c]);
         while (i + 1 < TRA_LOGS && (int64_t)all[c] >> (i + 1)) i++;
         if (all[c] == 0) continue;
         logs[i]++;
@@ -213,7 +217,8 @@ static tra_status find_logs(tra_rel *r, int d, uint32_t *all, int64_t n, double 
     return TRA_OK;
 }
 
-tra_status tra_rel_line_histogram(tra_rel *r, int d, double lines[TRA_LOGS], double entries[TRA_LOGS], tra_err *e) {
+/* What is kept of dimension d: lines and entries by logarithms, and the most that one line has. */
+static tra_status logs_of(tra_rel *r, int d, const double **out, tra_err *e) {
     int64_t n = countable(r, d);
     if (n <= 0) return tra_fail(e, TRA_NO, "%s:%s has no counts of dimension %d, or too many", r->path, r->name, d);
     double **logs = &r->stored->logs[d == r->cat.bound.n - 1];
@@ -223,9 +228,26 @@ tra_status tra_rel_line_histogram(tra_rel *r, int d, double lines[TRA_LOGS], dou
         free(all);
         TRA_TRY(s);
     }
-    memcpy(lines, *logs, TRA_LOGS * sizeof *lines);
-    memcpy(entries, *logs + TRA_LOGS, TRA_LOGS * sizeof *entries);
+    *out = *logs;
     return TRA_OK;
+}
+
+tra_status tra_rel_line_histogram(tra_rel *r, int d, double lines[TRA_LOGS], double entries[TRA_LOGS], tra_err *e) {
+    const double *logs;
+    TRA_TRY(logs_of(r, d, &logs, e));
+    memcpy(lines, logs, TRA_LOGS * sizeof *lines);
+    memcpy(entries, logs + TRA_LOGS, TRA_LOGS * sizeof *entries);
+    return TRA_OK;
+}
+
+tra_status tra_rel_fullest_line(tra_rel *r, int d, int64_t *most, tra_err *e) {
+    const double *logs;
+    const struct tra_stored *x = r->stored;
+    const tra_dims *f = &r->cat.frontier;
+    if (x && !x->is_transposed && x->fullest > 0 && d == 0 && r->cat.bound.n == 2 && f->n == 2 && f->v[1] == 1)
+        return *most = x->fullest, TRA_OK;
+    TRA_TRY(logs_of(r, d, &logs, e));
+    return *most = (int64_t)logs[2 * TRA_LOGS], TRA_OK;
 }
 
 /* The pairs, where the lines of a are counted in all[n], which are zeros, and those of b in more[n], or as they come.

@@ -5,6 +5,7 @@
 #ifndef TRA_TYPE_H
 #define TRA_TYPE_H
 
+#include "../../lib/storage/stored.h"
 #include "tra.h"
 
 /* Extents of one array of the input (l), or of one pair of arrays of a join. Cut sets are found by asking the kernel
@@ -40,6 +41,29 @@ void tra_type_entries_of(tra_arena *a, tra_node *n);
  * join is 0 wherever the first is, in[] of the second becomes its share of those places, not of all elements. */
 void tra_within_set(tra_arena *a, tra_node *n);
 void tra_within_shares(const tra_node *n, tra_filled *in);
+
+/* How entries are spread over rows and columns (type_lines.c). tra_lines: the rows or columns of a matrix, counted by
+ * the logarithm of how many entries each has: n[i] lines have about 2^i entries each, together entries[i]. */
+typedef struct tra_lines {
+    double n[TRA_LOGS], entries[TRA_LOGS];
+} tra_lines;
+/* The input from a file whose tensor the node has, in whatever blocks; NULL if it is computed. turned: it has that of
+ * the transposed one. */
+const tra_node *tra_tensor_of(const tra_node *n, bool *turned);
+/* Rows (d = 0) or columns (d = 1, or the last one) of a relation by the statistics of its file; without these entries
+ * are taken to be spread evenly. */
+tra_lines tra_type_lines(const tra_node *n, int d);
+/* The longest distance of two entries in a row of a matrix from a file whose rows are whole in its blocks, if they are
+ * narrow bands, as of a mesh; 0: they are not. */
+double tra_type_band(const tra_node *n);
+/* Does the join multiply matrices, sum over dimension d[0] of the left and d[1] of the right one, and join the keys
+ * that cut these? of[i]: which operand dimension i of the result is of. */
+bool tra_type_is_product(const tra_node *n, int d[2], int of[2]);
+/* Does the aggregation add up all blocks of a join that differ in joined keys alone? */
+bool tra_type_adds_product(const tra_node *n);
+/* A bound of the entries of one row (d = 0) or column (1) of a sparse matrix as a whole, whatever its blocks. depth: 0;
+ * of what it is computed of: how far above that is. Reads counts of files as tra_rel_fullest_line does. */
+int64_t tra_type_fullest_line(const tra_node *n, int d, int depth);
 
 /* Refuses operators that cannot have tables, or rows that only the run counts, as their inputs (type_rows.c). */
 TRA_MUSTUSE tra_status tra_type_rows(const tra_node *n, tra_err *e);

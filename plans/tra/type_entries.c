@@ -5,7 +5,6 @@
  * Those of computed tuples are estimated, also because these have no entries of value 0, as inputs may have.
  */
 #include "../../lib/model/rows.h"
-#include "../../lib/storage/stored.h"
 #include "cardinality.h"
 #include "type.h"
 
@@ -122,85 +121,10 @@ static int64_t most_met(const tra_node *n, int side) {
     return tra_dims_product(&box, &all) ? tra_min64(all, c->n) : c->n;
 }
 
-/* The rows or columns of a matrix, counted by the logarithm of how many entries each has: n[i] lines have about 2^i
- * entries each, together entries[i]. */
-typedef struct lines {
-    double n[TRA_LOGS], entries[TRA_LOGS];
-} lines;
-
-/* Is it a matrix whose arrays are transposed? The keys are too, or products of it are not looked at. */
-static bool is_turned(const tra_node *n) {
-    int from[TRA_MAXDIM];
-    return n->op == TRA_OP_TRANSFORM && n->type.cat->bound.n == 2 && tra_kernel_permutes(n->kernel, 2, from) && from[0];
-}
-
-/* The input from a file whose tensor the node has, in whatever blocks; NULL if it is computed. turned: it has that of
- * the transposed one. */
-static const tra_node *tensor_of(const tra_node *n, bool *turned) {
-    *turned = false;
-    while ((n->op == TRA_OP_REPART && n->origin.n == 0) || n->op == TRA_OP_REKEY || is_turned(n)) {
-        *turned ^= is_turned(n);
-        n = n->in[0];
-    }
-    if (n->op == TRA_OP_INPUT && n->transposed) *turned ^= true, n = n->transposed;
-    return n->op == TRA_OP_INPUT && n->rel ? n : NULL;
-}
-
-/* The longest distance of two entries in a row of a matrix from a file whose rows are whole in its blocks, if they are
- * narrow bands, as of a mesh; 0: they are not. */
-static double band_of(const tra_node *n) {
-    enum { MOST_TUPLES = 64, NARROW = 8 };
-    bool turned; /* a band is as wide in both directions */
-    const tra_node *in = tensor_of(n, &turned);
-    const tra_catalog *c = in ? in->type.cat : NULL;
-    tra_statistics s;
-    tra_err none = {0};
-    int64_t span = 0;
-    if (!c || c->bound.n != 2 || c->n > MOST_TUPLES || c->frontier.n != 2 || c->frontier.v[1] != 1) return 0;
-    for (int64_t t = 0; t < c->n; t++) {
-        if (tra_rel_statistics(in->rel, t, &s, &none) != TRA_OK) return 0;
-        span = tra_max64(span, s.rows.span);
-    }
-    return NARROW * span <= c->bound.v[1] ? (double)span : 0;
-}
-
-/* Rows of an input by the statistics of its blocks; false if blocks have parts of rows, or are too many. */
-static bool find_whole_rows(const tra_node *n, lines *x) {
-    enum { MOST_TUPLES = 64 };
-    const tra_catalog *c = n->type.cat;
-    tra_statistics s;
-    tra_err none = {0};
-    if (c->n > MOST_TUPLES || c->frontier.v[c->frontier.n - 1] != 1) return false;
-    for (int64_t t = 0; t < c->n; t++) {
-        if (tra_rel_statistics(n->rel, t, &s, &none) != TRA_OK) return false;
-        for (int i = 0; i < TRA_LOGS; i++) {
-            x->n[i] += (double)s.rows.logs[i];
-            x->entries[i] += (double)s.rows.logs[i] * (i ? 1.5 : 1) * ldexp(1, i);
-        }
-    }
-    return true;
-}
-
-/* Rows (d = 0) or columns (d = 1, or the last one) of a relation by the statistics of its file; without these entries
- * are taken to be spread evenly. */
-static lines lines_of(const tra_node *n, int d) {
-    bool turned;
-    const tra_node *in = tensor_of(n, &turned);
-    const tra_catalog *c = n->type.cat;
-    lines x = {{0}, {0}}, even = {{(double)c->bound.v[d]}, {(double)tra_type_entries(&n->type).expected}};
-    tra_err none = {0};
-    if (c->frontier.n == c->bound.n) even.n[0] *= (double)c->frontier.v[d];
-    if (turned) d = 1 - d;
-    if (in && d == 0 && c->bound.n == 2 && find_whole_rows(in, &x)) return x;
-    x = even;
-    if (in) (void)tra_rel_line_histogram(in->rel, d, x.n, x.entries, &none);
-    return x;
-}
-
 /* About how many different elements of a result so many products fall on, if they spread over its rows r and columns c
  * as the entries of the operands do: products that crowd into few rows and columns coincide more often than products
  * that are spread evenly. */
-static double distinct_places(const lines *r, const lines *c, double products) {
+static double distinct_places(const tra_lines *r, const tra_lines *c, double products) {
     double rows = 0, columns = 0, found = 0;
     for (int i = 0; i < TRA_LOGS; i++) rows += r->entries[i], columns += c->entries[i];
     for (int i = 0; i < TRA_LOGS; i++)
@@ -214,8 +138,8 @@ static double distinct_places(const lines *r, const lines *c, double products) {
 /* A product of matrices of which it is known how many pairs of entries are multiplied. */
 typedef struct product_pairs {
     double pairs;
-    lines rows, columns; /* of the result: as the entries of the operands are spread */
-    int64_t parts;       /* so many pairs of blocks are multiplied and added up for one block of the result */
+    tra_lines rows, columns; /* of the result: as the entries of the operands are spread */
+    int64_t parts;           /* so many pairs of blocks are multiplied and added up for one block of the result */
 } product_pairs;
 
 /* Is each row of a relation multiplied with itself (X[n,i] * X[n,j]), and are rows whole in their blocks? */
@@ -224,38 +148,23 @@ static bool is_squared(const tra_node *n, product_pairs *m) {
     int last = x->cat->bound.n - 1;
     if (n->in[0] != n->in[1] || !x->entries || x->entries->squares <= 0 || x->cat->frontier.n != last + 1) return false;
     if (x->cat->frontier.v[last] != 1 || n->joinl.n != last) return false;
-    *m = (product_pairs){.pairs = x->entries->squares, .parts = n->type.cat->n, .columns = lines_of(n->in[0], last)};
+    *m = (product_pairs){
+        .pairs = x->entries->squares, .parts = n->type.cat->n, .columns = tra_type_lines(n->in[0], last)};
     m->rows = m->columns;
     return true;
 }
 
-/* Does the join multiply matrices, sum over dimension d[0] of the left and d[1] of the right one, and join the keys
- * that cut these? */
-static bool is_product(const tra_node *n, int d[2]) {
-    const tra_type *x = &n->in[0]->type, *y = &n->in[1]->type;
-    tra_product p;
-    if (x->cat->frontier.n != 2 || y->cat->frontier.n != 2 || n->joinl.n != 1) return false;
-    if (!tra_kernel_is_product(n->kernel, &x->cat->bound, &y->cat->bound, &p) || p.nlabels != 3 || p.nout != 2 ||
-        p.rank[0] != 2 || p.rank[1] != 2)
-        return false;
-    d[0] = memchr(p.out, p.in[0][0], 2) != NULL, d[1] = memchr(p.out, p.in[1][0], 2) != NULL;
-    if (p.in[0][d[0]] != p.in[1][d[1]] || memchr(p.out, p.in[0][d[0]], 2)) return false;
-    for (int i = 0; i < 2; i++)
-        if (x->cut[i] != 1u << i || y->cut[i] != 1u << i) return false;
-    return n->joinl.v[0] == d[0] && n->joinr.v[0] == d[1];
-}
-
 /* Finds how many pairs of entries a join multiplies: of matrices in files, or of rows with themselves. */
 static bool find_pairs(const tra_node *n, bool squared, product_pairs *m) {
-    int d[2];
+    int d[2], of[2];
     tra_err none = {0};
     if (squared && is_squared(n, m)) return true;
-    if (!is_product(n, d)) return false;
+    if (!tra_type_is_product(n, d, of)) return false;
     bool turned[2] = {false, false};
-    const tra_node *x = tensor_of(n->in[0], &turned[0]), *y = x ? tensor_of(n->in[1], &turned[1]) : NULL;
+    const tra_node *x = tra_tensor_of(n->in[0], &turned[0]), *y = x ? tra_tensor_of(n->in[1], &turned[1]) : NULL;
     if (!y || tra_rel_meeting_pairs(x->rel, d[0] ^ turned[0], y->rel, d[1] ^ turned[1], &m->pairs, &none) != TRA_OK)
         return false;
-    m->rows = lines_of(n->in[0], 1 - d[0]), m->columns = lines_of(n->in[1], 1 - d[1]);
+    m->rows = tra_type_lines(n->in[0], 1 - d[0]), m->columns = tra_type_lines(n->in[1], 1 - d[1]);
     m->parts = n->in[0]->type.cat->frontier.v[d[0]];
     return true;
 }
@@ -263,7 +172,7 @@ static bool find_pairs(const tra_node *n, bool squared, product_pairs *m) {
 /* The result of a product has at most one entry for each pair, and about one for each place on which pairs fall. */
 static void set_product(tra_node *n, const product_pairs *m, tra_filled *r) {
     double parts = (double)m->parts, all = (double)tra_catalog_elements(n->type.cat), rows = 0;
-    double a = band_of(n->in[0]), b = band_of(n->in[1]), band = a > 0 && b > 0 ? a + b : INFINITY;
+    double a = tra_type_band(n->in[0]), b = tra_type_band(n->in[1]), band = a > 0 && b > 0 ? a + b : INFINITY;
     double apart = parts * distinct_places(&m->rows, &m->columns, m->pairs / parts);
     for (int i = 0; i < TRA_LOGS; i++) rows += m->rows.n[i];
     n->meeting_pairs = m->pairs;
@@ -272,15 +181,16 @@ static void set_product(tra_node *n, const product_pairs *m, tra_filled *r) {
     if (m->pairs < (double)r->bound) r->bound = (int64_t)m->pairs;
 }
 
-/* Does the aggregation add up all blocks of a product whose pairs are known? */
-static bool sums_product(const tra_node *n) {
-    const tra_node *x = n->in[0];
-    if (x->op != TRA_OP_JOIN || x->meeting_pairs <= 0 || !tra_kernel_is_sum(n->kernel)) return false;
-    if (n->group.n != x->type.cat->frontier.n - x->joinl.n) return false;
-    for (int i = 0; i < n->group.n; i++)
-        for (int j = 0; j < x->joinl.n; j++)
-            if (n->group.v[i] == x->joinl.v[j]) return false;
-    return true;
+/* An entry meets no more than the fullest row or column of the other operand has. Of one pair of arrays, and of all. */
+static void bound_by_lines(const tra_node *n, tra_filled *each, tra_filled *all) {
+    int d[2], of[2];
+    if (!all->sparse || !tra_type_is_product(n, d, of)) return;
+    for (int i = 0; i < 2; i++) {
+        const tra_type *x = &n->in[i]->type;
+        int64_t line = tra_type_fullest_line(n->in[!i], d[!i], 0);
+        each->bound = tra_min64(each->bound, tra_mul_most(most_of_array(x), line));
+        all->bound = tra_min64(all->bound, tra_mul_most(tra_type_entries(x).bound, line));
+    }
 }
 
 static void join_entries(tra_arena *a, tra_node *n) {
@@ -304,6 +214,7 @@ static void join_entries(tra_arena *a, tra_node *n) {
     tra_filled each = tra_kernel_filled2(n->kernel, &ext[0], &ext[1], one);
     tra_filled together = tra_kernel_filled2(n->kernel, &ext[0], &ext[1], all);
     product_pairs m;
+    bound_by_lines(n, &each, &together);
     if (together.sparse && find_pairs(n, together.squared, &m)) set_product(n, &m, &together);
     set_estimate(a, n, each, together);
 }
@@ -347,7 +258,8 @@ static void agg_entries(tra_arena *a, tra_node *n) {
     tra_filled one = filled_of(x, tra_min64(bound, tra_mul_most(most_of_array(x), largest))), all = filled_of(x, bound);
     bool covered = is_covered(n);
     tra_filled together = tra_kernel_filled_agg(n->kernel, ext, terms, covered, &all);
-    if (sums_product(n)) together.share = fmin(1, n->in[0]->summed_entries / (double)tra_catalog_elements(n->type.cat));
+    if (n->in[0]->meeting_pairs > 0 && tra_type_adds_product(n))
+        together.share = fmin(1, n->in[0]->summed_entries / (double)tra_catalog_elements(n->type.cat));
     set_estimate(a, n, tra_kernel_filled_agg(n->kernel, ext, terms, covered, &one), together);
 }
 

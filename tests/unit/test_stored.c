@@ -270,6 +270,10 @@ TEST(pairs_that_meet_are_counted) {
         }
         for (int d = 0; d < 2; d++) {
             double lines[TRA_LOGS], entries[TRA_LOGS], want[2][TRA_LOGS] = {{0}};
+            int64_t most, fullest = 0;
+            for (int i = 0; i < N; i++) fullest = tra_max64(fullest, (int64_t)n[0][d][i]);
+            CHECK_OK(tra_rel_fullest_line(r[0], d, &most, &e), e);
+            CHECK_INT(most, fullest);
             for (int i = 0; i < N; i++) {
                 if (n[0][d][i] == 0) continue;
                 int log = 63 - __builtin_clzll((unsigned long long)n[0][d][i]);

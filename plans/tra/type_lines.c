@@ -1,0 +1,173 @@
+/* type_lines.c - how the entries of matrices are spread over rows and columns: by the statistics of files, and bounds
+ * of what is computed of them. */
+#include "type.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- what files say ---------------------------------------------------------------------------------------------- */
+
+/* Is it a matrix whose arrays are transposed? The keys are too, or products of it are not looked at. */
+static bool is_turned(const tra_node *n) {
+    int from[TRA_MAXDIM];
+    return n->op == TRA_OP_TRANSFORM && n->type.cat->bound.n == 2 && tra_kernel_permutes(n->kernel, 2, from) && from[0];
+}
+
+const tra_node *tra_tensor_of(const tra_node *n, bool *turned) {
+    *turned = false;
+    while ((n->op == TRA_OP_REPART && n->origin.n == 0) || n->op == TRA_OP_REKEY || is_turned(n)) {
+        *turned ^= is_turned(n);
+        n = n->in[0];
+    }
+    if (n->op == TRA_OP_INPUT && n->transposed) *turned ^= true, n = n->transposed;
+    return n->op == TRA_OP_INPUT && n->rel ? n : NULL;
+}
+
+double tra_type_band(const tra_node *n) {
+    enum { MOST_TUPLES = 64, NARROW = 8 };
+    bool turned; /* a band is as wide in both directions */
+    const tra_node *in = tra_tensor_of(n, &turned);
+    const tra_catalog *c = in ? in->type.cat : NULL;
+    tra_statistics s;
+    tra_err none = {0};
+    int64_t span = 0;
+    if (!c || c->bound.n != 2 || c->n > MOST_TUPLES || c->frontier.n != 2 || c->frontier.v[1] != 1) return 0;
+    for (int64_t t = 0; t < c->n; t++) {
+        if (tra_rel_statistics(in->rel, t, &s, &none) != TRA_OK) return 0;
+        span = tra_max64(span, s.rows.span);
+    }
+    return NARROW * span <= c->bound.v[1] ? (double)span : 0;
+}
+
+/* Rows of an input by the statistics of its blocks; false if blocks have parts of rows, or are too many. */
+static bool find_whole_rows(const tra_node *n, tra_lines *x) {
+    enum { MOST_TUPLES = 64 };
+    const tra_catalog *c = n->type.cat;
+    tra_statistics s;
+    tra_err none = {0};
+    if (c->n > MOST_TUPLES || c->frontier.v[c->frontier.n - 1] != 1) return false;
+    for (int64_t t = 0; t < c->n; t++) {
+        if (tra_rel_statistics(n->rel, t, &s, &none) != TRA_OK) return false;
+        for (int i = 0; i < TRA_LOGS; i++) {
+            x->n[i] += (double)s.rows.logs[i];
+            x->entries[i] += (double)s.rows.logs[i] * (i ? 1.5 : 1) * ldexp(1, i);
+        }
+    }
+    return true;
+}
+
+tra_lines tra_type_lines(const tra_node *n, int d) {
+    bool turned;
+    const tra_node *in = tra_tensor_of(n, &turned);
+    const tra_catalog *c = n->type.cat;
+    tra_lines x = {{0}, {0}}, even = {{(double)c->bound.v[d]}, {(double)tra_type_entries(&n->type).expected}};
+    tra_err none = {0};
+    if (c->frontier.n == c->bound.n) even.n[0] *= (double)c->frontier.v[d];
+    if (turned) d = 1 - d;
+    if (in && d == 0 && c->bound.n == 2 && find_whole_rows(in, &x)) return x;
+    x = even;
+    if (in) (void)tra_rel_line_histogram(in->rel, d, x.n, x.entries, &none);
+    return x;
+}
+
+/* ---- products ---------------------------------------------------------------------------------------------------- */
+
+bool tra_type_is_product(const tra_node *n, int d[2], int of[2]) {
+    const tra_type *x = &n->in[0]->type, *y = &n->in[1]->type;
+    tra_product p;
+    if (x->cat->frontier.n != 2 || y->cat->frontier.n != 2 || n->joinl.n != 1) return false;
+    if (!tra_kernel_is_product(n->kernel, &x->cat->bound, &y->cat->bound, &p) || p.nlabels != 3 || p.nout != 2 ||
+        p.rank[0] != 2 || p.rank[1] != 2)
+        return false;
+    d[0] = memchr(p.out, p.in[0][0], 2) != NULL, d[1] = memchr(p.out, p.in[1][0], 2) != NULL;
+    if (p.in[0][d[0]] != p.in[1][d[1]] || memchr(p.out, p.in[0][d[0]], 2)) return false;
+    for (int i = 0; i < 2; i++)
+        if (x->cut[i] != 1u << i || y->cut[i] != 1u << i) return false;
+    for (int i = 0; i < 2; i++) of[i] = p.out[i] == p.in[0][1 - d[0]] ? 0 : 1;
+    return n->joinl.v[0] == d[0] && n->joinr.v[0] == d[1];
+}
+
+bool tra_type_adds_product(const tra_node *n) {
+    const tra_node *x = n->in[0];
+    if (x->op != TRA_OP_JOIN || !tra_kernel_is_sum(n->kernel)) return false;
+    if (n->group.n != x->type.cat->frontier.n - x->joinl.n) return false;
+    for (int i = 0; i < n->group.n; i++)
+        for (int j = 0; j < x->joinl.n; j++)
+            if (n->group.v[i] == x->joinl.v[j]) return false;
+    return true;
+}
+
+/* ---- the fullest row or column ----------------------------------------------------------------------------------- */
+
+static bool is_matrix(const tra_node *n) { return n->type.sparse && n->type.cat->bound.n == 2; }
+
+/* Is each dimension of the matrix cut by one key at most, and each by another? */
+static bool is_in_blocks(const tra_type *t) {
+    uint32_t x = t->cut[0], y = t->cut[1];
+    return !(x & (x - 1)) && !(y & (y - 1)) && !(x & y);
+}
+
+/* Has the operand the extents of the result, and its labels in this order? */
+static bool is_alike(const tra_node *n, int side) {
+    tra_dims in, out;
+    if (!is_matrix(n->in[side]) || !tra_kernel_leads(n->kernel, side, 2)) return false;
+    tra_type_shape(&n->in[side]->type, &in);
+    tra_type_shape(&n->type, &out);
+    return tra_dims_eq(&in, &out);
+}
+
+static int64_t of_input(const tra_node *n, int d) {
+    tra_err none = {0};
+    int64_t most;
+    if (n->transposed) return of_input(n->transposed, 1 - d);
+    if (n->rel && tra_rel_fullest_line(n->rel, d, &most, &none) == TRA_OK) return most;
+    return tra_type_entries(&n->type).bound;
+}
+
+/* Of a join whose labels are those of an operand, or of both: of what is 0 wherever an operand is, at most as many as
+ * that has; else as both have together. */
+static int64_t of_join(const tra_node *n, int d, int depth) {
+    int64_t all = 0, least = INT64_MAX;
+    for (int side = 0; side < 2; side++) {
+        bool leads = is_alike(n, side);
+        int64_t most = leads ? tra_type_fullest_line(n->in[side], d, depth) : INT64_MAX;
+        all = tra_add_most(all, most);
+        if (leads && tra_kernel_sparse(n->kernel, TRA_USE_JOIN, side == 0, side == 1)) least = tra_min64(least, most);
+    }
+    return tra_min64(all, least);
+}
+
+/* Of a product: each entry of a row meets a row of the other operand at most. */
+static int64_t of_product(const tra_node *join, int d, int depth) {
+    int sum[2], of[2];
+    if (!tra_type_is_product(join, sum, of)) return INT64_MAX;
+    int o = of[d];
+    return tra_mul_most(tra_type_fullest_line(join->in[o], 1 - sum[o], depth),
+                        tra_type_fullest_line(join->in[!o], sum[!o], depth));
+}
+
+int64_t tra_type_fullest_line(const tra_node *n, int d, int depth) {
+    enum { DEEPEST = 12 }; /* of statements below each other: two operands each */
+    int64_t all = tra_type_entries(&n->type).bound, most = INT64_MAX;
+    if (!is_matrix(n)) return INT64_MAX;
+    if (depth >= DEEPEST) return all;
+    switch (n->op) {
+    case TRA_OP_INPUT: most = of_input(n, d); break;
+    case TRA_OP_REKEY:
+        if (is_in_blocks(&n->type)) most = tra_type_fullest_line(n->in[0], d, depth + 1);
+        break;
+    case TRA_OP_FILTER:
+    case TRA_OP_TILE:
+    case TRA_OP_CONCAT:
+    case TRA_OP_REPART: most = tra_type_fullest_line(n->in[0], d, depth + 1); break;
+    case TRA_OP_TRANSFORM:
+        if (tra_kernel_props(n->kernel) & TRA_P_ELEMENTWISE) most = tra_type_fullest_line(n->in[0], d, depth + 1);
+        if (is_turned(n)) most = tra_type_fullest_line(n->in[0], 1 - d, depth + 1);
+        break;
+    case TRA_OP_JOIN: most = of_join(n, d, depth + 1); break;
+    case TRA_OP_AGG:
+        if (tra_type_adds_product(n)) most = of_product(n->in[0], d, depth + 1);
+        break;
+    }
+    return tra_min64(all, most);
+}
