@@ -226,6 +226,14 @@ int64_t tra_cell_sum_room(const tra_kernel *join, const tra_kernel *agg, const t
     return l->kernels->sum_room(join, a, b, n, out);
 }
 
+int64_t tra_cell_sum_use(const tra_kernel *join, const tra_cell *a, const tra_cell *b, const int64_t entries[2],
+                         int64_t n, const tra_cell *out, int64_t *scratch) {
+    const tra_layout *l = kept(out->layout);
+    if (join->rows || tra_kernel_is_program(join) || !l || !l->kernels->sum_use || a->layout != l || b->layout != l)
+        return -1;
+    return l->kernels->sum_use(join, a, b, entries, n, out, scratch);
+}
+
 void tra_cell_sum(const tra_kernel *join, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
                   tra_cell *out, bool again, void *room, void *scratch) {
     out->layout->kernels->sum(join, a, b, n, state, out, again, room, scratch);

@@ -300,6 +300,8 @@ typedef struct tra_layout_kernels {
     void (*copy)(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext);
     bool (*join_by_panels)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out);
     int64_t (*sum_room)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, int n, const tra_cell *out);
+    int64_t (*sum_use)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const int64_t entries[2], int64_t n,
+                       const tra_cell *out, int64_t *scratch);
     void (*sum)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state, tra_cell *out,
                 bool again, void *room, void *scratch);
 } tra_layout_kernels;
@@ -332,6 +334,10 @@ void tra_cell_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell
  * what is in the blocks of several pairs is not read. */
 int64_t tra_cell_sum_room(const tra_kernel *join, const tra_kernel *agg, const tra_cell *a, const tra_cell *b, int n,
                           const tra_cell *out);
+/* Bytes of that room that are touched for n pairs of these extents, whose operands have so many entries together: one
+ * pair is mostly read as it is. *scratch: the same of the scratch of each worker. -1: as above. */
+int64_t tra_cell_sum_use(const tra_kernel *join, const tra_cell *a, const tra_cell *b, const int64_t entries[2],
+                         int64_t n, const tra_cell *out, int64_t *scratch);
 void tra_cell_sum(const tra_kernel *join, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
                   tra_cell *out, bool again, void *room, void *scratch);
 /* in: the type of what was folded. A dense state may be the memory of a dense result when their extents agree, and the

@@ -41,7 +41,7 @@ static int64_t panel_of(const tra_plan *p, const tra_edges *e, int i) {
 
 /* Sets orders.direct, orders.panel, and what workers need to read inputs and to write chunks of outputs. */
 static void find_io(tra_plan *p, const tra_edges *e) {
-    for (int i = 0; i < p->nops; i++) p->ops[i].method.panel = 0;
+    for (int i = 0; i < p->nops; i++) p->ops[i].method.panel = 0, p->ops[i].method.waits = INT64_MAX;
     for (int i = 0; i < p->nops; i++) {
         int64_t panel = panel_of(p, e, i);
         if (panel && !p->panels) panel = tra_op_makes_strips(p, &p->ops[i]) ? tra_max64(panel, TRA_STRIP_BYTES) : 0;
@@ -88,16 +88,20 @@ static int64_t steps_queued(const tra_plan *p, const tra_op *op, tra_block_loop 
 tra_op_holds tra_op_holds_of(const tra_type *t, const tra_placement *place) {
     tra_site_kind *v;
     tra_op_holds x = {.takes = tra_size_exactly(0), .room = tra_type_room(t)};
-    int64_t more = x.room - tra_type_bytes_largest(t).bound; /* what a block adds to its array */
+    tra_size largest = tra_type_bytes_largest(t);
+    int64_t more = tra_max64(0, x.room - largest.bound); /* what a block adds to its array */
     for (int i = tra_place_kinds(place, t->cat, &v) - 1; i >= 0; i--) {
         int64_t floats = v[i].floats, tuples = v[i].tuples;
         tra_size all = tra_type_bytes_of(t, floats); /* all entries may be this site's */
         int64_t bytes = tra_min64(all.bound, tra_type_bytes_pieces(t, floats, tuples).bound);
-        int64_t besides = tra_mul_most(tuples, tra_max64(0, more));
-        x.arrays = tra_max64(x.arrays, tra_add_most(bytes, tra_mul_most(tuples, more)));
+        int64_t besides = tra_mul_most(tuples, more);
+        tra_size here = {.expected = tra_min64(all.expected, bytes), .bound = bytes, .firm = largest.firm};
+        here.exact = all.expected >= bytes;
+        int64_t planned = tra_add_most(tra_size_planned(here), besides);
+        x.arrays = tra_max64(x.arrays, tra_min64(planned, tra_mul_most(tuples, x.room)));
         x.takes.bound = tra_max64(x.takes.bound, tra_add_most(bytes, besides));
-        x.takes.exact = x.takes.exact && all.expected >= bytes;
-        x.takes.expected = tra_max64(x.takes.expected, tra_add_most(tra_min64(all.expected, bytes), besides));
+        x.takes.exact = x.takes.exact && here.exact;
+        x.takes.expected = tra_max64(x.takes.expected, tra_add_most(here.expected, besides));
         x.most = tra_max64(x.most, tuples);
     }
     free(v);
@@ -196,6 +200,7 @@ typedef struct held_bytes {
     int64_t expected;  /* the same for results of the expected size */
     int64_t panels;    /* of a stage: bound of the panels of its results that wait in scratch (grow.h) */
     int64_t touched;   /* what is expected to be in memory if there is room */
+    int64_t told;      /* of a stage: the peak that is told, which has no memory that is reserved and not used */
 } held_bytes;
 
 static void held_add(held_bytes *to, const held_bytes *x, int64_t times) {
@@ -223,11 +228,13 @@ static void add_overlapping(const tra_plan *p, const held_bytes *held, held_byte
         int end = p->ops[j].method.ends, from = end > j ? tra_op_viewed(p, p->ops[j].in[0], &many) : -1;
         for (int i = j + 1; i <= end; i++) {
             held_add(&during[i], &held[from], 1);
-            during[i].least = during[i].all;
+            during[i].least = during[i].told = during[i].all;
         }
     }
-    for (int i = 0; i < p->nops; i++)
-        during[i].all += p->ops[i].method.reserved, during[i].least += p->ops[i].method.reserved;
+    for (int i = 0; i < p->nops; i++) {
+        int64_t reserved = p->ops[i].method.reserved;
+        during[i].all += reserved, during[i].least += reserved, during[i].told += reserved;
+    }
 }
 
 /* Bytes that a stage may reserve in addition to its least memory, which has room for one result: while several
@@ -281,11 +288,11 @@ static held_bytes held_of(const tra_plan *p, const walk *w, int i, int64_t here,
     if (tra_op_is(op->op, TRA_READS)) {
         int64_t least = held_of_input(p, i, here, w->threads, w->budget);
         bool once = tra_scan_is_whole(p, i) && !is_read_each_turn(p, i);
-        return (held_bytes){once ? least : here, least, 0, 0, 0, is_read_each_turn(p, i) ? here : least};
+        return (held_bytes){once ? least : here, least, 0, 0, 0, is_read_each_turn(p, i) ? here : least, 0};
     }
     if (!tra_op_is_stage(op) || op->op == TRA_PLAN_OUTPUT || tra_op_is_end_of_turn(op->op) || streams_out(p, &w->e, i))
         return (held_bytes){0};
-    return (held_bytes){here, here, takes->bound, takes->expected, 0, takes->expected};
+    return (held_bytes){here, here, takes->bound, takes->expected, 0, takes->expected, 0};
 }
 
 /* If i is the first stage of a scan, the results of the other stages of the scan are held from now on, too. */
@@ -295,8 +302,27 @@ static void add_scan(const tra_plan *p, walk *w, int i) {
         tra_size takes;
         if (streams_out(p, &w->e, j)) continue;
         int64_t here = result_here(p, &p->ops[j], &takes);
-        held_add(&w->now, &(held_bytes){here, here, takes.bound, takes.expected, 0, takes.expected}, 1);
+        held_add(&w->now, &(held_bytes){here, here, takes.bound, takes.expected, 0, takes.expected, 0}, 1);
     }
+}
+
+/* The peak that is told of a stage, of which `most` is what it may use. Results that wait for their places are limited
+ * to what is told of them. */
+static int64_t told_of(tra_plan *p, walk *w, int i, int64_t here, int64_t mine, int64_t most) {
+    tra_op *op = &p->ops[i], *in = &p->ops[op->in[0]];
+    bool output = op->op == TRA_PLAN_OUTPUT, streams = streams_out(p, &w->e, output ? op->in[0] : i);
+    tra_op *file = output ? op : streams ? &p->ops[w->e.first[i]] : NULL;
+    if (output && file->method.waits < INT64_MAX) {
+        int64_t room = tra_op_room(in), n = tra_op_grow_at_once(in, w->threads);
+        int64_t read = n * (op->method.panel ? tra_min64(op->method.panel, room) : room);
+        return w->base + n * tra_stored_room(&in->type, op) +
+               tra_min64(tra_max64(read, in->holds->arrays), tra_add_most(file->method.waits, read));
+    }
+    const tra_use_known known = {mine, here, w->budget};
+    int64_t waits, use = tra_op_use(p, op, file, &known, w->threads, &waits);
+    if (use < 0) return most;
+    if (file) file->method.waits = waits;
+    return w->base + op->method.scan.reserved + use;
 }
 
 static void walk_stage(tra_plan *p, walk *w, int i, int64_t here, const tra_size *takes) {
@@ -314,7 +340,8 @@ static void walk_stage(tra_plan *p, walk *w, int i, int64_t here, const tra_size
                      w->now.spillable,
                      w->now.expected,
                      streams_out(p, &w->e, i) ? tra_op_panels_bound(p, op, takes->bound, w->threads, w->budget) : 0,
-                     tra_add_most(w->now.touched, (int64_t)(share * (double)mine))};
+                     tra_add_most(w->now.touched, (int64_t)(share * (double)mine)),
+                     tra_add_most(w->now.least, told_of(p, w, i, here, mine, most))};
     w->peak = tra_max64(w->peak, w->during[i].all);
     p->checkpointed = tra_max64(p->checkpointed, w->now.spillable);
 }
@@ -361,10 +388,10 @@ static void predict_peak(tra_plan *p, const walk *w) {
     int64_t in_use = w->base + TRA_LEAST_BUDGET, most = p->memory > 0 ? tra_max64(p->memory, w->least) : INT64_MAX;
     int64_t touched = 0;
     for (int i = 0; i < p->nops; i++) {
-        in_use = tra_max64(in_use, w->during[i].least);
+        in_use = tra_max64(in_use, w->during[i].told);
         touched = tra_max64(touched, w->during[i].touched);
         p->ops[i].predicted.touched = tra_min64(touched, most - w->base);
-        p->ops[i].predicted.held = tra_min64(w->during[i].least, most);
+        p->ops[i].predicted.held = tra_min64(w->during[i].told, most);
         p->ops[i].predicted.cost.peak_memory = tra_min64(in_use, most);
     }
     p->cost.peak_memory = tra_min64(in_use, most);

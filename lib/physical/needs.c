@@ -393,6 +393,8 @@ int64_t tra_op_passes(const tra_plan *p, const tra_op *op, int side, int threads
     return tra_ceil_div(values_of(p, op, 0, OWN), loop.ci);
 }
 
+int64_t tra_op_terms(const tra_plan *p, const tra_op *op) { return values_of(p, op, 0, SUMMED); }
+
 int64_t tra_op_meets(const tra_plan *p, const tra_op *op, int side) {
     return op->in[1] >= 0 ? values_of(p, op, !side, LONE) : 1;
 }

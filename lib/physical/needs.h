@@ -50,6 +50,8 @@ int64_t tra_op_passes(const tra_plan *p, const tra_op *op, int side, int threads
 /* How many arrays of the other input of a join each array of this side meets in turn for the same output and the same
  * joined key; 1 for an aggregation. */
 int64_t tra_op_meets(const tra_plan *p, const tra_op *op, int side);
+/* How many pairs of arrays a result of that loop adds up at most, if sites have equal shares. */
+int64_t tra_op_terms(const tra_plan *p, const tra_op *op);
 
 /* The tree by which the operator of a reproducible plan adds (tree.h); a single leaf if there is none. */
 tra_tree tra_op_tree(const tra_plan *p, const tra_op *op);
@@ -101,6 +103,17 @@ bool tra_op_makes_strips(const tra_plan *p, const tra_op *op);
 /* Bound of the bytes of panels that wait in scratch, of a stage whose results go to their file as they are made and may
  * grow beyond the memory that is planned for them. here: bound of the bytes of its results on a site. */
 int64_t tra_op_panels_bound(const tra_plan *p, const tra_op *op, int64_t here, int threads, int64_t budget);
+/* Bytes that a join or aggregation whose results are entries has in memory besides its operands, where memory is not
+ * short: results that are made, by as many workers as make one at once, what that takes, and results that wait in
+ * memory until all are counted. output: the operator that writes the results as they come; NULL: they are held. *waits:
+ * how many bytes may wait; the run leaves others in scratch. -1: of other stages. */
+typedef struct tra_use_known {
+    int64_t mine;   /* bytes of the stage's least memory, */
+    int64_t here;   /* that are planned for all results of a site, */
+    int64_t budget; /* and for blocks */
+} tra_use_known;
+int64_t tra_op_use(const tra_plan *p, const tra_op *op, const tra_op *output, const tra_use_known *known, int threads,
+                   int64_t *waits);
 /* Can the results of an aggregation be made of the panels of its states, each by itself? */
 bool tra_agg_finishes_by_panels(const tra_kernel *agg);
 

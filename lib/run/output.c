@@ -148,6 +148,7 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     o->op = op;
     o->sink = sink_of(op);
     o->mapping = mapping;
+    o->waits = op->method.waits;
     o->counted = counted;
     o->joined_fd = -1;
     o->scratch = scratch;

@@ -9,6 +9,7 @@
 #include "../model/rows.h"
 #include "output_int.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <xxhash.h>
 
@@ -98,18 +99,19 @@ void tra_held_save(tra_outfile *o, tra_worker *w) {
 
 /* ---- arrays that come -------------------------------------------------------------------------------------------- */
 
-/* May a block wait in memory alone? Half of the memory stays for the computation: what it reads again should not leave
- * memory for results. */
-static bool may_stay(tra_outfile *o, tra_worker *w) {
+/* May a block wait in memory alone? It may as far as the plan tells. Half of the memory stays for the computation: what
+ * it reads again should not leave memory for results. */
+static bool may_stay(tra_outfile *o, tra_worker *w, const tra_block *b) {
     bool due = o->log && tra_now() >= o->due;
     if (due) tra_held_save(o, w);
-    return !due && tra_pool_has_room(o->pool, tra_pool_stat(o->pool).budget / 2, true);
+    if (due || !tra_pool_has_room(o->pool, tra_pool_stat(o->pool).budget / 2, true)) return false;
+    return atomic_fetch_add(&o->waiting, b->bytes) <= o->waits - b->bytes;
 }
 
 /* Takes a pinned block of an array; it is freed where that fails. A panel leaves memory at once: of an array that comes
  * so a plan has room for little more. */
 static tra_status hold(tra_outfile *o, tra_worker *w, tra_held *x, tra_block *b, bool panel, tra_err *e) {
-    bool stays = !panel && may_stay(o, w);
+    bool stays = !panel && may_stay(o, w, b);
     tra_status s = stays ? TRA_OK : save_block(o, b, e);
     if (s != TRA_OK) {
         tra_block_free(o->pool, b);

@@ -318,6 +318,13 @@ static int64_t sum_room(const tra_kernel *k, const tra_cell *a, const tra_cell *
     return tra_rows_sum_room(p.step, a, b, n, out);
 }
 
+static int64_t sum_use(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const int64_t entries[2], int64_t n,
+                       const tra_cell *out, int64_t *scratch) {
+    plan p = plan_of(k, TRA_USE_JOIN, a->array.dtype, b->array.dtype, &a->array.ext, &b->array.ext, LEFT | RIGHT,
+                     out->layout);
+    return p.way == PRODUCT && !p.after.code ? tra_rows_sum_use(p.step, a, b, entries, n, out, scratch) : -1;
+}
+
 static void sum(const tra_kernel *k, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state, tra_cell *out,
                 bool again, void *room, void *scratch) {
     const tra_kernel *const *step;
@@ -355,6 +362,7 @@ static const tra_layout_kernels kernels = {
     .copy = tra_rows_copy,
     .join_by_panels = join_by_panels,
     .sum_room = sum_room,
+    .sum_use = sum_use,
     .sum = sum,
 };
 

@@ -116,14 +116,21 @@ static int64_t joined_room(int64_t entries, int64_t rows) {
     return tra_add_most(tra_mul_most(4 + 8, entries), tra_mul_most(16, tra_min64(rows, entries)) + 4 * 64);
 }
 
-int64_t tra_matrices_room(const tra_matrices *m, int64_t shared, const int64_t entries[2]) {
+/* as_is: an operand that is natural needs no copy. */
+static int64_t room_of(const tra_matrices *m, int64_t shared, const int64_t entries[2], bool as_is) {
     int64_t outer = tra_round64(tra_turn_room(entries[0], m->parts));
     int64_t inner = tra_round64(m->natural[1] ? joined_room(entries[1], shared) : tra_turn_room(entries[1], shared));
     int64_t sorting[2] = {tra_turn_scratch(entries[0], true), m->natural[1] ? 0 : tra_turn_scratch(entries[1], true)};
+    if (as_is && m->natural[0]) outer = sorting[0] = 0;
+    if (as_is && m->natural[1]) inner = 0;
     /* when the outer matrix is in order, the inner one; when both are, the product */
     int64_t more = tra_max64(sorting[1], tra_matmul_room(tra_min64(m->parts, entries[0]), entries[1], shared));
     more = tra_max64(sorting[0], tra_add_most(inner, tra_round64(more)));
     return tra_min64(TRA_SIZE_MOST, tra_add_most(tra_round64(sizeof(ordered)), tra_add_most(outer, tra_round64(more))));
+}
+
+int64_t tra_matrices_room(const tra_matrices *m, int64_t shared, const int64_t entries[2]) {
+    return room_of(m, shared, entries, false);
 }
 
 static const tra_cell *operand(const tra_matrices *m, int k) { return m->x->in[k ? 1 - m->outer : m->outer]; }
@@ -280,6 +287,17 @@ int64_t tra_rows_sum_room(const tra_kernel *step, const tra_cell *a, const tra_c
         shared = tra_add_most(shared, s.m[i].shared);
     }
     int64_t room = tra_can_order(s.m->parts, shared) ? tra_matrices_room(s.m, shared, entries) : -1;
+    sum_free(&s);
+    return room;
+}
+
+int64_t tra_rows_sum_use(const tra_kernel *step, const tra_cell *a, const tra_cell *b, const int64_t entries[2],
+                         int64_t n, const tra_cell *out, int64_t *scratch) {
+    sum s;
+    if (!sum_begin(&s, step, a, b, 1, out)) return -1;
+    int64_t of[2] = {entries[s.m->outer], entries[1 - s.m->outer]};
+    int64_t room = room_of(s.m, tra_mul_most(n, s.m->shared), of, n == 1);
+    *scratch = tra_matmul_scratch(s.m->box);
     sum_free(&s);
     return room;
 }

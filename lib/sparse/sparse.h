@@ -189,8 +189,11 @@ tra_impl tra_rows_product_way(const tra_kernel *step, const tra_unary *after, co
 bool tra_rows_product_by_panels(const tra_kernel *step, const tra_cell *a, const tra_cell *b, const tra_cell *out);
 
 /* Sums of n products and a state (NULL: none), of the type of the products, at once: each element is added up in the
- * order of the products. tra_rows_sum_room: bytes of room for it; -1: it cannot be made so. */
+ * order of the products. tra_rows_sum_room: bytes of room for it; -1: it cannot be made so.
+ * tra_rows_sum_use: see tra_cell_sum_use. */
 int64_t tra_rows_sum_room(const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n, const tra_cell *out);
+int64_t tra_rows_sum_use(const tra_kernel *step, const tra_cell *a, const tra_cell *b, const int64_t entries[2],
+                         int64_t n, const tra_cell *out, int64_t *scratch);
 void tra_rows_sum(const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
                   tra_cell *out, bool again, void *room, void *scratch);
 
