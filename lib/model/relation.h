@@ -247,6 +247,7 @@ typedef struct tra_within {
 struct tra_entries {
     tra_size all;            /* of all arrays together */
     int64_t most;            /* the most that one array has */
+    int64_t crowd;           /* estimated: as many as the fullest array is expected to have; 0: as the others */
     const int64_t *of;       /* exact counts by ordinal; NULL: not known. When they are, the following are known too: */
     const int64_t *rows;     /* by ordinal: rows (all coordinates but the last) that have an entry */
     tra_size bytes, largest; /* bytes of all arrays in the type's layout, and of the largest one */

@@ -96,6 +96,16 @@ static tra_size bytes_of_kind(const tra_type *t, const tra_dims *ext, int64_t al
     return t->layout->bytes(t, ext, entries_among(t, *elements, all), -1);
 }
 
+/* The same of the fullest array with these extents. */
+static tra_size bytes_of_fullest(const tra_type *t, const tra_dims *ext) {
+    int64_t n;
+    tra_size s = bytes_of_kind(t, ext, tra_catalog_elements(t->cat), &n);
+    if (!t->entries || t->entries->crowd == 0) return s;
+    tra_size entries = entries_among(t, n, tra_catalog_elements(t->cat));
+    int64_t crowd = tra_max64(entries.expected, t->entries->crowd);
+    return t->layout->bytes(t, ext, tra_size_about((double)crowd, entries.bound), -1);
+}
+
 /* Bytes of all tuples; of the largest; and of any tuples that have so many elements together. The last is bounded by
  * the tuple that takes the most bytes for each of its elements. */
 typedef struct layout_bytes {
@@ -247,13 +257,12 @@ tra_size tra_type_bytes_all(const tra_type *t) {
 
 tra_size tra_type_bytes_largest(const tra_type *t) {
     tra_dims ext;
-    int64_t n;
     if (!t->layout) return dense(t, tra_catalog_elements_most(t->cat));
     if (t->entries && t->entries->of) return t->entries->largest;
     if (t->cat->n == 0) return tra_size_exactly(0);
     tra_catalog_ext(t->cat, 0,
                     &ext); /* the first array mostly has the largest extents; then others need not be looked at */
-    if (tra_dims_eq(&ext, &t->cat->bound)) return bytes_of_kind(t, &ext, tra_catalog_elements(t->cat), &n);
+    if (tra_dims_eq(&ext, &t->cat->bound)) return bytes_of_fullest(t, &ext);
     return by_layout(t, 0).largest;
 }
 

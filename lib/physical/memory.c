@@ -41,7 +41,8 @@ static int64_t panel_of(const tra_plan *p, const tra_edges *e, int i) {
 
 /* Sets orders.direct, orders.panel, and what workers need to read inputs and to write chunks of outputs. */
 static void find_io(tra_plan *p, const tra_edges *e) {
-    for (int i = 0; i < p->nops; i++) p->ops[i].method.panel = 0, p->ops[i].method.waits = INT64_MAX;
+    for (int i = 0; i < p->nops; i++)
+        p->ops[i].method.panel = 0, p->ops[i].method.waits = p->ops[i].method.terms = INT64_MAX;
     for (int i = 0; i < p->nops; i++) {
         int64_t panel = panel_of(p, e, i);
         if (panel && !p->panels) panel = tra_op_makes_strips(p, &p->ops[i]) ? tra_max64(panel, TRA_STRIP_BYTES) : 0;
@@ -309,19 +310,16 @@ static void add_scan(const tra_plan *p, walk *w, int i) {
 /* The peak that is told of a stage, of which `most` is what it may use. Results that wait for their places are limited
  * to what is told of them. */
 static int64_t told_of(tra_plan *p, walk *w, int i, int64_t here, int64_t mine, int64_t most) {
-    tra_op *op = &p->ops[i], *in = &p->ops[op->in[0]];
+    tra_op *op = &p->ops[i];
     bool output = op->op == TRA_PLAN_OUTPUT, streams = streams_out(p, &w->e, output ? op->in[0] : i);
     tra_op *file = output ? op : streams ? &p->ops[w->e.first[i]] : NULL;
-    if (output && file->method.waits < INT64_MAX) {
-        int64_t room = tra_op_room(in), n = tra_op_grow_at_once(in, w->threads);
-        int64_t read = n * (op->method.panel ? tra_min64(op->method.panel, room) : room);
-        return w->base + n * tra_stored_room(&in->type, op) +
-               tra_min64(tra_max64(read, in->holds->arrays), tra_add_most(file->method.waits, read));
-    }
+    if (output && file->method.waits < INT64_MAX) return w->base + tra_output_use(p, op, w->threads);
     const tra_use_known known = {mine, here, w->budget};
-    int64_t waits, use = tra_op_use(p, op, file, &known, w->threads, &waits);
+    tra_use_limits limits;
+    int64_t use = tra_op_use(p, op, file, &known, w->threads, &limits);
     if (use < 0) return most;
-    if (file) file->method.waits = waits;
+    op->method.terms = limits.terms;
+    if (file) file->method.waits = limits.waits;
     return w->base + op->method.scan.reserved + use;
 }
 
@@ -486,7 +484,7 @@ static int64_t plan_memory(tra_plan *p, int threads, bool judged) {
         p->ops[i].predicted.least_memory = tra_min64(p->ops[i].predicted.least_memory, least); /* in another way */
     }
     free(own);
-    p->cost.peak_memory = tra_max64(p->cost.peak_memory, planning);
+    p->cost.peak_memory = tra_max64(p->cost.peak_memory, least); /* a ceiling of what is told is not refused */
     return least;
 }
 

@@ -105,15 +105,21 @@ bool tra_op_makes_strips(const tra_plan *p, const tra_op *op);
 int64_t tra_op_panels_bound(const tra_plan *p, const tra_op *op, int64_t here, int threads, int64_t budget);
 /* Bytes that a join or aggregation whose results are entries has in memory besides its operands, where memory is not
  * short: results that are made, by as many workers as make one at once, what that takes, and results that wait in
- * memory until all are counted. output: the operator that writes the results as they come; NULL: they are held. *waits:
- * how many bytes may wait; the run leaves others in scratch. -1: of other stages. */
+ * memory until all are counted. output: the operator that writes the results as they come; NULL: they are held.
+ * *limits: how many bytes may wait; the run leaves other results in scratch, and adds other terms one by one. -1: of
+ * other stages. */
 typedef struct tra_use_known {
     int64_t mine;   /* bytes of the stage's least memory, */
     int64_t here;   /* that are planned for all results of a site, */
     int64_t budget; /* and for blocks */
 } tra_use_known;
+typedef struct tra_use_limits {
+    int64_t waits, terms; /* method.waits of the output, method.terms of the stage */
+} tra_use_limits;
 int64_t tra_op_use(const tra_plan *p, const tra_op *op, const tra_op *output, const tra_use_known *known, int threads,
-                   int64_t *waits);
+                   tra_use_limits *limits);
+/* The same of an output of such results, when all are counted: those that waited in memory, and what is read again. */
+int64_t tra_output_use(const tra_plan *p, const tra_op *output, int threads);
 /* Can the results of an aggregation be made of the panels of its states, each by itself? */
 bool tra_agg_finishes_by_panels(const tra_kernel *agg);
 

@@ -190,6 +190,7 @@ typedef struct tra_op_method {
     int64_t panel;    /* memory that is planned at most for a result, since it is made and written in panels (needs.h);
                          of an output: for what it writes. 0: for all of it */
     int64_t waits;    /* of an output: bytes of results that may wait in memory until all are counted */
+    int64_t terms;    /* of a sum: bytes of copies of its terms that may wait to be added together */
     int ends;         /* of an exchange: the last stage during which it runs: itself, unless it overlaps the stages from
                          the next operator to this one (overlap.c) */
     int64_t window;   /* of an exchange that overlaps: bytes in flight from a site, and as many to it, at most */

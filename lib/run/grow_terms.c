@@ -100,7 +100,8 @@ bool grow_hold(const tra_grow *g, const tra_cell *l, const tra_cell *r, tra_pane
     tra_pool *pool = g->st->site->pool;
     tra_held_term t = {.cell = {*l, *r}};
     int64_t bytes = tra_cell_bytes(l) + (l->head == r->head ? 0 : tra_cell_bytes(r));
-    if (atomic_load(&g->st->held) + bytes > tra_pool_stat(pool).budget / TRA_HELD_SHARE) return false;
+    int64_t most = tra_min64(tra_pool_stat(pool).budget / TRA_HELD_SHARE, g->st->op->method.terms);
+    if (atomic_load(&g->st->held) + bytes > most) return false;
     if (!tra_pool_has_room(pool, 4 * bytes, true)) return false;
     bool same = l->head == r->head;
     for (int k = 0; k < 2 - same; k++) {

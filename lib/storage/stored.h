@@ -125,4 +125,34 @@ tra_status tra_rel_fullest_line(tra_rel *r, int d, int64_t *most, tra_err *e);
  * counted. */
 tra_status tra_rel_meeting_pairs(tra_rel *a, int da, tra_rel *b, int db, double *out, tra_err *e);
 
+/* An entry of one of several lines: the number of the line, and its coordinate in the other dimension. */
+typedef struct tra_line_entry {
+    int64_t line, at;
+} tra_line_entry;
+typedef struct tra_line_entries {
+    tra_line_entry *v;
+    int64_t n, room;
+} tra_line_entries;
+/* Adds the entries of some lines of a matrix, in any order: of n rows (d 0) or columns (d 1) whose coordinates ascend.
+ * Reads these alone where pointers lead to them, else all coordinates. TRA_NO: it is of no such form, has too many
+ * entries, or there is no room; then out may have some. */
+TRA_MUSTUSE tra_status tra_rel_line_entries(const tra_rel *r, int d, const int64_t *lines, int64_t n,
+                                            tra_line_entries *out, tra_err *e);
+
+bool tra_rel_points_to(const tra_rel *r, int d); /* do pointers lead to the lines of that dimension? */
+
+/* What some lines of a product of matrices have: of the dimension of the result that operand `side` has. */
+enum { TRA_SAMPLE_LINES = 64 };
+typedef struct tra_product_sample {
+    int n;                          /* lines that were looked at; 0: none could be */
+    int side;                       /* 0, 1 */
+    double of;                      /* lines that there are */
+    double pairs[TRA_SAMPLE_LINES]; /* of each: pairs of entries that are multiplied */
+    double found[TRA_LOGS + 1];     /* of all of them: entries, if the summed dimension is cut into blocks of 2^i */
+    double crowd[TRA_LOGS + 1];     /* of all of them: the most entries in a block of 2^i coordinates of a line */
+} tra_product_sample;
+/* Samples that are kept with the file of an operand, by what they are of. Not thread-safe. NULL: none is. */
+const tra_product_sample *tra_rel_kept_sample(const tra_rel *r, uint64_t key);
+void tra_rel_keep_sample(tra_rel *r, uint64_t key, const tra_product_sample *x);
+
 #endif

@@ -137,6 +137,12 @@ typedef struct tra_dataset_reader {
     _Atomic bool found;
 } tra_dataset_reader;
 
+typedef struct tra_kept_sample {
+    struct tra_kept_sample *next;
+    uint64_t key;
+    tra_product_sample sample;
+} tra_kept_sample;
+
 /* The part of a tra_rel that stored relations need. */
 struct tra_stored {
     tra_form form;
@@ -162,6 +168,7 @@ struct tra_stored {
         int dims;            /* twice the first dimension and the second, */
         double n;            /* and its result */
     } pairs;
+    tra_kept_sample *samples; /* tra_rel_keep_sample */
     int64_t stored_bytes, held;
     char text[TRA_LEVELTEXT];
     tra_rel *transposed;         /* tra_rel_transposed, once it was asked for; NULL: not yet */
@@ -190,6 +197,10 @@ TRA_MUSTUSE tra_status tra_stored_complete(tra_rel *r, tra_err *e);
  * transposed one the last. */
 TRA_MUSTUSE tra_status tra_stored_find_entries(tra_rel *r, tra_err *e);
 void tra_stored_close_transposed(tra_rel *r);
+/* Are its entries walked through, by their coordinates? And adds to all[n] how many each row (d 0) or column (1) of a
+ * matrix has. */
+bool tra_stored_can_walk(const tra_rel *r);
+TRA_MUSTUSE tra_status tra_stored_count_lines(const tra_rel *r, int d, uint32_t *all, int64_t n, tra_err *e);
 /* Is the attribute tra_storage a storage statement, rather than levels? Opens such a group of one block, whose
  * components are all read now. */
 bool tra_stored_is_mapping(const char *text);

@@ -58,7 +58,7 @@ static int64_t entries_of(const tra_rel *r) {
 
 /* Adds to out[c] the entries of column c of a tuple, by its indices, where the last level has these. */
 static tra_status count_columns(const tra_rel *r, int64_t ordinal, int64_t width, uint32_t *out, tra_err *e) {
-    enum { MOST_COUNTED = 1 << 25 }; /* entries of all tuples: planning reads no more */
+    enum { MOST_COUNTED = 1 << 25 }; /* entries of all tuples, as in stored_lines.c */
     const struct tra_stored *x = r->stored;
     const tra_levels *l = &x->form.levels;
     int last = l->n - 1, kind = l->kind[last];
@@ -184,20 +184,27 @@ static tra_status add_rows(tra_rel *r, const rows_use *u, tra_err *e) {
     return s;
 }
 
-/* How many lines dimension d has, whose entries can be counted: rows of a matrix with pointers below them, or columns
- * (the last dimension). -1: they cannot, or there are too many. */
+/* How many lines dimension d has, whose entries can be counted: rows of a matrix, or columns (the last dimension). -1:
+ * they cannot, or there are too many. */
 static int64_t countable(const tra_rel *r, int d) {
     int last = r->cat.bound.n - 1;
     if (!r->stored || r->stored->unordered || r->stored->is_transposed || last < 0 || r->cat.n > MOST_TUPLES ||
         entries_of(r) > UINT32_MAX)
         return -1;
-    if (d != last && (d != 0 || !has_row_pointers(r))) return -1;
+    if (d != last && (d != 0 || !has_row_pointers(r)) && !tra_stored_can_walk(r)) return -1;
     int64_t n = is_in_blocks(r) ? tra_mul_most(r->cat.bound.v[d], r->cat.frontier.v[d]) : r->cat.bound.v[d];
     return n <= MOST_LINES ? n : -1;
 }
 
 static tra_status add_lines(tra_rel *r, int d, uint32_t *all, int64_t n, tra_err *e) {
-    return d == r->cat.bound.n - 1 ? add_columns(r, all, e) : add_rows(r, &(rows_use){.all = all, .n = n}, e);
+    tra_status s = TRA_NO;
+    if (d == r->cat.bound.n - 1)
+        s = add_columns(r, all, e);
+    else if (has_row_pointers(r))
+        s = add_rows(r, &(rows_use){.all = all, .n = n}, e);
+    if (s != TRA_NO) return s;
+    memset(all, 0, (size_t)n * sizeof *all);
+    return tra_stored_count_lines(r, d, all, n, e);
 }
 
 enum { LOGS_AND_MOST = 2 * TRA_LOGS + 1 };
@@ -266,14 +273,15 @@ tra_status tra_rel_meeting_pairs(tra_rel *a, int da, tra_rel *b, int db, double 
     if (da == 0 && db == 1) return tra_rel_meeting_pairs(b, db, a, da, out, e); /* rows are weighed as they come */
     bool matrices = a->cat.bound.n == 2 && b->cat.bound.n == 2 && is_in_blocks(a) && is_in_blocks(b);
     int64_t na = matrices ? countable(a, da) : -1, nb = matrices ? countable(b, db) : -1, n = tra_max64(na, nb);
-    if (na <= 0 || nb <= 0 || (db == 1 && 2 * n > MOST_LINES))
+    bool both = db == 1 || !has_row_pointers(b); /* counts of both are kept at once */
+    if (na <= 0 || nb <= 0 || (both && 2 * n > MOST_LINES))
         return tra_fail(e, TRA_NO, "%s:%s and %s:%s have no counts that say what meets", a->path, a->name, b->path,
                         b->name);
     struct tra_stored *x = a->stored;
     if (x->pairs.with != b || x->pairs.dims != 2 * da + db) {
         double pairs;
-        uint32_t *all = tra_calloc((size_t)n, (db == 1 ? 2 : 1) * sizeof *all);
-        tra_status s = count_pairs(a, da, b, db, all, db == 1 ? all + n : NULL, n, &pairs, e);
+        uint32_t *all = tra_calloc((size_t)n, (both ? 2 : 1) * sizeof *all);
+        tra_status s = count_pairs(a, da, b, db, all, both ? all + n : NULL, n, &pairs, e);
         free(all);
         TRA_TRY(s);
         x->pairs.with = b, x->pairs.dims = 2 * da + db, x->pairs.n = pairs;

@@ -47,8 +47,10 @@ void tra_within_shares(const tra_node *n, tra_filled *in);
 typedef struct tra_lines {
     double n[TRA_LOGS], entries[TRA_LOGS];
 } tra_lines;
-/* The input from a file whose tensor the node has, in whatever blocks; NULL if it is computed. turned: it has that of
- * the transposed one. */
+/* The node that has all entries of this one at the same places, in whatever blocks; maps that are 0 at 0 and factors
+ * leave none elsewhere. turned: it has those of the transposed one. tra_tensor_of: that, if it is an input from a file,
+ * else NULL. */
+const tra_node *tra_pattern_of(const tra_node *n, bool *turned);
 const tra_node *tra_tensor_of(const tra_node *n, bool *turned);
 /* Rows (d = 0) or columns (d = 1, or the last one) of a relation by the statistics of its file; without these entries
  * are taken to be spread evenly. */
@@ -56,11 +58,18 @@ tra_lines tra_type_lines(const tra_node *n, int d);
 /* The longest distance of two entries in a row of a matrix from a file whose rows are whole in its blocks, if they are
  * narrow bands, as of a mesh; 0: they are not. */
 double tra_type_band(const tra_node *n);
+/* Is the operand of a join a sparse matrix with the extents of the result and its labels in their order? */
+bool tra_type_is_alike(const tra_node *join, int side);
 /* Does the join multiply matrices, sum over dimension d[0] of the left and d[1] of the right one, and join the keys
  * that cut these? of[i]: which operand dimension i of the result is of. */
 bool tra_type_is_product(const tra_node *n, int d[2], int of[2]);
 /* Does the aggregation add up all blocks of a join that differ in joined keys alone? */
 bool tra_type_adds_product(const tra_node *n);
+/* Some lines of a product of matrices, of files or computed of these by products, sums, and maps; false: nothing is
+ * known. Coordinates of files are read, once for each product (type_sample.c). */
+bool tra_type_sample(const tra_node *join, tra_product_sample *out);
+/* The same of a join of two such matrices element by element: about how many entries it has. */
+bool tra_type_sample_alike(const tra_node *join, double *entries);
 /* A bound of the entries of one row (d = 0) or column (1) of a sparse matrix as a whole, whatever its blocks. depth: 0;
  * of what it is computed of: how far above that is. Reads counts of files as tra_rel_fullest_line does. */
 int64_t tra_type_fullest_line(const tra_node *n, int d, int depth);

@@ -135,11 +135,14 @@ static double distinct_places(const tra_lines *r, const tra_lines *c, double pro
     return found;
 }
 
-/* A product of matrices of which it is known how many pairs of entries are multiplied. */
+/* A product of matrices: about how many pairs of entries are multiplied. */
 typedef struct product_pairs {
     double pairs;
+    bool counted;            /* exactly so many */
     tra_lines rows, columns; /* of the result: as the entries of the operands are spread */
     int64_t parts;           /* so many pairs of blocks are multiplied and added up for one block of the result */
+    int64_t part;            /* lines of the summed dimension in a block */
+    tra_product_sample sample;
 } product_pairs;
 
 /* Is each row of a relation multiplied with itself (X[n,i] * X[n,j]), and are rows whole in their blocks? */
@@ -148,36 +151,71 @@ static bool is_squared(const tra_node *n, product_pairs *m) {
     int last = x->cat->bound.n - 1;
     if (n->in[0] != n->in[1] || !x->entries || x->entries->squares <= 0 || x->cat->frontier.n != last + 1) return false;
     if (x->cat->frontier.v[last] != 1 || n->joinl.n != last) return false;
-    *m = (product_pairs){
-        .pairs = x->entries->squares, .parts = n->type.cat->n, .columns = tra_type_lines(n->in[0], last)};
+    *m = (product_pairs){.pairs = x->entries->squares,
+                         .counted = true,
+                         .parts = n->type.cat->n,
+                         .part = x->cat->bound.v[0],
+                         .columns = tra_type_lines(n->in[0], last)};
     m->rows = m->columns;
+    (void)tra_type_sample(n, &m->sample);
     return true;
 }
 
-/* Finds how many pairs of entries a join multiplies: of matrices in files, or of rows with themselves. */
+static double pairs_of(const tra_product_sample *s) {
+    double pairs = 0;
+    for (int i = 0; i < s->n; i++) pairs += s->pairs[i];
+    return pairs;
+}
+
+/* Finds how many pairs of entries a join multiplies: of matrices in files, or of rows with themselves; and what some
+ * rows of the result have. */
 static bool find_pairs(const tra_node *n, bool squared, product_pairs *m) {
     int d[2], of[2];
     tra_err none = {0};
+    *m = (product_pairs){0};
     if (squared && is_squared(n, m)) return true;
     if (!tra_type_is_product(n, d, of)) return false;
     bool turned[2] = {false, false};
     const tra_node *x = tra_tensor_of(n->in[0], &turned[0]), *y = x ? tra_tensor_of(n->in[1], &turned[1]) : NULL;
-    if (!y || tra_rel_meeting_pairs(x->rel, d[0] ^ turned[0], y->rel, d[1] ^ turned[1], &m->pairs, &none) != TRA_OK)
-        return false;
+    m->counted =
+        y && tra_rel_meeting_pairs(x->rel, d[0] ^ turned[0], y->rel, d[1] ^ turned[1], &m->pairs, &none) == TRA_OK;
+    bool sampled = tra_type_sample(n, &m->sample);
+    double looked = sampled ? pairs_of(&m->sample) : 0;
+    if (!m->counted && looked <= 0 && m->sample.n < m->sample.of) return false; /* others may have some */
+    if (!m->counted && !sampled) return false;
+    if (!m->counted) m->pairs = m->sample.of / m->sample.n * looked;
     m->rows = tra_type_lines(n->in[0], 1 - d[0]), m->columns = tra_type_lines(n->in[1], 1 - d[1]);
     m->parts = n->in[0]->type.cat->frontier.v[d[0]];
+    m->part = n->in[0]->type.cat->bound.v[d[0]];
     return true;
 }
 
-/* The result of a product has at most one entry for each pair, and about one for each place on which pairs fall. */
+/* How many entries the result is expected to have, in so many parts that are added up. Where rows that were looked at
+ * have as many pairs as all rows in the mean, all have in proportion what these have. Else a few full rows have most
+ * pairs, as in graphs: then these are taken to be spread as entries are, and others to have as much less than that as
+ * those that were looked at. */
+static double entries_in(const product_pairs *m, double parts) {
+    const tra_product_sample *s = &m->sample;
+    double spread = parts * distinct_places(&m->rows, &m->columns, m->pairs / parts), looked = pairs_of(s), even = 0;
+    int log = parts > 1 && m->part < INT32_MAX ? 63 - __builtin_clzll((unsigned long long)tra_max64(1, m->part)) : -1;
+    double found = s->found[log >= 0 ? log : TRA_LOGS], mean = looked * s->of / fmax(1, s->n);
+    if (looked <= 0) return spread;
+    if (mean * 2 > m->pairs && mean < 2 * m->pairs) return m->pairs * found / looked;
+    tra_lines one = {{1}, {1}};
+    for (int i = 0; i < s->n; i++) even += parts * distinct_places(&one, &m->columns, s->pairs[i] / parts);
+    return even > 0 ? spread * fmin(1, found / even) : spread;
+}
+
+/* The result of a product has at most one entry for each pair. */
 static void set_product(tra_node *n, const product_pairs *m, tra_filled *r) {
     double parts = (double)m->parts, all = (double)tra_catalog_elements(n->type.cat), rows = 0;
     double a = tra_type_band(n->in[0]), b = tra_type_band(n->in[1]), band = a > 0 && b > 0 ? a + b : INFINITY;
-    double apart = parts * distinct_places(&m->rows, &m->columns, m->pairs / parts);
+    double apart = entries_in(m, parts);
     for (int i = 0; i < TRA_LOGS; i++) rows += m->rows.n[i];
-    n->meeting_pairs = m->pairs;
-    n->summed_entries = fmin(rows * band, distinct_places(&m->rows, &m->columns, m->pairs));
+    n->summed_entries = fmin(rows * band, entries_in(m, 1));
     r->share = all > 0 ? fmin(1, fmin((rows + parts * band) * band, apart) / all) : 0;
+    if (!m->counted) return;
+    n->meeting_pairs = m->pairs;
     if (m->pairs < (double)r->bound) r->bound = (int64_t)m->pairs;
 }
 
@@ -216,6 +254,8 @@ static void join_entries(tra_arena *a, tra_node *n) {
     product_pairs m;
     bound_by_lines(n, &each, &together);
     if (together.sparse && find_pairs(n, together.squared, &m)) set_product(n, &m, &together);
+    double entries, elements = (double)tra_catalog_elements(n->type.cat);
+    if (together.sparse && elements > 0 && tra_type_sample_alike(n, &entries)) together.share = entries / elements;
     set_estimate(a, n, each, together);
 }
 
@@ -246,6 +286,30 @@ static bool is_covered(const tra_node *n) {
     return c->grid;
 }
 
+/* How many entries the fullest block of a line has of so many coordinates, by those of the powers of two around it. */
+static double crowd_within(const tra_product_sample *s, int64_t width) {
+    int log = 0;
+    while (log < TRA_LOGS && (int64_t)2 << log <= width) log++;
+    if (log == TRA_LOGS) return s->crowd[log];
+    double low = ldexp(1, log), more = ((double)width - low) / low;
+    return s->crowd[log] + more * (s->crowd[log + 1] - s->crowd[log]);
+}
+
+/* How many entries the fullest block of a product is expected to have, by those lines of it that were looked at, where
+ * these crowd, as in bands. 0: it has not twice as many as others, for which there is room. */
+static int64_t crowd_of(const tra_node *n) {
+    int d[2], of[2];
+    const tra_node *join = n->in[0];
+    const tra_dims *b = &n->type.cat->bound;
+    tra_product_sample s = {0};
+    if (b->n != 2 || !tra_type_is_product(join, d, of) || !tra_type_sample(join, &s) || s.found[TRA_LOGS] == 0)
+        return 0;
+    int lines = of[0] == s.side ? 0 : 1;
+    double all = (double)tra_type_entries(&n->type).expected, share = crowd_within(&s, b->v[1 - lines]);
+    double crowd = fmin(all, all * share / s.found[TRA_LOGS] * fmin(1, (double)b->v[lines] / s.of));
+    return crowd > 2 * all / (double)n->type.cat->n ? (int64_t)crowd : 0;
+}
+
 static void agg_entries(tra_arena *a, tra_node *n) {
     const tra_type *x = &n->in[0]->type;
     int64_t groups = n->type.cat->n;
@@ -258,9 +322,15 @@ static void agg_entries(tra_arena *a, tra_node *n) {
     tra_filled one = filled_of(x, tra_min64(bound, tra_mul_most(most_of_array(x), largest))), all = filled_of(x, bound);
     bool covered = is_covered(n);
     tra_filled together = tra_kernel_filled_agg(n->kernel, ext, terms, covered, &all);
-    if (n->in[0]->meeting_pairs > 0 && tra_type_adds_product(n))
+    if (n->in[0]->summed_entries > 0 && tra_type_adds_product(n))
         together.share = fmin(1, n->in[0]->summed_entries / (double)tra_catalog_elements(n->type.cat));
     set_estimate(a, n, tra_kernel_filled_agg(n->kernel, ext, terms, covered, &one), together);
+    if (x->sparse && n->in[0]->summed_entries > 0 && tra_type_adds_product(n)) {
+        tra_entries *e = tra_new(a, tra_entries);
+        *e = *n->type.entries;
+        e->crowd = crowd_of(n);
+        n->type.entries = e;
+    }
 }
 
 /* The entries of a TILE, CONCAT or REPART: together as many as before, and in each array no more than it has elements.

@@ -7,19 +7,42 @@
 
 /* ---- what files say ---------------------------------------------------------------------------------------------- */
 
+static bool is_matrix(const tra_node *n) { return n->type.sparse && n->type.cat->bound.n == 2; }
+
+bool tra_type_is_alike(const tra_node *n, int side) {
+    tra_dims in, out;
+    if (!is_matrix(n->in[side]) || !tra_kernel_leads(n->kernel, side, 2)) return false;
+    tra_type_shape(&n->in[side]->type, &in);
+    tra_type_shape(&n->type, &out);
+    return tra_dims_eq(&in, &out);
+}
+
 /* Is it a matrix whose arrays are transposed? The keys are too, or products of it are not looked at. */
 static bool is_turned(const tra_node *n) {
     int from[TRA_MAXDIM];
     return n->op == TRA_OP_TRANSFORM && n->type.cat->bound.n == 2 && tra_kernel_permutes(n->kernel, 2, from) && from[0];
 }
 
-const tra_node *tra_tensor_of(const tra_node *n, bool *turned) {
+/* The operand whose entries alone those of the node are, at their places; NULL: there is none, or a turned one. */
+static const tra_node *same_places(const tra_node *n) {
+    if ((n->op == TRA_OP_REPART && n->origin.n == 0) || n->op == TRA_OP_REKEY) return n->in[0];
+    if (!is_matrix(n)) return NULL;
+    if (n->op == TRA_OP_TRANSFORM && is_matrix(n->in[0]) && tra_kernel_props(n->kernel) & TRA_P_ELEMENTWISE)
+        return n->in[0];
+    for (int side = 0; side < 2 && n->op == TRA_OP_JOIN; side++)
+        if (!is_matrix(n->in[!side]) && tra_type_is_alike(n, side)) return n->in[side];
+    return NULL;
+}
+
+const tra_node *tra_pattern_of(const tra_node *n, bool *turned) {
     *turned = false;
-    while ((n->op == TRA_OP_REPART && n->origin.n == 0) || n->op == TRA_OP_REKEY || is_turned(n)) {
-        *turned ^= is_turned(n);
-        n = n->in[0];
-    }
+    for (const tra_node *below; (below = is_turned(n) ? n->in[0] : same_places(n)); n = below) *turned ^= is_turned(n);
     if (n->op == TRA_OP_INPUT && n->transposed) *turned ^= true, n = n->transposed;
+    return n;
+}
+
+const tra_node *tra_tensor_of(const tra_node *n, bool *turned) {
+    n = tra_pattern_of(n, turned);
     return n->op == TRA_OP_INPUT && n->rel ? n : NULL;
 }
 
@@ -99,21 +122,10 @@ bool tra_type_adds_product(const tra_node *n) {
 
 /* ---- the fullest row or column ----------------------------------------------------------------------------------- */
 
-static bool is_matrix(const tra_node *n) { return n->type.sparse && n->type.cat->bound.n == 2; }
-
 /* Is each dimension of the matrix cut by one key at most, and each by another? */
 static bool is_in_blocks(const tra_type *t) {
     uint32_t x = t->cut[0], y = t->cut[1];
     return !(x & (x - 1)) && !(y & (y - 1)) && !(x & y);
-}
-
-/* Has the operand the extents of the result, and its labels in this order? */
-static bool is_alike(const tra_node *n, int side) {
-    tra_dims in, out;
-    if (!is_matrix(n->in[side]) || !tra_kernel_leads(n->kernel, side, 2)) return false;
-    tra_type_shape(&n->in[side]->type, &in);
-    tra_type_shape(&n->type, &out);
-    return tra_dims_eq(&in, &out);
 }
 
 static int64_t of_input(const tra_node *n, int d) {
@@ -129,7 +141,7 @@ static int64_t of_input(const tra_node *n, int d) {
 static int64_t of_join(const tra_node *n, int d, int depth) {
     int64_t all = 0, least = INT64_MAX;
     for (int side = 0; side < 2; side++) {
-        bool leads = is_alike(n, side);
+        bool leads = tra_type_is_alike(n, side);
         int64_t most = leads ? tra_type_fullest_line(n->in[side], d, depth) : INT64_MAX;
         all = tra_add_most(all, most);
         if (leads && tra_kernel_sparse(n->kernel, TRA_USE_JOIN, side == 0, side == 1)) least = tra_min64(least, most);

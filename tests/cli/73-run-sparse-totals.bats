@@ -319,6 +319,8 @@ END
     status 0 "$PYTHON" -c 'import scipy.sparse as sp
 a, c = sp.load_npz("band.npz"), sp.load_npz("c.npz")
 assert abs(c - a @ a.T).max() < 1e-12 and c.nnz == (a @ a.T).nnz'
+}
+
 @test "products of computed sparse matrices are bounded by the fullest row or column of an operand, and told as held" {
     tra gen -q --shape 60000x60000 --density 0.0002 --block 8000x60000 --seed "${SEED:-5}" -o a.h5
     tra gen -q --shape 60000x60000 --density 0.0002 --block 15000x20000 --seed "${SEED:-6}" -o b.h5
@@ -360,4 +362,39 @@ assert held <= told <= 2 * held' # less on quiet machines: which results wait at
     status 0 tra run p.tra --threads 1
     [[ $output =~ ([0-9]+)(\.[0-9]+)?\ MiB\ of\ memory\ at\ most ]]
     [ "${BASH_REMATCH[1]}" -lt 140 ] # 147 with the blocks that were read, which nobody reads again
+}
+
+@test "as many entries of products are expected as there are: bands, blocks, graphs, meshes; chains, sums, casts, any storage" {
+    py '
+import numpy as np, scipy.sparse as s
+g, n = np.random.default_rng(3), 12000
+line = np.repeat(np.arange(n), 9)
+mesh = np.add.outer(np.arange(n), [-110, -1, 0, 1, 110]).clip(0, n - 1)
+at = {"band": (line, (line + g.integers(-20, 21, 9 * n)).clip(0, n - 1)), "blocks": (line, line // 24 * 24 + g.integers(0, 24, 9 * n)),
+      "mesh": (mesh * 0 + np.arange(n)[:, None], mesh), "anywhere": (line, g.integers(0, n, 9 * n)),
+      "arrow": (np.r_[0:600, [0] * 600, 0:600], np.r_[0:600, 0:600, [0] * 600])}
+for f, (i, j) in at.items(): s.save_npz(f, s.csr_matrix((np.ones(i.size), (i.ravel(), j.ravel())), (n, n) if f != "arrow" else (600, 600)))'
+    for f in band blocks mesh anywhere arrow; do
+        tra import -q $f.npz -o $f-csr.h5:A
+        tra import -q $f.npz -o $f-csc.h5:A --storage csc
+        tra import -q $f.npz -o $f-coo.h5:A --storage coo --block 250x300
+    done
+    for f in band blocks mesh anywhere arrow; do
+        for storage in csr csc coo; do
+            printf '%s\n' "input A from \"$f-$storage.h5:A\"" 'R[i,j] = A[i,j] != 0' 'P[i,j] = sum A[i,k] * A[k,j]' 'Q[i,j] = sum A[k,i] * A[k,j]' \
+                'S[i,j] = sum A[i,k] * A[j,k]' 'T[i,j] = sum P[i,k] * A[k,j]' 'U[i,j] = sum R[i,k] * R[k,j]' 'V[i,j] = A[i,j] + A[j,i]' \
+                'W[i,j] = sum V[i,k] * A[k,j]' 'output P' 'output Q' 'output S' 'output T' 'output U' 'output W' >$f-$storage.tra
+            tra check -q --format json $f-$storage.tra >$f-$storage.json
+        done
+    done
+    py '
+import json, scipy.sparse as s
+for f in ("band", "blocks", "mesh", "anywhere", "arrow"):
+    a = s.load_npz(f + ".npz").tocsr()
+    true = dict(P=(a @ a).nnz, Q=(a.T @ a).nnz, S=(a @ a.T).nnz, T=(a @ a @ a).nnz, U=(a @ a).nnz, W=((a + a.T) @ a).nnz)
+    for storage in ("csr", "csc", "coo"):
+        for r in json.load(open(f"{f}-{storage}.json"))["relations"]:
+            if r["name"] in true:
+                print(f, storage, r["name"], r["entries"], true[r["name"]])
+                assert true[r["name"]] / 1.3 <= r["entries"] <= 1.3 * true[r["name"]] and r.get("entries_bound", r["entries"]) >= true[r["name"]]'
 }
