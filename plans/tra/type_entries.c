@@ -190,17 +190,26 @@ static bool find_pairs(const tra_node *n, bool squared, product_pairs *m) {
     return true;
 }
 
-/* How many entries the result is expected to have, in so many parts that are added up: as many as if pairs were spread
- * as entries are, or fewer. Where rows that were looked at have as many pairs as all rows in the mean, all have at most
- * in proportion what these have. Else a few full rows have most pairs, as in graphs: then these are taken to be spread,
- * and others to have as much less than that as those that were looked at. */
+/* Have the lines that were looked at so nearly as many pairs each that their mean is that of all lines? */
+static bool is_even(const tra_product_sample *s) {
+    enum { SURE = 8 }; /* the error of the mean is at most this part of it */
+    double all = pairs_of(s), squares = 0;
+    for (int i = 0; i < s->n; i++) squares += s->pairs[i] * s->pairs[i];
+    return SURE * sqrt(fmax(0, squares - all * all / s->n)) <= all;
+}
+
+/* How many entries the result is expected to have, in so many parts that are added up. Where rows that were looked at
+ * have as many pairs as all rows in the mean, all have in proportion what these have; or, if their numbers of pairs
+ * differ much, at most as many as if pairs were spread as entries are. Else a few full rows have most pairs, as in
+ * graphs: then these are taken to be spread, and others to have as much less than that as those that were looked at. */
 static double entries_in(const product_pairs *m, double parts) {
     const tra_product_sample *s = &m->sample;
     double spread = parts * distinct_places(&m->rows, &m->columns, m->pairs / parts), looked = pairs_of(s), even = 0;
     int log = parts > 1 && m->part < INT32_MAX ? 63 - __builtin_clzll((unsigned long long)tra_max64(1, m->part)) : -1;
     double found = s->found[log >= 0 ? log : TRA_LOGS], mean = looked * s->of / fmax(1, s->n);
     if (looked <= 0) return spread;
-    if (mean * 2 > m->pairs && mean < 2 * m->pairs) return fmin(spread, m->pairs * found / looked);
+    if (mean * 2 > m->pairs && mean < 2 * m->pairs)
+        return fmin(is_even(s) ? INFINITY : spread, m->pairs * found / looked);
     tra_lines one = {{1}, {1}};
     for (int i = 0; i < s->n; i++) even += parts * distinct_places(&one, &m->columns, s->pairs[i] / parts);
     return even > 0 ? spread * fmin(1, found / even) : spread;
