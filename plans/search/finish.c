@@ -426,6 +426,7 @@ static tra_plan *make_plan(search *s, const entry *x, reading reading, tra_arena
     tra_finish_set_loops(&f);
     for (int i = 0; i < f.n; i++) add_op(&f, i);
     cut_what_is_kept(&f);
+    tra_finish_hold_rows(p);
     if (choices) *choices = choices_of(&f);
     p->strategy = strategies(&f);
     free(f.v);

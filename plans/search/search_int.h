@@ -492,5 +492,8 @@ void tra_finish_turn(finish *f, int loop);
 bool tra_finish_leaf(finish *f, int g);
 /* Sets the loops of the plan, whose operators are there. */
 void tra_finish_set_loops(finish *f);
+/* Sums of products of sparse matrices whose file has their entries are held by these, however many they are: so they
+ * are made strip by strip (panels.c), where an array of all elements would have to fit. Before memory is planned. */
+void tra_finish_hold_rows(tra_plan *p);
 
 #endif

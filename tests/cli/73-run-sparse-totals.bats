@@ -398,3 +398,23 @@ for f in ("band", "blocks", "mesh", "anywhere", "arrow"):
                 print(f, storage, r["name"], r["entries"], true[r["name"]])
                 assert true[r["name"]] / 1.3 <= r["entries"] <= 1.3 * true[r["name"]] and r.get("entries_bound", r["entries"]) >= true[r["name"]]'
 }
+
+@test "a full product of sparse matrices that is stored by its entries is made in strips, not as an array" {
+    py '
+import scipy.sparse as sp
+n = 3000; i = np.arange(n); z = np.zeros(n, int)
+sp.save_npz("a.npz", sp.csr_matrix((np.ones(n), (i, z)), (n, n)))
+sp.save_npz("b.npz", sp.csr_matrix((np.arange(1.0, n + 1), (z, i)), (n, n)))'
+    for f in a b; do tra import -q $f.npz --storage csr -o $f.h5; done
+    for dtype in f64 f32 i32; do
+        printf '%s\n' 'input X from "a.h5"' 'input Y from "b.h5"' "A[i,j] = $dtype(X[i,j])" "B[i,j] = $dtype(Y[i,j])" \
+            'C[i,k] = sum A[i,j] * B[j,k]' 'output C to "c.h5" as csr' >p.tra
+        status 0 tra explain --threads 1 --format json p.tra
+        [ "$(json plans.0.least_memory_bytes)" -lt 40000000 ] # an array takes 72 MB
+        status 0 tra run -q --threads 1 --memory 40M p.tra
+        tra export -q c.h5 --to npz -o c.npz
+        py 'import scipy.sparse as sp
+a, b, c = (sp.load_npz(f + ".npz").tocsr() for f in "abc")
+assert c.nnz == 9000000 and (c != a @ b).nnz == 0'
+    done
+}

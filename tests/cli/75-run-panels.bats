@@ -91,7 +91,7 @@ assert got.nnz == want.nnz and (got != want).nnz == 0' "$@"
     right
     program 'C = transform(agg(join(A, B, [1], [0], matmul), [0,2], matadd), x -> min(x, 50) * 2)'
     sed -i 's/"c.h5"/"c.h5" as csr/' p.tra
-    refused 70 # the sum is put together, for the function
+    refused 44 # the sum is put together, for the function
     below "$least"
     [ "$code" = 0 ]
     right 'lambda x: np.minimum(x, 50) * 2'
@@ -177,7 +177,7 @@ advised() {
     product 1500 1500x500 500x1500
     program 'S[i,k] = sum A[i,j] * B[j,k]' 'C[i,k] as csr = S[i,k] * 2 + S[k,i] - S[i,k] - S[k,i]' # read as a whole
     printf 'output S to "s.h5" as csr\n' >>p.tra
-    refused 245 # what reads it is counted beforehand
+    refused 90 # what reads it is counted beforehand
     below "$least"
     [ "$code" = 0 ]
 }
