@@ -42,11 +42,12 @@ void tra_type_entries_of(tra_arena *a, tra_node *n);
 void tra_within_set(tra_arena *a, tra_node *n);
 void tra_within_shares(const tra_node *n, tra_filled *in);
 
-/* How entries are spread over rows and columns (type_lines.c). tra_lines: the rows or columns of a matrix, counted by
- * the logarithm of how many entries each has: n[i] lines have about 2^i entries each, together entries[i]. */
-typedef struct tra_lines {
+/* How entries are spread over rows and columns (type_lines.c). tra_line_counts: the rows or columns of a matrix,
+ * counted by the logarithm of how many entries each has: n[i] lines have about 2^i entries each, together entries[i].
+ */
+typedef struct tra_line_counts {
     double n[TRA_LOGS], entries[TRA_LOGS];
-} tra_lines;
+} tra_line_counts;
 /* The node that has all entries of this one at the same places, in whatever blocks; maps that are 0 at 0 and factors
  * leave none elsewhere. turned: it has those of the transposed one. tra_tensor_of: that, if it is an input from a file,
  * else NULL. */
@@ -54,7 +55,7 @@ const tra_node *tra_pattern_of(const tra_node *n, bool *turned);
 const tra_node *tra_tensor_of(const tra_node *n, bool *turned);
 /* Rows (d = 0) or columns (d = 1, or the last one) of a relation by the statistics of its file; without these entries
  * are taken to be spread evenly. */
-tra_lines tra_type_lines(const tra_node *n, int d);
+tra_line_counts tra_type_lines(const tra_node *n, int d);
 /* The longest distance of two entries in a row of a matrix from a file whose rows are whole in its blocks, if they are
  * narrow bands, as of a mesh; 0: they are not. */
 double tra_type_band(const tra_node *n);

@@ -124,7 +124,7 @@ static int64_t most_met(const tra_node *n, int side) {
 /* About how many different elements of a result so many products fall on, if they spread over its rows r and columns c
  * as the entries of the operands do: products that crowd into few rows and columns coincide more often than products
  * that are spread evenly. */
-static double distinct_places(const tra_lines *r, const tra_lines *c, double products) {
+static double distinct_places(const tra_line_counts *r, const tra_line_counts *c, double products) {
     double rows = 0, columns = 0, found = 0;
     for (int i = 0; i < TRA_LOGS; i++) rows += r->entries[i], columns += c->entries[i];
     for (int i = 0; i < TRA_LOGS; i++)
@@ -138,10 +138,10 @@ static double distinct_places(const tra_lines *r, const tra_lines *c, double pro
 /* A product of matrices: about how many pairs of entries are multiplied. */
 typedef struct product_pairs {
     double pairs;
-    bool counted;            /* exactly so many */
-    tra_lines rows, columns; /* of the result: as the entries of the operands are spread */
-    int64_t parts;           /* so many pairs of blocks are multiplied and added up for one block of the result */
-    int64_t part;            /* lines of the summed dimension in a block */
+    bool counted;                  /* exactly so many */
+    tra_line_counts rows, columns; /* of the result: as the entries of the operands are spread */
+    int64_t parts;                 /* so many pairs of blocks are multiplied and added up for one block of the result */
+    int64_t part;                  /* lines of the summed dimension in a block */
     tra_product_sample sample;
 } product_pairs;
 
@@ -210,7 +210,7 @@ static double entries_in(const product_pairs *m, double parts) {
     if (looked <= 0) return spread;
     if (mean * 2 > m->pairs && mean < 2 * m->pairs)
         return fmin(is_even(s) ? INFINITY : spread, m->pairs * found / looked);
-    tra_lines one = {{1}, {1}};
+    tra_line_counts one = {{1}, {1}};
     for (int i = 0; i < s->n; i++) even += parts * distinct_places(&one, &m->columns, s->pairs[i] / parts);
     return even > 0 ? spread * fmin(1, found / even) : spread;
 }

@@ -63,7 +63,7 @@ double tra_type_band(const tra_node *n) {
 }
 
 /* Rows of an input by the statistics of its blocks; false if blocks have parts of rows, or are too many. */
-static bool find_whole_rows(const tra_node *n, tra_lines *x) {
+static bool find_whole_rows(const tra_node *n, tra_line_counts *x) {
     enum { MOST_TUPLES = 64 };
     const tra_catalog *c = n->type.cat;
     tra_statistics s;
@@ -79,11 +79,11 @@ static bool find_whole_rows(const tra_node *n, tra_lines *x) {
     return true;
 }
 
-tra_lines tra_type_lines(const tra_node *n, int d) {
+tra_line_counts tra_type_lines(const tra_node *n, int d) {
     bool turned;
     const tra_node *in = tra_tensor_of(n, &turned);
     const tra_catalog *c = n->type.cat;
-    tra_lines x = {{0}, {0}}, even = {{(double)c->bound.v[d]}, {(double)tra_type_entries(&n->type).expected}};
+    tra_line_counts x = {{0}, {0}}, even = {{(double)c->bound.v[d]}, {(double)tra_type_entries(&n->type).expected}};
     tra_err none = {0};
     if (c->frontier.n == c->bound.n) even.n[0] *= (double)c->frontier.v[d];
     if (turned) d = 1 - d;
