@@ -22,7 +22,9 @@ enum { ALIGN = 16 };
 typedef struct block {
     struct block *next;
     size_t used, cap;
-    void *kept; /* what was given to the arena */
+    uint64_t number; /* of all blocks so far */
+    void *kept;      /* what was given to the arena, so many bytes */
+    size_t bytes;
     alignas(ALIGN) unsigned char data[];
 } block;
 
@@ -31,6 +33,7 @@ struct tra_arena {
     size_t grow;  /* size of the next ordinary block */
     size_t bytes; /* of all blocks */
     size_t most;  /* with what was held beside them */
+    uint64_t number;
 };
 
 tra_arena *tra_arena_new(void) {
@@ -57,6 +60,7 @@ void *tra_arena_alloc(tra_arena *a, size_t n) {
         size_t cap = n > a->grow ? n : a->grow;
         b = tra_calloc(1, sizeof(block) + cap);
         b->cap = cap;
+        b->number = ++a->number;
         a->bytes += sizeof(block) + cap;
         /* A large allocation gets its own block and stays behind the one that still has room. */
         if (a->top && cap == n && n > a->grow / 4) {
@@ -75,9 +79,37 @@ void *tra_arena_alloc(tra_arena *a, size_t n) {
 
 void tra_arena_keep(tra_arena *a, void *p, size_t n) {
     block *b = tra_calloc(1, sizeof *b), **to = a->top ? &a->top->next : &a->top; /* behind what still has room */
-    *b = (block){.next = *to, .kept = p};
+    *b = (block){.next = *to, .kept = p, .bytes = n, .number = ++a->number};
     *to = b;
     a->bytes += n + sizeof *b;
+}
+
+/* Frees the block that *at points to. */
+static void drop(tra_arena *a, block **at) {
+    block *b = *at;
+    *at = b->next;
+    a->bytes -= sizeof *b + b->cap + b->bytes;
+    free(b->kept);
+    free(b);
+}
+
+void tra_arena_drop(tra_arena *a, const void *p) {
+    for (block **at = &a->top; *at && p; at = &(*at)->next) {
+        if ((*at)->kept != p) continue;
+        drop(a, at);
+        return;
+    }
+}
+
+uint64_t tra_arena_mark(const tra_arena *a) { return a->number; }
+
+void tra_arena_release(tra_arena *a, uint64_t mark) {
+    for (block **at = &a->top; *at;) {
+        if ((*at)->number > mark)
+            drop(a, at);
+        else
+            at = &(*at)->next;
+    }
 }
 
 size_t tra_arena_bytes(const tra_arena *a) { return a->bytes; }

@@ -108,6 +108,11 @@ void *tra_arena_array(tra_arena *a, size_t n, size_t size); /* the same, n * siz
 char *tra_arena_strndup(tra_arena *a, const char *s, size_t n);
 char *tra_arena_printf(tra_arena *a, const char *fmt, ...) TRA_PRINTF(2, 3);
 void tra_arena_keep(tra_arena *a, void *p, size_t n); /* n bytes from malloc are the arena's from now on */
+void tra_arena_drop(tra_arena *a, const void *p);     /* frees what was given to it so; NULL is allowed */
+/* Where the arena is; and what frees the large pieces that were allocated since then. Nothing that was allocated since
+ * may be used any more. */
+uint64_t tra_arena_mark(const tra_arena *a);
+void tra_arena_release(tra_arena *a, uint64_t mark);
 size_t tra_arena_bytes(const tra_arena *a);           /* bytes that it has from the system */
 /* Says that n bytes outside of the arena are held now by what is being made in it. And the most bytes that arena and
  * outside ever had together. */

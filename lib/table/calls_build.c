@@ -296,22 +296,26 @@ static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *cons
         column = NULL;
     }
     if (column && !tra_affords_results(a, strings, one.v.count)) column = NULL;
+    uint64_t mark = tra_arena_mark(a);
     if (column) {
         tra_tabulation t = tra_tabulation_of(a, c, kids, type, one.v.count + 1);
         tra_status status = tabulate_column(&t, &one, &strict, e);
         if (status == TRA_OK && strict) *out = finish(&t, type, 1, &one, one.v.count);
         tra_str_free(&t.text);
+        if (status == TRA_OK && strict) return TRA_OK;
+        tra_arena_release(a, mark);
         if (status == TRA_NO) return *out = as_node(a, c, kids, type), TRA_OK;
-        if (status != TRA_OK || strict) return status;
+        if (status != TRA_OK) return status;
         if (strings && total > tra_combinations_most) return *out = as_node(a, c, kids, type), TRA_OK;
     }
     if (!strings || !tra_affords_results(a, true, total)) return *out = as_node(a, c, kids, type), TRA_OK;
     tra_tabulation t = tra_tabulation_of(a, c, kids, type, total);
     tra_status status = tra_tabulate(&t, naxes, x, false, total, e);
     if (status == TRA_OK) *out = finish(&t, type, naxes, x, total);
-    if (status == TRA_NO) *out = as_node(a, c, kids, type), status = TRA_OK;
     tra_str_free(&t.text);
-    return status;
+    if (status != TRA_NO) return status;
+    tra_arena_release(a, mark);
+    return *out = as_node(a, c, kids, type), TRA_OK;
 }
 
 /* A string of constants alone. */

@@ -21,7 +21,8 @@ typedef struct cutting {
     int64_t *count; /* of each string: parts; */
     int64_t *place; /* and entries before its first one */
     int32_t *table; /* of each entry the number of its part in the set of the piece, and then its code */
-    int64_t from;   /* the first piece of a round */
+    int64_t entries;
+    int64_t from; /* the first piece of a round */
     tra_string_set set[TRA_PIECES];
     int64_t *base; /* of each piece: words before its first one */
     const int32_t *code;
@@ -98,6 +99,12 @@ static void add_words(words *w, const tra_string_set *set) {
     if (set->bytes) tra_str_addn(&w->text, set->bytes, (size_t)set->begin[set->n]);
 }
 
+/* How many pieces a round has: their sets take about a sixteenth of the ceiling. */
+static int pieces_at_once(const cutting *x, int64_t pieces) {
+    int64_t each = 64 * (x->entries / tra_max64(1, pieces) + 1);
+    return tra_ceiling ? (int)tra_max64(1, tra_min64(TRA_PIECES, tra_ceiling / 16 / each)) : TRA_PIECES;
+}
+
 /* Puts the parts of all strings into the table; returns their dictionary. NULL: they become too many. */
 static const tra_dictionary *cut(tra_arena *a, cutting *x) {
     int64_t pieces = tra_ceil_div(x->d->n, PIECE_STRINGS);
@@ -107,8 +114,9 @@ static const tra_dictionary *cut(tra_arena *a, cutting *x) {
     const tra_dictionary *d = NULL;
     (void)tra_string_set_add(&x->set[0], "", 0, tra_string_set_hash("", 0), &fresh);
     add_words(&w, &x->set[0]);
-    for (x->from = 0; x->from < pieces && fits; x->from += TRA_PIECES) {
-        int n = (int)tra_min64(TRA_PIECES, pieces - x->from);
+    int most = pieces_at_once(x, pieces);
+    for (x->from = 0; x->from < pieces && fits; x->from += most) {
+        int n = (int)tra_min64(most, pieces - x->from);
         tra_parallel(n, cut_piece, x, NULL);
         for (int p = 0; p < n; p++) {
             x->base[x->from + p] = w.n;
@@ -187,6 +195,7 @@ tra_status tra_tabulate_parts(tra_arena *a, const tra_colexpr *x, tra_bytes by, 
     enum { NODES = 16 }; /* of k, which stands in the tree several times: calls within calls would make it grow */
     cutting c = {.d = x->dict, .by = by};
     int64_t n = c.d->n, entries = 1, most = 1;
+    uint64_t mark = tra_arena_mark(a);
     if (!is_short(k, &(int){NODES})) return TRA_NO;
     if (!tra_affords_results(a, false, 2 * n)) return TRA_NO;
     c.count = tra_news(a, int64_t, n + 1);
@@ -197,11 +206,12 @@ tra_status tra_tabulate_parts(tra_arena *a, const tra_colexpr *x, tra_bytes by, 
         entries += c.count[i];
         most = tra_max64(most, c.count[i]);
     }
-    if (entries > TRA_MAX_CODES || !tra_affords_results(a, false, entries)) return TRA_NO;
+    if (entries > TRA_MAX_CODES || !tra_affords_results(a, false, entries)) return tra_arena_release(a, mark), TRA_NO;
+    c.entries = entries;
     c.table = tra_news(a, int32_t, entries);
     c.base = tra_news(a, int64_t, tra_ceil_div(n, PIECE_STRINGS) + 1);
     const tra_dictionary *d = cut(a, &c);
-    if (!d) return TRA_NO;
+    if (!d) return tra_arena_release(a, mark), TRA_NO;
     const tra_colexpr *at;
     TRA_TRY(bounded(a, &k, e));
     TRA_TRY(entry_of(a, looked_up(a, x, c.count, 1, most), looked_up(a, x, c.place, 1, entries), k, &at, e));

@@ -200,3 +200,15 @@ tra_status tra_rel_read_strings(tra_rel *r, const bool *of, tra_err *e) {
         if (!of || of[c]) TRA_TRY(tra_dictionary_read(r->table->schema.v[c].dict, e));
     return TRA_OK;
 }
+
+void tra_rel_leave_strings(tra_rel *r) {
+    const struct tra_table *t = r->table;
+    for (int c = 0; t && !t->foreign && c < t->schema.n; c++) {
+        tra_dictionary *d = (tra_dictionary *)t->schema.v[c].dict;
+        if (!d || !d->begin || !d->file || !d->arena) continue;
+        tra_arena_drop(d->arena, d->begin);
+        tra_arena_drop(d->arena, d->bytes);
+        d->begin = NULL;
+        d->bytes = NULL;
+    }
+}

@@ -37,6 +37,7 @@ static tra_status choose(tra_job *job, int64_t k, tra_err *e) {
 
 /* Finds all plans for the job's options; for reproducible ones also the cost of the best plan that is not. */
 static tra_status plan_all(tra_job *job, tra_err *e) {
+    tra_graph_leave_strings(job->program.graph);
     if (job->options.reproducible) {
         tra_plan_options o = job->options;
         tra_arena *a = tra_arena_new();

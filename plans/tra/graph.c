@@ -1,7 +1,9 @@
 /* graph.c - building the graph: names and statements. Operators are in graph_calls.c, inputs and outputs in input.c. */
+#include "../../lib/tablefile/table_file.h"
 #include "table_build.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
@@ -461,4 +463,19 @@ tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefi
     if (d->errors == b.unreadable) return tra_fail(e, b.unreadable_as, "%s", b.first_unreadable);
     return tra_fail(e, TRA_PROGRAM, "%s does not compile: %d error%s%s", src->name, d->errors,
                     d->errors == 1 ? "" : "s", *src->name == '@' ? "; 'tra help algorithms' tells what it takes" : "");
+}
+
+static void mark_read(const tra_node *n, bool *read) {
+    for (; n && !read[n->id]; n = n->in[0]) {
+        read[n->id] = true;
+        mark_read(n->in[1], read);
+    }
+}
+
+void tra_graph_leave_strings(const tra_graph *g) {
+    bool *read = tra_calloc((size_t)g->n + 1, sizeof *read);
+    for (int i = 0; i < g->noutputs; i++) mark_read(g->outputs[i].node, read);
+    for (int i = 0; i < g->n && g->nloops == 0; i++)
+        if (g->v[i]->rel && !read[i]) tra_rel_leave_strings(g->v[i]->rel);
+    free(read);
 }

@@ -1,5 +1,6 @@
 /* table_strings.c - operators that read strings which only rows tell: these are made first, as columns of a table. */
 #include "../../lib/h5/stand_in.h"
+#include "../../lib/tablefile/table_file.h"
 #include "cardinality.h"
 #include "made.h"
 #include "table_build.h"
@@ -237,7 +238,8 @@ static bool make_strings(tra_table_builder *w, int *made, const char ***name) {
     for (int c = 0; c < w->in->type.columns->n; c++) keep[c] = keep[c] || x.reads[c];
     tra_node *file = in_file(w, keep, &own);
     if (!file) return false;
-    if (file != w->in) { /* the values of the file's columns are known: perhaps that is enough */
+    bool own_file = file != w->in;
+    if (own_file) { /* the values of the file's columns are known: perhaps that is enough */
         w->in = file;
         w->own_columns = own;
         w->call = call;
@@ -254,8 +256,9 @@ static bool make_strings(tra_table_builder *w, int *made, const char ***name) {
     tra_made_strings m = {
         .from = file->rel, .nkept = n, .kept = kept, .nmade = x.n, .name = x.name, .text = x.text, .x = x.x};
     note_strings(w, x.n, x.x);
-    if (tra_makes_tables->strings(&m, identity_of(b, "strings"), &path, &e) != TRA_OK)
-        return failed(b, call->span, &e) != NULL;
+    tra_status status = tra_makes_tables->strings(&m, identity_of(b, "strings"), &path, &e);
+    if (own_file) tra_rel_leave_strings(file->rel);
+    if (status != TRA_OK) return failed(b, call->span, &e) != NULL;
     w->in = tra_build_made_input(b, call->span, path);
     w->own_columns = left;
     *made = x.n;

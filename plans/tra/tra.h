@@ -273,6 +273,8 @@ typedef struct tra_define {
  * then to be closed all the same (it is NULL only on TRA_USAGE). */
 TRA_MUSTUSE tra_status tra_graph_build(const tra_script *src, const char *dir, int ndefines, const tra_define *defines,
                                        tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e);
+/* Strings of tables that no output reads leave the memory: those of tables of which others were made (made.h). */
+void tra_graph_leave_strings(const tra_graph *g);
 /* The room that tables have. The results are the same. */
 typedef struct tra_tables_room {
     int64_t whole;    /* right tables of joins that take up to so many bytes, with indexes, may stay whole. 0: those
