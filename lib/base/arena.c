@@ -7,6 +7,7 @@
 #include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Under AddressSanitizer every allocation is a block of its own, so that an overrun does not land in its neighbour. */
 #ifndef __has_feature
@@ -127,6 +128,17 @@ void tra_return_free_memory(void) {
 void tra_return_large_blocks(void) {
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD, 128 << 10); /* the default, which malloc raises unless it is set */
+#endif
+}
+
+void tra_expect_filled(void *p, size_t n) {
+#ifdef MADV_HUGEPAGE
+    enum { LARGE = 2 << 20 };
+    uintptr_t from = ((uintptr_t)p + LARGE - 1) / LARGE * LARGE, to = ((uintptr_t)p + n) / LARGE * LARGE;
+    if (to > from) (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
+#else
+    (void)p;
+    (void)n;
 #endif
 }
 

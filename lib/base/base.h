@@ -123,6 +123,7 @@ void tra_return_free_memory(void);
 /* From now on memory of 128 KiB or more is returned to the system as soon as it is freed. By default malloc keeps ever
  * larger blocks, after libraries have used such. */
 void tra_return_large_blocks(void);
+void tra_expect_filled(void *p, size_t n); /* all of these bytes will be written: they may come in large pages */
 /* A new array with room for cap elements, the first n of which are copied from v. */
 void *tra_arena_grown(tra_arena *a, const void *v, size_t n, size_t cap, size_t size);
 /* As TRA_ROOM, for an array in an arena. */

@@ -181,13 +181,17 @@ static tra_status strings_to(tra_strings *s, int64_t code, tra_err *e) {
 
 /* ---- all, and one ------------------------------------------------------------------------------------------------ */
 
-tra_status tra_dictionary_read(const tra_dictionary *away, tra_err *e) {
-    if (!tra_dictionary_is_away(away)) return TRA_OK;
-    tra_dictionary *d = (tra_dictionary *)away;
-    int64_t bytes = d->bytes_most, at = 0;
-    TRA_TRY(tra_ceiling_check(bytes + 8 * d->n, "the strings of a column", e));
-    int64_t *begin = tra_calloc((size_t)d->n + 1, sizeof *begin);
-    char *text = tra_malloc((size_t)bytes + 1);
+/* Reads all strings of a file into their place. */
+static tra_status read_whole(const tra_dictionary *d, int64_t *begin, char *text, tra_err *e) {
+    const tra_spooled *f = d->file;
+    TRA_TRY(tra_spooled_ends(f, 0, begin + 1, 8 * d->n, e));
+    for (int64_t k = 1; k <= d->n; k++) begin[k] -= f->first;
+    return spooled_bytes(f, f->first, text, tra_min64(begin[d->n], d->bytes_most), e);
+}
+
+/* Gathers the strings of several dictionaries. */
+static tra_status read_parts(const tra_dictionary *d, int64_t *begin, char *text, tra_err *e) {
+    int64_t at = 0;
     tra_strings s;
     tra_strings_begin(&s, d);
     tra_status status = tra_strings_more(&s, e);
@@ -198,6 +202,19 @@ tra_status tra_dictionary_read(const tra_dictionary *away, tra_err *e) {
         at += n;
     }
     tra_strings_end(&s);
+    return status;
+}
+
+tra_status tra_dictionary_read(const tra_dictionary *away, tra_err *e) {
+    if (!tra_dictionary_is_away(away)) return TRA_OK;
+    tra_dictionary *d = (tra_dictionary *)away;
+    int64_t bytes = d->bytes_most;
+    TRA_TRY(tra_ceiling_check(bytes + 8 * d->n, "the strings of a column", e));
+    int64_t *begin = tra_calloc((size_t)d->n + 1, sizeof *begin);
+    char *text = tra_malloc((size_t)bytes + 1);
+    tra_expect_filled(begin, (size_t)d->n * 8);
+    tra_expect_filled(text, (size_t)bytes);
+    tra_status status = (d->file ? read_whole : read_parts)(d, begin, text, e);
     tra_arena_keep(d->arena, begin, (size_t)(d->n + 1) * 8);
     tra_arena_keep(d->arena, text, (size_t)bytes + 1);
     if (status != TRA_OK) return status;

@@ -153,6 +153,7 @@ int32_t *tra_strings_order(int64_t n, const int64_t *begin, const char *bytes) {
     strings w = {n, begin, bytes};
     int64_t parts[PARTS + 1];
     item *v = tra_malloc(2 * (size_t)(n + 1) * sizeof *v);
+    tra_expect_filled(v, 2 * (size_t)n * sizeof *v);
     int32_t *order = tra_malloc((size_t)(n + 1) * sizeof *order);
     for (int64_t i = 0; i < n; i++) v[i].i = i;
     const item *sorted = sort_items(&w, v, v + n, n, parts);
@@ -226,6 +227,8 @@ static const tra_dictionary *join_parts(tra_arena *a, joining *x) {
     for (int p = 0; p < PARTS; p++) n += x->fresh[p], bytes += x->bytes[p], longest = tra_max64(longest, x->longest[p]);
     x->begin = tra_news(a, int64_t, n + 1);
     x->to = tra_arena_alloc(a, (size_t)bytes);
+    tra_expect_filled(x->begin, 8 * (size_t)n);
+    tra_expect_filled(x->to, (size_t)bytes);
     tra_parallel(PARTS, fill_part, x, NULL);
     *d = (tra_dictionary){.n = n, .begin = x->begin, .bytes = x->to, .sorted = true, .longest = longest};
     return d;
@@ -288,6 +291,7 @@ const tra_dictionary *tra_strings_distinct(tra_arena *a, int64_t n, const int64_
     }
     if (n < PARTS_FROM || !most_differ(&w)) items = count_distinct(&w, code, &first);
     item *v = tra_malloc(2 * (size_t)(items + 1) * sizeof *v);
+    tra_expect_filled(v, 2 * (size_t)items * sizeof *v);
     for (int64_t k = 0; k < items; k++) v[k].i = first ? first[k] : k;
     x.v = sort_items(&w, v, v + items, items, x.part);
     if (first) x.code = tra_malloc((size_t)n * sizeof *code);

@@ -27,6 +27,8 @@ tra_tabulation tra_tabulation_of(tra_arena *a, const tra_call *c, const tra_cole
     t.state = tra_news(a, uint8_t, n + 1);
     t.end = strings ? tra_news(a, int64_t, n + 1) : NULL;
     t.values = strings ? NULL : tra_arena_array(a, (size_t)n + 1, 8);
+    tra_expect_filled(t.state, (size_t)n);
+    tra_expect_filled(strings ? (void *)t.end : t.values, 8 * (size_t)n);
     return t;
 }
 

@@ -54,7 +54,7 @@ bool tra_rel_is_table(const tra_rel *r);
  * TRA_INPUT: they are damaged; TRA_RESOURCE: they do not fit below the ceiling. */
 TRA_MUSTUSE tra_status tra_rel_find_strings(tra_rel *r, const bool *of, tra_err *e);
 TRA_MUSTUSE tra_status tra_rel_read_strings(tra_rel *r, const bool *of, tra_err *e);
-/* Strings that are in the file leave the memory, until they are read again. Nobody else may use the table meanwhile, nor
+/* Strings that are in the file leave the memory, until they are read again. Nobody may use the table meanwhile, nor
  * what was made of its strings without a copy of them. */
 void tra_rel_leave_strings(tra_rel *r);
 /* Bytes of memory that those take that were read, which are among tra_rel_held_bytes. */
