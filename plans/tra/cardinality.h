@@ -12,8 +12,8 @@
 #include "../../lib/table/join.h"
 #include "table_ops.h"
 
-/* How many groups so many rows are expected to have by the first nkeys columns of s, which are these columns of table n
- * (NULL: not told). x: the expressions that compute them, or NULL. */
+/* How many groups so many successive rows of table n (NULL: not told) are expected to have by the first nkeys columns
+ * of s, which are these columns of n. x: the expressions that compute them, or NULL. */
 double tra_table_groups_expected(const tra_schema *s, int nkeys, const tra_node *n, const int *column,
                                  const tra_colexpr *const *x, double rows);
 

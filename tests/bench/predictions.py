@@ -8,8 +8,9 @@ shapes, storages, operators and sizes: the third set alone is a test by programs
 or takes TRA_BENCH_MACHINE, and runs all programs in turns, TRA_BENCH_REPEATS times (3) as far as TRA_BENCH_SECONDS (390)
 last. What is written in other formats is predicted, and so measured, too. On a machine that is busy with other things
 wall seconds tell nothing: TRA_BENCH_CPU=1 takes the least processor time of the runs, which have one thread, puts the
-clock of it in the place of the wall clock of calibrate, and has a disk for which nobody waits. Even so, the same run
-took twice its processor seconds beside others that used the same cores.
+clock of it in the place of the wall clock of calibrate, and has a disk for which nobody waits; of several threads it takes
+the mean. Even so, the same run took twice its processor seconds beside others that used the same cores, and what was
+converted before planning is told by the wall clock. Where text is converted first, its seconds are in both figures.
 Inputs that tests/bench/h2o and evals.py made are used where TRA_BENCH_DIR has them."""
 import json, os, resource, statistics, subprocess, sys, tempfile, time
 
@@ -245,6 +246,7 @@ def write_program(name, work, where):
     inputs, text = (PROGRAMS | NEIGHBOURS | UNSEEN)[name][:2]
     files = {NAMES.get(i, i): source(i, work if i in GEN or i in TABLES else where, where) for i in inputs.split()}
     if None in files.values(): return "an input is missing"
+    os.sync()  # so that the writing of its inputs is no part of the run
     with open(os.path.join(work, "p.tra"), "w") as f:
         f.write("".join(f'input {n} from "{p}"\n' for n, p in files.items()) + text + "\n")
         f.write(f'output O to "o.{options_of(name).get("suffix", "h5")}"\n')
@@ -258,8 +260,8 @@ def run_once(work, env, start, options):
                        env=env, cwd=work, capture_output=True, text=True)
     if p.returncode: return None, f"status {p.returncode}: {p.stderr.strip()[:160]}"
     m = json.load(open(os.path.join(work, "m.json")))
-    wall = m["plans"][0]["measured"]["seconds"]
-    return processor(before) - start if CPU else wall, m
+    told_of = m["plans"][0]["measured"]["seconds"] + (m.get("timeline") or {"phases": {}})["phases"].get("convert", 0)
+    return (processor(before) - start) / options.get("threads", 1) if CPU else told_of, m
 
 
 def parts(m):

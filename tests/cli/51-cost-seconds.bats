@@ -153,3 +153,17 @@ print(json.load(sys.stdin)["plans"][0]["loops"][0]["turn"]["seconds"])'; }
 assert p["measured"]["seconds"] >= t["export"] + t["place"] > t["export"] > 0, (p["measured"]["seconds"], t)
 assert [o for o in p["operators"] if o["op"] == "output"][0]["measured"]["seconds"] >= t["export"] * .9'
 }
+
+@test "successive rows have few values of a sorted key: groups of a block are expected by it" {
+    py 'print("k,r,v"); [print(f"{i // 4},{i * 7919 % 20000},{i % 10}") for i in range(80000)]' >s.csv
+    "$TRA" import -q --block 2000 s.csv -o s.h5
+    while IFS='|' read -r least most statement; do # 20000 groups of blocks, and 76100
+        printf 'input s from "s.h5"\nx = %s\noutput x\n' "$statement" >p.tra
+        "$TRA" explain --format json p.tra >plan.json
+        status 0 py 'rows = [o["rows"] for o in json.load(open("plan.json"))["plans"][0]["operators"] if "partial group" in o["label"]]
+assert float(sys.argv[1]) <= rows[0] <= float(sys.argv[2]), rows' "$least" "$most"
+    done <<'END'
+18000|22000|group(s, [k], v = sum(v))
+70000|80000|group(s, [r], v = sum(v))
+END
+}
