@@ -82,8 +82,18 @@ static double held_seconds(const tra_op *op, const tra_rates *rates) {
     return threads * (fresh + AGAIN * bytes / rates->memory);
 }
 
+/* Seconds of all threads for finding the entries of dense arrays that are stored by levels: each element is looked at
+ * twice, to count and to store, and entries are put in order. */
+static double packing_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
+    static const double LOOK = 0.5, ENTRY = 8; /* steps */
+    const tra_type *t = &p->ops[op->in[0]].type;
+    if (!op->spec.levels || t->layout || t->columns) return 0;
+    double entries = t->sparse ? (double)tra_type_entries(t).expected : tra_expected_of(t);
+    return (LOOK * tra_expected_of(t) + ENTRY * entries) * tra_step_seconds(rates) / fmax(1, rates->threads);
+}
+
 double tra_output_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
     if (op->op != TRA_PLAN_OUTPUT) return 0;
     double own = held_seconds(op, rates) + (op->type.columns ? table_seconds(op, rates) : 0);
-    return own / p->sites + export_seconds(op, rates);
+    return (own + packing_seconds(p, op, rates)) / p->sites + export_seconds(op, rates);
 }

@@ -185,7 +185,7 @@ static bool find_pairs(const tra_node *n, bool squared, product_pairs *m) {
     if (!m->counted && !sampled) return false;
     if (!m->counted) m->pairs = m->sample.of / m->sample.n * looked;
     m->rows = tra_type_lines(n->in[0], 1 - d[0]), m->columns = tra_type_lines(n->in[1], 1 - d[1]);
-    m->parts = n->in[0]->type.cat->frontier.v[d[0]];
+    m->parts = n->in[0]->type.cat->frontier.v[n->joinl.v[0]];
     m->part = n->in[0]->type.cat->bound.v[d[0]];
     return true;
 }

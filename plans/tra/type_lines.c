@@ -83,9 +83,10 @@ tra_line_counts tra_type_lines(const tra_node *n, int d) {
     bool turned;
     const tra_node *in = tra_tensor_of(n, &turned);
     const tra_catalog *c = n->type.cat;
-    tra_line_counts x = {{0}, {0}}, even = {{(double)c->bound.v[d]}, {(double)tra_type_entries(&n->type).expected}};
+    tra_dims shape;
+    tra_type_shape(&n->type, &shape);
+    tra_line_counts x = {{0}, {0}}, even = {{(double)shape.v[d]}, {(double)tra_type_entries(&n->type).expected}};
     tra_err none = {0};
-    if (c->frontier.n == c->bound.n) even.n[0] *= (double)c->frontier.v[d];
     if (turned) d = 1 - d;
     if (in && d == 0 && c->bound.n == 2 && find_whole_rows(in, &x)) return x;
     x = even;
@@ -94,6 +95,12 @@ tra_line_counts tra_type_lines(const tra_node *n, int d) {
 }
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
+
+/* Is dimension d of a matrix of two keys cut by that key, and the other dimension by the other? The arrays of a
+ * transposed matrix have the keys of the matrix. */
+static bool is_cut_by(const tra_type *t, int d, int key) {
+    return t->cut[d] == 1u << key && t->cut[1 - d] == 1u << (1 - key);
+}
 
 bool tra_type_is_product(const tra_node *n, int d[2], int of[2]) {
     const tra_type *x = &n->in[0]->type, *y = &n->in[1]->type;
@@ -104,10 +111,8 @@ bool tra_type_is_product(const tra_node *n, int d[2], int of[2]) {
         return false;
     d[0] = memchr(p.out, p.in[0][0], 2) != NULL, d[1] = memchr(p.out, p.in[1][0], 2) != NULL;
     if (p.in[0][d[0]] != p.in[1][d[1]] || memchr(p.out, p.in[0][d[0]], 2)) return false;
-    for (int i = 0; i < 2; i++)
-        if (x->cut[i] != 1u << i || y->cut[i] != 1u << i) return false;
     for (int i = 0; i < 2; i++) of[i] = p.out[i] == p.in[0][1 - d[0]] ? 0 : 1;
-    return n->joinl.v[0] == d[0] && n->joinr.v[0] == d[1];
+    return is_cut_by(x, d[0], n->joinl.v[0]) && is_cut_by(y, d[1], n->joinr.v[0]);
 }
 
 bool tra_type_adds_product(const tra_node *n) {
