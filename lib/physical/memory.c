@@ -1,6 +1,7 @@
 /* memory.c - which results are fused or written directly, and what a plan as a whole takes of memory and scratch. */
 #include "memory_int.h"
 
+#include "../model/rows.h"
 #include "../storage/mapped.h"
 #include "../tablefile/table_file.h"
 #include "scan.h"
@@ -350,7 +351,9 @@ static void walk_output(tra_plan *p, walk *w, tra_op *op, int64_t tuples) {
     const tra_type *t = &p->ops[op->in[0]].type;
     const tra_mapping_use *m = op->type.bounded ? NULL : op->spec.mapping;
     tra_size *write = &op->predicted.cost.disk_write, waits = tra_size_exactly(0);
-    *write = m ? tra_size_exactly(m->all) : tra_file_bytes(t, tra_op_counts_first(op), op->type.cat->n);
+    tra_type stored = *t;
+    if (op->spec.levels && t->sparse && tra_rows_can(&t->cat->bound)) stored.layout = &tra_rows;
+    *write = m ? tra_size_exactly(m->all) : tra_file_bytes(&stored, tra_op_counts_first(op), op->type.cat->n);
     p->cost.disk_write = tra_size_add(p->cost.disk_write, *write);
     if (m) /* the packed bytes, and a count of entries for each tuple */
         waits = tra_size_exactly(tra_min64(m->all, tra_mul_most(m->largest, tuples)) + 8 * tuples);
@@ -366,8 +369,7 @@ static void walk_op(tra_plan *p, walk *w, int i) {
     int64_t here = result_here(p, op, &takes);
     bool early = op->method.scan.first >= 0 && op->method.scan.first < i; /* with the first of its scan */
     op->predicted.cost.disk_read = op->predicted.cost.disk_write = tra_size_exactly(0);
-    op->predicted.cost.made = 0;
-    op->predicted.spill = op->predicted.spill_likely = 0;
+    op->predicted.cost.made = 0, op->predicted.spill = op->predicted.spill_likely = 0;
     op->predicted.least_memory = w->base;
     w->held[i] = held_of(p, w, i, here, &takes);
     if (!early) held_add(&w->now, &w->held[i], 1);

@@ -406,10 +406,10 @@ n = 3000; i = np.arange(n); z = np.zeros(n, int)
 a = sp.csr_matrix((np.ones(2 * n), (np.r_[i, z], np.r_[z, i])), (n, n))
 sp.save_npz("a.npz", a)
 open("true", "w").write(str((a @ a.T).nnz))'
-    tra import -q a.npz --storage csr --block 750x3000 -o a.h5
+    tra import -q a.npz --storage csc --block 750x3000 -o a.h5
     tra import -q a.npz --storage csr --block 3000x3000 -o b.h5
     printf '%s\n' 'input A from "a.h5"' 'input B from "b.h5"' 'C[i,j] = sum A[i,k] * B[j,k]' 'output C to "c.h5" as dcsr' >p.tra
-    tra explain -q --format json p.tra >plans
+    tra explain -q --threads 1 --format json p.tra >plans
     py '
 import json
 ops = [o for p in json.load(open("plans"))["plans"] for o in p["operators"] if o["op"] == "join-agg"]
