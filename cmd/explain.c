@@ -75,7 +75,13 @@ static tra_status read_measurements(tra_measurement **v, tra_err *e) {
         *v = tra_realloc(*v, (size_t)opts.nmeasurements + 1, sizeof **v);
         tra_measurement *m = &(*v)[opts.nmeasurements];
         s = tra_profile_read(name, &m->of, &m->profile, e);
-        if (s == TRA_OK) m->file = tra_strdup(name), opts.nmeasurements++;
+        if (s == TRA_OK && m->profile.status != 0)
+            s = tra_fail(e, TRA_INPUT, "%s: its run ended with status %d, so it says nothing of a whole run", name,
+                         m->profile.status);
+        if (s == TRA_OK)
+            m->file = tra_strdup(name), opts.nmeasurements++;
+        else
+            tra_profile_free(&m->profile);
     }
     opts.measurements = *v;
     free(names);

@@ -147,7 +147,7 @@ static tra_status try_ceilings(asking *x, tra_point p, tra_err *e) {
     most = p.on->memory / (x->several ? 1 : p.here); /* sites of several machines may have one each */
     if (most > 0) mib = tra_min64(mib, most / MIB);
     mib = tra_max64(1, mib); /* 0 is no ceiling */
-    for (;; mib /= STEP) {
+    for (; mib > 0; mib /= STEP) {
         TRA_TRY(try_ceiling(x, p, mib, &fits, &least, e));
         if (!fits) break;
     }

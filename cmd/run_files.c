@@ -158,7 +158,7 @@ tra_status tra_run_files_write(const tra_job *job, const tra_profile *m, tra_sta
     if (ended == TRA_OK)
         *e = why;
     else if (s != TRA_OK)
-        tra_warn("%s", why.msg);
+        tra_warn_always("%s", why.msg);
     return ended == TRA_OK ? s : ended;
 }
 

@@ -335,7 +335,8 @@ void tra_cell_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell
 int64_t tra_cell_sum_room(const tra_kernel *join, const tra_kernel *agg, const tra_cell *a, const tra_cell *b, int n,
                           const tra_cell *out);
 /* Bytes of that room that are touched for n pairs of these extents, whose operands have so many entries together: one
- * pair is mostly read as it is. *scratch: the same of the scratch of each worker. -1: as above. */
+ * pair is mostly read as it is. *scratch: bytes of each worker's scratch that are touched. -1: tra_cell_sum does not.
+ */
 int64_t tra_cell_sum_use(const tra_kernel *join, const tra_cell *a, const tra_cell *b, const int64_t entries[2],
                          int64_t n, const tra_cell *out, int64_t *scratch);
 void tra_cell_sum(const tra_kernel *join, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,

@@ -1,5 +1,6 @@
-/* disk.c - what a plan reads of its inputs. */
+/* disk.c - what a plan reads of its inputs, and what its outputs write. */
 #include "../model/columns.h"
+#include "../model/rows.h"
 #include "memory_int.h"
 #include "repart.h"
 #include "scan.h"
@@ -145,6 +146,15 @@ tra_size tra_file_bytes(const tra_type *t, bool levels, int64_t tuples) {
     }
     return tra_size_about((double)tra_type_bytes_all(t).expected / (double)tra_max64(1, n) * (double)tuples,
                           tra_mul_most(tra_type_bytes_largest(t).bound, tuples));
+}
+
+tra_size tra_output_bytes(const tra_op *op, const tra_type *t) {
+    tra_type rows = *t;
+    tra_size all = tra_file_bytes(t, tra_op_counts_first(op), op->type.cat->n), entries;
+    if (!op->spec.levels || !t->sparse || t->layout || !tra_rows_can(&t->cat->bound)) return all;
+    rows.layout = &tra_rows;
+    entries = tra_file_bytes(&rows, true, op->type.cat->n);
+    return entries.expected < all.expected ? tra_size_about((double)entries.expected, all.bound) : all;
 }
 
 /* Where everything stays in memory each site reads its tuples of an input once. They are counted at the first operator

@@ -1,7 +1,6 @@
 /* memory.c - which results are fused or written directly, and what a plan as a whole takes of memory and scratch. */
 #include "memory_int.h"
 
-#include "../model/rows.h"
 #include "../storage/mapped.h"
 #include "../tablefile/table_file.h"
 #include "scan.h"
@@ -40,7 +39,7 @@ static int64_t panel_of(const tra_plan *p, const tra_edges *e, int i) {
     return streams_out(p, e, i) ? tra_op_panel(p, &p->ops[i], &p->ops[e->first[i]]) : 0;
 }
 
-/* Sets orders.direct, orders.panel, and what workers need to read inputs and to write chunks of outputs. */
+/* Sets method.direct, method.panel, and what workers need to read inputs and to write chunks of outputs. */
 static void find_io(tra_plan *p, const tra_edges *e) {
     for (int i = 0; i < p->nops; i++)
         p->ops[i].method.panel = 0, p->ops[i].method.waits = p->ops[i].method.terms = INT64_MAX;
@@ -351,9 +350,7 @@ static void walk_output(tra_plan *p, walk *w, tra_op *op, int64_t tuples) {
     const tra_type *t = &p->ops[op->in[0]].type;
     const tra_mapping_use *m = op->type.bounded ? NULL : op->spec.mapping;
     tra_size *write = &op->predicted.cost.disk_write, waits = tra_size_exactly(0);
-    tra_type stored = *t;
-    if (op->spec.levels && t->sparse && tra_rows_can(&t->cat->bound)) stored.layout = &tra_rows;
-    *write = m ? tra_size_exactly(m->all) : tra_file_bytes(&stored, tra_op_counts_first(op), op->type.cat->n);
+    *write = m ? tra_size_exactly(m->all) : tra_output_bytes(op, t);
     p->cost.disk_write = tra_size_add(p->cost.disk_write, *write);
     if (m) /* the packed bytes, and a count of entries for each tuple */
         waits = tra_size_exactly(tra_min64(m->all, tra_mul_most(m->largest, tuples)) + 8 * tuples);

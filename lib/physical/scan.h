@@ -12,7 +12,7 @@
 
 #include "plan.h"
 
-/* Sets orders.scan of all operators. budget: bytes for blocks, of which the stages of a scan must have enough for one
+/* Sets method.scan of all operators. budget: bytes for blocks, of which the stages of a scan must have enough for one
  * pass each. What overlaps with stages is not known yet, and may not overlap with a scan of several (overlap.c). */
 void tra_scan_choose(tra_plan *p, int threads, int64_t budget);
 

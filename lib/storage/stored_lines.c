@@ -2,13 +2,15 @@
  * some rows or columns. */
 #include "stored_int.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    PIECE = 1 << 14,      /* elements that are read at once */
-    MOST_READ = 1 << 25,  /* entries: planning reads all of no larger matrix */
-    MOST_MARKED = 1 << 24 /* lines, of which a bit for each says whether they are asked for */
+    PIECE = 1 << 14,       /* elements that are read at once */
+    MOST_READ = 1 << 25,   /* entries: planning reads all of no larger matrix */
+    MOST_MARKED = 1 << 24, /* lines, of which a bit for each says whether they are asked for */
+    MOST_READS = 2048      /* of lines, or of tuples: each asks the file twice, and planning does not wait for more */
 };
 
 /* Reading a matrix: O is the dimension of the first level, I that of the second. */
@@ -78,6 +80,15 @@ static tra_status one_line(walk *w, int64_t line, int64_t from, int64_t to, sink
     return TRA_OK;
 }
 
+/* Do m + 1 pointers ascend within the entries of the file? Those of a damaged one may not; the run says so. */
+static bool ascend(const walk *w, const int64_t *next, int64_t m) {
+    const struct tra_stored *x = w->r->stored;
+    int64_t n = w->r->cat.n, all = x->begin[(x->form.levels.n - 1) * (n + 1) + n];
+    for (int64_t i = 0; i < m; i++)
+        if (next[i + 1] < next[i]) return false;
+    return next[0] >= 0 && next[m] <= all;
+}
+
 /* All entries of a tuple, of m positions of the first level that w->at (coordinates) and w->next (pointers) have. */
 static tra_status some_lines(walk *w, int64_t m, sink *take, void *ctx, bool *more, tra_err *e) {
     for (int64_t i = 0, k; i < m && *more; i = k) {
@@ -87,9 +98,8 @@ static tra_status some_lines(walk *w, int64_t m, sink *take, void *ctx, bool *mo
             TRA_TRY(one_line(w, w->at[i], w->next[i], w->next[k], take, ctx, more, e));
             continue;
         }
-        for (k = i; k < m && w->next[k + 1] - w->next[i] <= PIECE && w->next[k + 1] >= w->next[k]; k++)
+        for (k = i; k < m && w->next[k + 1] - w->next[i] <= PIECE; k++)
             for (int64_t j = w->next[k]; j < w->next[k + 1]; j++) w->coord[w->outer][j - w->next[i]] = w->at[k];
-        if (k == i) return TRA_OK; /* damaged; the run says so */
         TRA_TRY(read_coords(w, 1, w->next[i], w->next[k] - w->next[i], w->coord[w->inner], e));
         *more = take(ctx, (const int64_t *const *)w->coord, w->next[k] - w->next[i]);
     }
@@ -107,6 +117,7 @@ static tra_status whole_tuple(walk *w, sink *take, void *ctx, bool *more, tra_er
             continue;
         }
         TRA_TRY(read_level(w, f->pointers[1], from, m + 1, w->next, e));
+        if (!ascend(w, w->next, m)) return TRA_OK;
         if (w->listed) TRA_TRY(read_coords(w, 0, from, m, w->at, e));
         for (int64_t i = 0; i < m && !w->listed; i++) w->at[i] = w->origin[w->outer] + from - w->from + i;
         TRA_TRY(some_lines(w, m, take, ctx, more, e));
@@ -199,6 +210,7 @@ static tra_status by_pointers(walk *w, choosing *c, tra_err *e) {
         int64_t at = c->lines[i] - w->origin[w->outer], end[2];
         if (at < 0 || at >= w->to - w->from) continue;
         TRA_TRY(read_level(w, f->pointers[1], w->from + at, 2, end, e));
+        if (!ascend(w, end, 1)) return TRA_OK;
         TRA_TRY(one_line(w, c->lines[i], end[0], end[1], take_all, c, &more, e));
     }
     return TRA_OK;
@@ -217,6 +229,7 @@ static tra_status by_list(walk *w, choosing *c, tra_err *e) {
             while (next < c->n && c->lines[next] < w->at[i]) next++;
             if (next == c->n || c->lines[next] != w->at[i]) continue;
             TRA_TRY(read_level(w, f->pointers[1], from + i, 2, end, e));
+            if (!ascend(w, end, 1)) return TRA_OK;
             TRA_TRY(one_line(w, w->at[i], end[0], end[1], take_all, c, &more, e));
         }
     }
@@ -234,7 +247,9 @@ tra_status tra_rel_line_entries(const tra_rel *r, int d, const int64_t *lines, i
     tra_status s = TRA_OK;
     int64_t extent = can_walk(r) ? tra_mul_most(r->cat.bound.v[d], r->cat.frontier.v[d]) : 0;
     bool pointed = tra_rel_points_to(r, d);
-    if (!can_walk(r) || (!pointed && (!tra_stored_can_walk(r) || extent > MOST_MARKED)))
+    double reads =
+        can_walk(r) ? (double)r->cat.n * (pointed ? fmax(1, (double)n / (double)r->cat.frontier.v[d]) : 1) : 0;
+    if (!can_walk(r) || reads > MOST_READS || (!pointed && (!tra_stored_can_walk(r) || extent > MOST_MARKED)))
         return tra_fail(e, TRA_NO, "%s:%s is not looked at line by line", r->path, r->name);
     choosing c = {.d = d, .lines = lines, .n = n, .extent = extent, .out = out};
     walk_begin(&w, r);

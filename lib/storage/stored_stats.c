@@ -152,8 +152,9 @@ typedef struct rows_use {
  * numbers, of which the first is first; NULL: all in order. */
 static void use_rows(const rows_use *u, const int64_t *end, const int64_t *at, int64_t first, int64_t m) {
     for (int64_t i = 0; i < m; i++) {
-        int64_t row = at ? first + at[i] : first + i, has = end[i + 1] - end[i];
-        if (row < 0 || row >= u->n || has < 0) continue;
+        int64_t row = (int64_t)((uint64_t)first + (uint64_t)(at ? at[i] : i)); /* those of a damaged file may be any */
+        if (row < 0 || row >= u->n || end[i] < 0 || end[i + 1] < end[i]) continue;
+        int64_t has = end[i + 1] - end[i];
         if (u->weighed)
             *u->weighed += (double)u->all[row] * (double)has;
         else

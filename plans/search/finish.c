@@ -161,7 +161,7 @@ static void add_op(finish *f, int id) {
     if (x->name) o->spec.name = x->name;
     o->spec.partial = x->partial && x->op != TRA_PLAN_SHUF;
     hold(f->plan, o);
-    if (!x->partial && o->type.layout == n->type.layout && o->type.entries == n->type.entries)
+    if (n->id >= 0 && !x->partial && o->type.layout == n->type.layout && o->type.entries == n->type.entries)
         o->holds = tra_holds_of(s, n, x->place);
     switch (x->op) {
     case TRA_PLAN_INPUT:
@@ -190,7 +190,8 @@ static void add_op(finish *f, int id) {
     case TRA_PLAN_REKEY: o->spec.keyfn = n->keyfn; break;
     case TRA_PLAN_MAP:
         o->spec.map = n->kernel;
-        set_work(o, tra_step_work(s, TRA_PLAN_MAP, n, p));
+        set_work(o, n->id >= 0 ? tra_step_work(s, TRA_PLAN_MAP, n, p)
+                               : tra_work_each(n->kernel, TRA_USE_MAP, &n->in[0]->type, &s->places.v[p]));
         break;
     case TRA_PLAN_TILE: o->spec.dim = n->dim, o->spec.size = n->size; break;
     case TRA_PLAN_CONCAT: o->spec.dim = n->dim, o->spec.keydim = n->keydim, o->spec.most_rows = n->most; break;

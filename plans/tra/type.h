@@ -72,7 +72,7 @@ bool tra_type_sample(const tra_node *join, tra_product_sample *out);
 /* The same of a join of two such matrices element by element: about how many entries it has. */
 bool tra_type_sample_alike(const tra_node *join, double *entries);
 /* A bound of the entries of one row (d = 0) or column (1) of a sparse matrix as a whole, whatever its blocks. depth: 0;
- * of what it is computed of: how far above that is. Reads counts of files as tra_rel_fullest_line does. */
+ * it counts the operators above the node in calls of itself. Reads counts of files as tra_rel_fullest_line does. */
 int64_t tra_type_fullest_line(const tra_node *n, int d, int depth);
 
 /* Refuses operators that cannot have tables, or rows that only the run counts, as their inputs (type_rows.c). */

@@ -127,10 +127,19 @@ bool tra_type_adds_product(const tra_node *n) {
 
 /* ---- the fullest row or column ----------------------------------------------------------------------------------- */
 
-/* Is each dimension of the matrix cut by one key at most, and each by another? */
+/* Is each dimension of the matrix cut by one key at most, each by another, and nothing else by any? */
 static bool is_in_blocks(const tra_type *t) {
     uint32_t x = t->cut[0], y = t->cut[1];
+    for (int k = 0; k < t->cat->frontier.n; k++)
+        if (t->cat->frontier.v[k] > 1 && !((x | y) >> k & 1)) return false;
     return !(x & (x - 1)) && !(y & (y - 1)) && !(x & y);
+}
+
+/* Are the rows and columns of the operand's matrix those of the node's, or parts of them? */
+static bool keeps_lines(const tra_node *n) {
+    const tra_type *in = &n->in[0]->type;
+    if (!is_matrix(n->in[0]) || !is_in_blocks(in) || !is_in_blocks(&n->type)) return false;
+    return n->op != TRA_OP_CONCAT || in->cat->frontier.v[n->keydim] == 1 || in->cut[n->dim] == 1u << n->keydim;
 }
 
 static int64_t of_input(const tra_node *n, int d) {
@@ -171,12 +180,12 @@ int64_t tra_type_fullest_line(const tra_node *n, int d, int depth) {
     switch (n->op) {
     case TRA_OP_INPUT: most = of_input(n, d); break;
     case TRA_OP_REKEY:
-        if (is_in_blocks(&n->type)) most = tra_type_fullest_line(n->in[0], d, depth + 1);
-        break;
     case TRA_OP_FILTER:
     case TRA_OP_TILE:
     case TRA_OP_CONCAT:
-    case TRA_OP_REPART: most = tra_type_fullest_line(n->in[0], d, depth + 1); break;
+    case TRA_OP_REPART:
+        if (keeps_lines(n)) most = tra_type_fullest_line(n->in[0], d, depth + 1);
+        break;
     case TRA_OP_TRANSFORM:
         if (tra_kernel_props(n->kernel) & TRA_P_ELEMENTWISE) most = tra_type_fullest_line(n->in[0], d, depth + 1);
         if (is_turned(n)) most = tra_type_fullest_line(n->in[0], 1 - d, depth + 1);

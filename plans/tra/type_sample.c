@@ -93,14 +93,15 @@ static int64_t *as_lines(lines *x, int64_t *n) {
     return at;
 }
 
-/* All pairs of an entry of x and one of the line of y that it names, in order. NULL: there are more than MOST. line:
- * where the lines of y are. */
+/* All pairs of an entry of x and one of the line of y that it names, in order. NULL: there are more than MOST, or
+ * coordinates that are too large for a place. line: where the lines of y are. */
 static met *meet(const lines *x, const lines *y, const int64_t *line, int64_t nlines, int64_t *n) {
     int64_t *begin = tra_calloc((size_t)nlines + 2, sizeof *begin), pairs = 0;
-    for (int64_t i = 0; i < y->n; i++) begin[y->v[i].line + 1]++;
+    uint64_t all = 0;
+    for (int64_t i = 0; i < y->n; i++) begin[y->v[i].line + 1]++, all |= (uint64_t)y->v[i].at;
     for (int64_t i = 0; i < nlines; i++) begin[i + 1] += begin[i];
     for (int64_t i = 0; i < x->n; i++) pairs += begin[x->v[i].at + 1] - begin[x->v[i].at];
-    met *v = pairs > MOST ? NULL : tra_malloc((size_t)(2 * pairs + 1) * sizeof *v);
+    met *v = pairs > MOST || all >> COORDINATE ? NULL : tra_malloc((size_t)(2 * pairs + 1) * sizeof *v);
     *n = 0;
     for (int64_t i = 0; v && i < x->n; i++)
         for (int64_t k = begin[x->v[i].at]; k < begin[x->v[i].at + 1]; k++)
@@ -163,9 +164,12 @@ static bool entries_of(const tra_node *n, int d, const int64_t *line, int64_t nl
     n = tra_pattern_of(n, &turned);
     if (turned) d = 1 - d;
     if (n->op == TRA_OP_INPUT && n->rel) {
+        tra_dims shape;
+        tra_type_shape(&n->type, &shape);
         bool ok = tra_rel_line_entries(n->rel, d, line, nlines, out, &none) == TRA_OK;
+        for (int64_t i = 0; i < out->n && ok; i++) ok = (uint64_t)out->v[i].at < (uint64_t)shape.v[1 - d];
         if (ok) put_in_order(out);
-        return ok;
+        return ok; /* false also for coordinates of a damaged file, of which the run tells */
     }
     if (n->op == TRA_OP_JOIN) return join_of(n, d, line, nlines, out, depth + 1);
     if (n->op != TRA_OP_AGG || !tra_type_is_product(n->in[0], sum, of)) return false;

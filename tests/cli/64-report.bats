@@ -562,6 +562,8 @@ print(len([r for r in d.getElementsByTagName("rect") if "box" in r.getAttribute(
     assert f"ended with status {status} before its outputs" in open(name.replace("m", "r") + ".html").read()'
         status 0 tra explain --sites $sites --threads 1 --analyze m.json l.tra
         has "ended with status 75"
+        status 3 tra explain --sites $sites --threads 1 --optimizers=m.json l.tra
+        has "m.json: its run ended with status 75"
         rm -f ./*.json ./*.html
     done
     [ ! -e v.h5 ]

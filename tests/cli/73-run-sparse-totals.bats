@@ -436,3 +436,52 @@ a, b, c = (sp.load_npz(f + ".npz").tocsr() for f in "abc")
 assert c.nnz == 9000000 and (c != a @ b).nnz == 0'
     done
 }
+
+@test "lines of a matrix whose blocks are put together otherwise are not those of its operand" {
+    tra gen -q --shape 40x40 --block 40x10 --pattern diag -o i.h5:A
+    cat >c.tra <<'END'
+input A from "i.h5"
+X = concat(A, 1, 0)
+Z = tile(X, 1, 5)
+P[i,k] = sum Z[i,j] * Z[k,j]
+M[i,j] = sum (P[i,j] != 0) * P[i,k] * P[k,j]
+output P to "p.h5" as csr
+output M to "m.h5" as csr
+END
+    tra run -q --no-history c.tra --engine reference
+    mv p.h5 p_is.h5
+    mv m.h5 m_is.h5
+    for sites in 1 3; do
+        status 0 tra run -q --no-history --sites $sites c.tra
+        tra diff -q --rtol 1e-9 p.h5 p_is.h5
+        tra diff -q --rtol 1e-9 m.h5 m_is.h5
+    done
+}
+
+@test "planning looks at lines of matrices that are very wide, have very many blocks, or are damaged" {
+    tra gen -q --shape 10x281474976710656 --block 10x4294967295 --density 0.00000000000002 -o w.h5:B
+    tra gen -q --shape 1000x10 --density 0.5 -o a.h5:A
+    printf 'input A from "a.h5"\ninput B from "w.h5"\nC[i,j] = sum A[i,k] * B[k,j]\noutput C to "c.h5"\n' >w.tra
+    status 0 tra check w.tra
+    rm w.h5
+    for storage in csr csc dcsr; do
+        tra gen -q --shape 500x500 --density 0.02 --storage $storage -o d.h5:A
+        "$PYTHON" - <<'END'
+import h5py, numpy as np
+with h5py.File("d.h5", "r+") as f:
+    found = []
+    f.visititems(lambda name, x: found.append(name) if name.split("/")[-1].startswith("pointers") else None)
+    assert found
+    for name in found:
+        p = f[name][...]
+        n, least, most = len(p), np.iinfo(p.dtype).min, np.iinfo(p.dtype).max
+        p[n // 3:n // 3 + 50] = least
+        p[n // 2] = most
+        f[name][...] = p
+END
+        printf 'input A from "d.h5"\nC[i,j] = sum A[i,k] * A[k,j]\nD[i,j] = sum C[i,k] * A[j,k]\noutput D to "c.h5"\n' >d.tra
+        status 0 tra check d.tra
+        status 3 tra run -q --no-history d.tra
+        has "damaged"
+    done
+}
