@@ -163,7 +163,11 @@ static const char *advice_after_argument(const parser *p) {
     parser before = *p;
     before.tok--;
     if (tra_parse_at_name(&before, "distinct")) return "write distinct(x), the number of different values";
-    return p->tok[-1].kind == TRA_T_NAME ? "a name that has blanks stands in backquotes: `a b`" : NULL;
+    if (p->tok[-1].kind != TRA_T_NAME) return NULL;
+    const char *word = tra_parse_token_text(&before, before.tok);
+    if (tra_is_aggregation_word(word) || tra_is_later_aggregation_word(word))
+        return "what an aggregation inside an expression is of stands in parentheses: sum[k](X[i,k]), sum(x)";
+    return "a name that has blanks stands in backquotes: `a b`";
 }
 
 bool tra_parse_items(parser *p, tra_ast *(*item)(parser *), int close, asts *out, tra_span *end) {

@@ -149,8 +149,8 @@ static bool parse_trace(parser *p, tra_stmt *s) {
 /* Parses, after "state" or "next": NAME = .. or NAME[..] = .. */
 static bool parse_state(parser *p, tra_stmt *s, tra_stmt_role role) {
     const char *word = role == TRA_ROLE_STATE ? "state" : "next";
+    s->role = role; /* also of one that does not parse: a next value defines no name */
     if (!tra_parse_equation(p, s)) return false;
-    s->role = role;
     if (s->nparts > 1)
         return tra_diag_error(p->d, s->name_span, "name the results first, then give them to states one by one",
                               "a %s statement has one name", word);

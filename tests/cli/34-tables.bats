@@ -552,6 +552,7 @@ x = select * from t where a > 1|the end of the statement expected, not 't'|write
 x = project(t, k1, k2, k3, k4, k5)|this table has no column 'k5'|the advice that they share stands three times
 x = project(t, b = a in (1, 2))|',' or ')' expected, not 'in'|write in(x, "a", "b")
 x = project(t, b = Start Station)|',' or ')' expected, not 'Station'|a name that has blanks stands in backquotes: `a b`
+x = group(t, [a], s = sum b)|',' or ')' expected, not 'b'|what an aggregation inside an expression is of stands in parentheses
 x = group(t, [s], n = avg(a))|an aggregate is expected here|write mean(x)
 x = group(t, [s], m = avg(a), n = count(), k = sum(a))|an aggregate is expected here|write mean(x)
 x = group(t, [s], n = count(*))|write count(), the number of rows|

@@ -160,6 +160,7 @@ END
     check "the state has elements of f64, its next value of i64" \
         'state a = gen(1, [2])\nb = gen(1, [2], type = i64)\nrepeat 3 { next a[i] = b[i] }'
     check "next stands in a loop" 'state a = gen(1, [2])\nnext a[i] = a[i]'
+    check "p.tra does not compile: 1 error" 'state a = gen(1, [2])\nrepeat 3 { next a[i] = 2 * (sum a[i]) }'
     check "trace stands in a loop" 'state a = gen(1, [2])\ntrace log(a)'
     check "write repeat 100 as t" 'state a = gen(1, [2])\nwhile max(a) > 1 { next a[i] = a[i] }'
     check "the most turns of the loop expected" 'state a = gen(1, [2])\nrepeat { next a[i] = a[i] }'
