@@ -116,8 +116,8 @@ typedef struct tra_statistics {
 TRA_MUSTUSE tra_status tra_rel_statistics(tra_rel *r, int64_t ordinal, tra_statistics *out, tra_err *e);
 /* Of the rows of a matrix (d 0) or the columns of a tensor (d its last dimension): lines[i] is how many have 2^i or
  * more but fewer than 2^(i+1) entries, entries[i] how many entries these have. Kept for the next call; not thread-safe.
- * TRA_NO, and nothing is set: entries are not in order, there are more than two million lines, or lines without pointers
- * have more than 2^25 entries. */
+ * TRA_NO, and nothing is set: entries are not in order, there are more than two million lines, or lines without
+ * pointers have more than 2^25 entries. */
 tra_status tra_rel_line_histogram(tra_rel *r, int d, double lines[TRA_LOGS], double entries[TRA_LOGS], tra_err *e);
 /* The most entries that one of these lines has, by the same counts, which are kept; where there are none, by the
  * statistics of blocks that have whole rows. TRA_NO: neither tells. Not thread-safe. */
@@ -137,8 +137,8 @@ typedef struct tra_line_entries {
 } tra_line_entries;
 /* Adds the entries of some lines of a matrix, in any order: of n rows (d 0) or columns (d 1) whose coordinates ascend.
  * Reads these alone where pointers lead to them, else all coordinates. out->v has room for out->room entries, both the
- * caller's. Coordinates of a damaged file may be outside the matrix. TRA_NO: it is of no such form, has too many entries
- * or blocks, or there is no room; then out may have some. */
+ * caller's. Coordinates of a damaged file may be outside the matrix. TRA_NO: it is of no such form, has too many
+ * entries or blocks, or there is no room; then out may have some. */
 TRA_MUSTUSE tra_status tra_rel_line_entries(const tra_rel *r, int d, const int64_t *lines, int64_t n,
                                             tra_line_entries *out, tra_err *e);
 
