@@ -134,8 +134,8 @@ static tra_status try_ceiling(asking *x, tra_point p, int64_t mib, bool *fits, i
     return TRA_OK;
 }
 
-/* Ceilings from that with which all is in memory, or the most that the options and the machine allow, down to the
- * least. */
+/* Tries ceilings, from large to small. The first holds all in memory, or is the most that the options and the machine
+ * allow. The last is the least that is said to do. */
 static tra_status try_ceilings(asking *x, tra_point p, tra_err *e) {
     enum { STEP = 4, RAISES = 8 };
     int64_t least, peak, mib, most = tra_planning_opts.memory;

@@ -52,8 +52,8 @@ bool tra_blas_advice(char *buf, size_t n) {
     return true;
 }
 
-/* OpenBLAS chooses its kernels in the first, which does nothing where they are chosen, and forgets them in the second.
- * Its builds for one processor have neither. */
+/* The first chooses OpenBLAS's kernels, unless they are chosen already; the second forgets the choice. Builds of
+ * OpenBLAS for one processor have neither. */
 extern void gotoblas_dynamic_init(void) __attribute__((weak));
 extern void gotoblas_dynamic_quit(void) __attribute__((weak));
 

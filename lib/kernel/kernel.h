@@ -359,9 +359,9 @@ const char *tra_blas_kernel(void); /* the kernel that BLAS uses: Haswell, Skylak
 /* Could this processor do better? Then says so in buf (a sentence without its end), with what to do about it. */
 bool tra_blas_advice(char *buf, size_t n);
 /* OpenBLAS takes its least kernel on processors that are newer than it, several times slower than what they could run.
- * It chooses before main, by OPENBLAS_CORETYPE; where the user has not set that and the kernel does not fit the
- * processor, this has it choose again with the one that does; where it cannot, the program starts again. Before BLAS is
- * called, and before there are threads, locks or MPI. */
+ * It chooses before main, by OPENBLAS_CORETYPE. Where the user has not set that, this sets it to what the processor
+ * has, and OpenBLAS chooses again. A build of OpenBLAS that cannot is loaded anew: the program starts again. To be
+ * called before BLAS is, and before there are threads, locks or MPI. */
 void tra_blas_fit(char **argv);
 
 #endif

@@ -267,8 +267,8 @@ const tra_entries *tra_entries_about(tra_arena *a, const tra_type *t, double exp
 /* A copy of e with what is known of rows (fullest, squares, span above); e itself when fullest is 0 or e is NULL. */
 const tra_entries *tra_entries_with_rows(tra_arena *a, const tra_entries *e, int64_t fullest, double squares,
                                          int64_t span);
-/* The share of the places along the last dimension that a walk over the entries keeps coming back to, by what is known
- * of rows: few near a diagonal, and few where some rows, and so columns, have many entries. 1: nothing is known. */
+/* The share of the last dimension's places that a walk over the entries mostly visits, by statistics of rows. It is
+ * small for bands, and where few rows, and so few columns, have many entries. 1: nothing is known. */
 double tra_type_places_used(const tra_type *t);
 /* Entries of all arrays, and of one. Where nothing is known of them: up to all elements. */
 tra_size tra_type_entries(const tra_type *t);

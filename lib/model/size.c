@@ -199,8 +199,8 @@ double tra_type_places_used(const tra_type *t) {
     double rows = (double)t->cat->n, entries = (double)e->all.expected, share = 1;
     for (int d = 0; d + 1 < b->n; d++) rows *= (double)b->v[d];
     if (e->span > 0) share = fmin(1, WINDOWS * (double)e->span / (double)tra_max64(1, b->v[b->n - 1]));
-    /* the mean row of an entry has so many times more others than a row would if they were spread evenly; its square
-     * root is about how far the places of R-MAT graphs are from even by their entropy */
+    /* How many others an entry has in its row, in the mean, over how many it would have if they were spread evenly. The
+     * square root is near the entropy of the places of R-MAT graphs. */
     double skew = (e->squares / entries - 1) / (entries / rows);
     return skew > 1 ? fmin(share, 1 / sqrt(skew)) : share;
 }

@@ -366,7 +366,8 @@ static void walk_op(tra_plan *p, walk *w, int i) {
     int64_t here = result_here(p, op, &takes);
     bool early = op->method.scan.first >= 0 && op->method.scan.first < i; /* with the first of its scan */
     op->predicted.cost.disk_read = op->predicted.cost.disk_write = tra_size_exactly(0);
-    op->predicted.cost.made = 0, op->predicted.spill = op->predicted.spill_likely = 0;
+    op->predicted.cost.made = 0;
+    op->predicted.spill = op->predicted.spill_likely = 0;
     op->predicted.least_memory = w->base;
     w->held[i] = held_of(p, w, i, here, &takes);
     if (!early) held_add(&w->now, &w->held[i], 1);

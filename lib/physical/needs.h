@@ -103,11 +103,11 @@ bool tra_op_makes_strips(const tra_plan *p, const tra_op *op);
 /* Bound of the bytes of panels that wait in scratch, of a stage whose results go to their file as they are made and may
  * grow beyond the memory that is planned for them. here: bound of the bytes of its results on a site. */
 int64_t tra_op_panels_bound(const tra_plan *p, const tra_op *op, int64_t here, int threads, int64_t budget);
-/* Bytes that a join or aggregation whose results are entries has in memory besides its operands, where memory is not
- * short: results that are made, by as many workers as make one at once, what that takes, and results that wait in
- * memory until all are counted. output: the operator that writes the results as they come; NULL: they are held.
- * *limits: how many bytes may wait; the run leaves other results in scratch, and adds other terms one by one. -1: of
- * other stages. */
+/* Bytes that a join or aggregation with sparse results has in memory besides its operands, where memory is not short.
+ * These are the results that workers make at the moment, their workspace, and results that wait until all are counted.
+ * output: the operator that writes the results as they come; NULL: they are held. *limits: how many bytes may wait. The
+ * run leaves further results in scratch, and adds further terms one by one. -1: it is another kind of stage
+ * (needs_entries.c). */
 typedef struct tra_use_known {
     int64_t mine;   /* bytes of the stage's least memory, */
     int64_t here;   /* that are planned for all results of a site, */

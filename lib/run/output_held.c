@@ -99,8 +99,8 @@ void tra_held_save(tra_outfile *o, tra_worker *w) {
 
 /* ---- arrays that come -------------------------------------------------------------------------------------------- */
 
-/* May a block wait in memory alone? It may as far as the plan tells. Half of the memory stays for the computation: what
- * it reads again should not leave memory for results. */
+/* May a block wait in memory alone? The plan limits the bytes that may. Half of the memory stays for the computation,
+ * so that results do not evict what it reads again. */
 static bool may_stay(tra_outfile *o, tra_worker *w, const tra_block *b) {
     bool due = o->log && tra_now() >= o->due;
     if (due) tra_held_save(o, w);

@@ -82,8 +82,8 @@ struct tra_outfile {
     struct tra_string_words *words; /* of strings that are not in memory, for the digest; NULL: there are none */
     int64_t count_room;             /* bytes of scratch that each worker has for counting */
     tra_held *held;                 /* of each tuple: its array that waits; NULL: none do */
-    int64_t waits;                  /* bytes of these that may be in memory alone, */
-    _Atomic int64_t waiting;        /* and that are, or would not fit */
+    int64_t waits;                  /* bytes of these that may stay in memory alone, */
+    _Atomic int64_t waiting;        /* that asked to stay; some had no room */
     double due;                     /* until this time these may wait in memory alone, */
     bool saving;                    /* a worker saves what waits in memory, or has saved it */
 

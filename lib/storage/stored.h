@@ -116,8 +116,8 @@ typedef struct tra_statistics {
 TRA_MUSTUSE tra_status tra_rel_statistics(tra_rel *r, int64_t ordinal, tra_statistics *out, tra_err *e);
 /* Of the rows of a matrix (d 0) or the columns of a tensor (d its last dimension): lines[i] is how many have 2^i or
  * more but fewer than 2^(i+1) entries, entries[i] how many entries these have. Kept for the next call; not thread-safe.
- * TRA_NO, and nothing is set: entries are not in order, there are more than two million lines, or lines without
- * pointers have more than 2^25 entries. */
+ * TRA_NO, and nothing is set: entries are not in order, or there are too many lines (2 million) or entries of lines
+ * without pointers (2^25). */
 tra_status tra_rel_line_histogram(tra_rel *r, int d, double lines[TRA_LOGS], double entries[TRA_LOGS], tra_err *e);
 /* The most entries that one of these lines has, by the same counts, which are kept; where there are none, by the
  * statistics of blocks that have whole rows. TRA_NO: neither tells. Not thread-safe. */

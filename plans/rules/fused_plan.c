@@ -363,7 +363,7 @@ static bool find_plan(fusing *f, tra_storel_problem *problem, tra_fused_plan *x)
     return found;
 }
 
-/* Costs of one thread. Of places that a walk over entries keeps coming back to, caches hold more. */
+/* Costs of one thread. A walk over entries that mostly visits few places finds more of them in caches. */
 static const tra_storel_costs *costs_of(const fusing *f, int held) {
     double used = 1;
     for (int o = 0; o < f->p->noperands; o++)

@@ -6,7 +6,7 @@
 #include "../../lib/physical/memory.h"
 #include "../../lib/physical/repart.h"
 #include "../rules/fused.h"
-#include "search_int.h"
+#include "finish.h"
 
 static const tra_node *node_of(const finish *f, int g) { return &supply_at(f, g)->m->f->x->node; }
 
@@ -117,16 +117,6 @@ static void set_join(finish *f, tra_op *o, const implementation *m) {
     set_work(o, o->spec.triangle ? tra_join_work(s, m->f, p) : tra_step_work(s, TRA_PLAN_JOIN, join, p));
 }
 
-/* Sets the layout in which a result is held, which may differ from that of its group's type: views, exchanges and
- * outputs have the layout of their input, and sums that are yet to be completed are dense. */
-static void hold(tra_plan *p, tra_op *o) {
-    if (o->type.bounded || o->type.columns) return;
-    if (o->spec.partial || o->op == TRA_PLAN_MERGE)
-        tra_type_set_layout(p->arena, &o->type, NULL);
-    else if (o->op == TRA_PLAN_OUTPUT || tra_op_is(o->op, TRA_RENAMES | TRA_FORWARDS))
-        tra_type_set_layout(p->arena, &o->type, p->ops[o->in[0]].type.layout);
-}
-
 static void set_exchange(finish *f, tra_op *o, const part *x, int from) {
     search *s = f->s;
     bool fresh = true;
@@ -160,8 +150,9 @@ static void add_op(finish *f, int id) {
         o->spec.name = n->name;
     if (x->name) o->spec.name = x->name;
     o->spec.partial = x->partial && x->op != TRA_PLAN_SHUF;
-    hold(f->plan, o);
-    if (n->id >= 0 && !x->partial && o->type.layout == n->type.layout && o->type.entries == n->type.entries)
+    tra_finish_hold(f->plan, o);
+    bool made = n->id < 0; /* of the plan alone (tra_finish_as_state): the search knows nothing of it */
+    if (!made && !x->partial && o->type.layout == n->type.layout && o->type.entries == n->type.entries)
         o->holds = tra_holds_of(s, n, x->place);
     switch (x->op) {
     case TRA_PLAN_INPUT:
@@ -190,8 +181,8 @@ static void add_op(finish *f, int id) {
     case TRA_PLAN_REKEY: o->spec.keyfn = n->keyfn; break;
     case TRA_PLAN_MAP:
         o->spec.map = n->kernel;
-        set_work(o, n->id >= 0 ? tra_step_work(s, TRA_PLAN_MAP, n, p)
-                               : tra_work_each(n->kernel, TRA_USE_MAP, &n->in[0]->type, &s->places.v[p]));
+        set_work(o, made ? tra_work_each(n->kernel, TRA_USE_MAP, &n->in[0]->type, &s->places.v[p])
+                         : tra_step_work(s, TRA_PLAN_MAP, n, p));
         break;
     case TRA_PLAN_TILE: o->spec.dim = n->dim, o->spec.size = n->size; break;
     case TRA_PLAN_CONCAT: o->spec.dim = n->dim, o->spec.keydim = n->keydim, o->spec.most_rows = n->most; break;

@@ -1,6 +1,6 @@
 /* finish_loop.c - where the operators of loops stand: what each turn reads and none changes before the loop, then the
  * states, then the turns. */
-#include "search_int.h"
+#include "finish.h"
 
 #include <assert.h>
 #include <string.h>
@@ -104,31 +104,6 @@ static int add_leaf(finish *f, const tra_node *n, tra_plan_op op, int in) {
     return g < 0 || !f->x->supply[g] ? -1 : make_leaf(f, g, n, op, in);
 }
 
-/* How the result of an operator will be held, as hold() in finish.c says of it. */
-static const tra_layout *layout_of(const finish *f, int id) {
-    const part *x = &f->v[id];
-    if (x->partial || x->op == TRA_PLAN_MERGE) return NULL;
-    return tra_op_is(x->op, TRA_RENAMES | TRA_FORWARDS) ? layout_of(f, x->in[0]) : x->node->type.layout;
-}
-
-/* The values of a state are held alike in all turns, as those who read it expect: the operator whose result is that of
- * `in` in the state's layout. */
-static int held_as_state(finish *f, int in, const tra_node *state) {
-    static const char *const names[] = {"x"};
-    if (!state->type.sparse || state->type.columns || layout_of(f, in) == state->type.layout) return in;
-    part x = f->v[in];
-    tra_node *n = tra_new(f->plan->arena, tra_node);
-    *n = (tra_node){
-        .id = -1, .op = TRA_OP_TRANSFORM, .in = {(tra_node *)x.node}, .type = x.node->type, .converts = true};
-    n->span = state->span;
-    tra_scalar *same = tra_new(f->plan->arena, tra_scalar);
-    *same = (tra_scalar){.op = TRA_S_ARG};
-    n->kernel = tra_kernel_lambda(f->plan->arena, same, 1, names);
-    tra_type_set_layout(f->plan->arena, &n->type, state->type.layout);
-    return tra_finish_push(f,
-                           (part){.op = TRA_PLAN_MAP, .group = x.group, .node = n, .in = {in, -1}, .place = x.place});
-}
-
 /* Adds the operators of a loop that stands in f->loop, with those that it needs before its turns. */
 static void add_loop(finish *f, int loop);
 
@@ -153,7 +128,7 @@ void tra_finish_turn(finish *f, int loop) {
         const tra_output *o = &g->outputs[i];
         if (o->sink >= TRA_SINK_NEXT && o->loop == loop) in[i] = taken(f, o);
         if (o->sink == TRA_SINK_NEXT && o->loop == loop)
-            in[i] = held_as_state(f, in[i], g->loops[loop]->states[o->item].state);
+            in[i] = tra_finish_as_state(f, in[i], g->loops[loop]->states[o->item].state);
     }
     for (int i = 0; i < g->noutputs; i++) {
         const tra_output *o = &g->outputs[i];
@@ -179,7 +154,8 @@ static void add_loop(finish *f, int loop) {
     f->begun[loop] = true;
     for (int i = 0; i < g->noutputs; i++)
         if (g->outputs[i].sink == TRA_SINK_FIRST && g->outputs[i].loop == loop)
-            state[g->outputs[i].item] = held_as_state(f, taken(f, &g->outputs[i]), l->states[g->outputs[i].item].state);
+            state[g->outputs[i].item] =
+                tra_finish_as_state(f, taken(f, &g->outputs[i]), l->states[g->outputs[i].item].state);
     hoist(f, loop);
     for (int k = 0; k < l->nstates; k++) state[k] = add_leaf(f, l->states[k].state, TRA_PLAN_STATE, state[k]);
     if (l->turn) add_leaf(f, l->turn, TRA_PLAN_TURN, -1);

@@ -56,23 +56,23 @@ const tra_node *tra_tensor_of(const tra_node *n, bool *turned);
 /* Rows (d = 0) or columns (d = 1, or the last one) of a relation by the statistics of its file; without these entries
  * are taken to be spread evenly. */
 tra_line_counts tra_type_lines(const tra_node *n, int d);
-/* The longest distance of two entries in a row of a matrix from a file whose rows are whole in its blocks, if they are
- * narrow bands, as of a mesh; 0: they are not. */
+/* The width of a narrow band, as of a mesh: the longest distance between two entries of a row. 0: it is none, or no
+ * matrix of a file whose blocks have whole rows. */
 double tra_type_band(const tra_node *n);
 /* Is the operand of a join a sparse matrix with the extents of the result and its labels in their order? */
 bool tra_type_is_alike(const tra_node *join, int side);
-/* Does the join multiply matrices, sum over dimension d[0] of the left and d[1] of the right one, and join the keys
- * that cut these? of[i]: which operand dimension i of the result is of. */
+/* Does the join multiply matrices, and join the keys that cut the dimensions of the sum? d: these, of the left and of
+ * the right matrix. of[i]: the operand that dimension i of the result comes from. */
 bool tra_type_is_product(const tra_node *n, int d[2], int of[2]);
 /* Does the aggregation add up all blocks of a join that differ in joined keys alone? */
 bool tra_type_adds_product(const tra_node *n);
-/* Some lines of a product of matrices, of files or computed of these by products, sums, and maps; false: nothing is
- * known. Coordinates of files are read, once for each product (type_sample.c). */
+/* Samples lines of a product of matrices that come from files, or are computed of such by products, sums and maps.
+ * Reads coordinates of files, once for each product (type_sample.c). False: nothing is known. */
 bool tra_type_sample(const tra_node *join, tra_product_sample *out);
 /* The same of a join of two such matrices element by element: about how many entries it has. */
 bool tra_type_sample_alike(const tra_node *join, double *entries);
-/* A bound of the entries of one row (d = 0) or column (1) of a sparse matrix as a whole, whatever its blocks. depth: 0;
- * it counts the operators above the node in calls of itself. Reads counts of files as tra_rel_fullest_line does. */
+/* A bound of the entries of one row (d = 0) or column (1) of a whole sparse matrix. depth: 0; the function counts with
+ * it how deep it calls itself. Reads counts of files as tra_rel_fullest_line does. */
 int64_t tra_type_fullest_line(const tra_node *n, int d, int depth);
 
 /* Refuses operators that cannot have tables, or rows that only the run counts, as their inputs (type_rows.c). */

@@ -190,7 +190,7 @@ static bool find_pairs(const tra_node *n, bool squared, product_pairs *m) {
     return true;
 }
 
-/* Have the lines that were looked at so nearly as many pairs each that their mean is that of all lines? */
+/* Do the sampled lines have about equal numbers of pairs, so that their mean stands for all lines? */
 static bool is_even(const tra_product_sample *s) {
     enum { SURE = 8 }; /* the error of the mean is at most this part of it */
     double all = pairs_of(s), squares = 0;
@@ -198,10 +198,10 @@ static bool is_even(const tra_product_sample *s) {
     return SURE * sqrt(fmax(0, squares - all * all / s->n)) <= all;
 }
 
-/* How many entries the result is expected to have, in so many parts that are added up. Where rows that were looked at
- * have as many pairs as all rows in the mean, all have in proportion what these have; or, if their numbers of pairs
- * differ much, at most as many as if pairs were spread as entries are. Else a few full rows have most pairs, as in
- * graphs: then these are taken to be spread, and others to have as much less than that as those that were looked at. */
+/* How many entries the result is expected to have, in so many parts that are added up. Where the sampled rows have the
+ * mean number of pairs, they stand for all rows. If their numbers of pairs differ much, `spread` is a bound: what there
+ * would be if pairs were spread as entries are. Elsewhere a few full rows have most pairs, as in graphs. Then `spread`
+ * is reduced by as much as the sampled rows have less than it. */
 static double entries_in(const product_pairs *m, double parts) {
     const tra_product_sample *s = &m->sample;
     double spread = parts * distinct_places(&m->rows, &m->columns, m->pairs / parts), looked = pairs_of(s), even = 0;
@@ -295,7 +295,8 @@ static bool is_covered(const tra_node *n) {
     return c->grid;
 }
 
-/* How many entries the fullest block of a line has of so many coordinates, by those of the powers of two around it. */
+/* How many entries the fullest block of a line has, for blocks of `width` coordinates; interpolates between powers of
+ * two. */
 static double crowd_within(const tra_product_sample *s, int64_t width) {
     int log = 0;
     while (log < TRA_LOGS && (int64_t)2 << log <= width) log++;
@@ -304,8 +305,8 @@ static double crowd_within(const tra_product_sample *s, int64_t width) {
     return s->crowd[log] + more * (s->crowd[log + 1] - s->crowd[log]);
 }
 
-/* How many entries the fullest block of a product is expected to have, by those lines of it that were looked at, where
- * these crowd, as in bands. 0: it has not twice as many as others, for which there is room. */
+/* How many entries the fullest block of a product is expected to have, by the sampled lines. Those of bands crowd into
+ * few blocks. 0: it has less than twice the mean, for which there is room in any case. */
 static int64_t crowd_of(const tra_node *n) {
     int d[2], of[2];
     const tra_node *join = n->in[0];

@@ -1,6 +1,6 @@
-/* type_sample.c - what some rows of a product of sparse matrices have: of a few lines of the left operand, and of those
- * lines of the right one that they meet, the coordinates are read. So the number of entries that is expected is near
- * the true one for bands, blocks, meshes and graphs too, whose entries are not anywhere. */
+/* type_sample.c - samples of products of sparse matrices. Planning reads the coordinates of a few lines of the left
+ * operand, and of the lines of the right one that they meet. So estimates of entries also hold for bands, blocks,
+ * meshes and graphs, whose entries are not at random places. */
 #include "../../lib/base/mix.h"
 #include "../../lib/base/radix.h"
 #include "type.h"

@@ -56,6 +56,18 @@ status() {
     fi
 }
 
+# as_reference PROGRAM OUTPUT...: runs on 1 and 3 sites write what the reference evaluator does.
+as_reference() {
+    local program=$1 sites output
+    shift
+    tra run -q --no-history "$program" --engine reference || return 1
+    for output; do mv "$output" "reference-$output" || return 1; done
+    for sites in 1 3; do
+        status 0 tra run -q --no-history --sites $sites "$program" || return 1
+        for output; do tra diff -q --rtol 1e-9 "$output" "reference-$output" || return 1; done
+    done
+}
+
 # told WANT COMMAND...: `status`, and the command says what the snapshot of this file of tests has for it: messages/FILE,
 # a section for each test, in the order of its commands. So the prose of messages stands in one place: whoever changes a
 # message runs the file with TRA_TEST_WRITE=1, which writes the snapshot, and reads the difference.

@@ -1,5 +1,5 @@
-/* use.c - what a stage whose results are entries has in memory where memory is not short. Its least memory, which
- * needs.c knows, has room for sums that grow term by term; but mostly these are made at once (grow.h). */
+/* needs_entries.c - what a stage with sparse results has in memory where memory is not short. Its least memory, which
+ * needs.c knows, has room for sums that grow term by term. Mostly sums are made at once (grow.h). */
 #include "../kernel/kernel.h"
 #include "../model/rows.h"
 #include "needs.h"
