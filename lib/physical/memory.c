@@ -21,7 +21,8 @@ static void find_files(const tra_plan *p, tra_edges *e) {
 /* Are the results written to their file as they are computed, and never held? */
 static bool streams_out(const tra_plan *p, const tra_edges *e, int i) {
     const tra_op *op = &p->ops[i];
-    return !tra_op_exchanges(op) && e->uses[i] == 1 && p->ops[e->first[i]].op == TRA_PLAN_OUTPUT;
+    if (tra_op_exchanges(op) || tra_op_is(op->op, TRA_FORWARDS)) return false; /* the last value of a state is there */
+    return e->uses[i] == 1 && p->ops[e->first[i]].op == TRA_PLAN_OUTPUT;
 }
 
 int64_t tra_type_room(const tra_type *t) { return tra_block_footprint(tra_size_planned(tra_type_bytes_largest(t))); }
