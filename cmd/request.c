@@ -69,9 +69,16 @@ static tra_status find_machines(tra_arena *a, tra_ask_machine **v, int *n, tra_e
 
 /* ---- points ----------------------------------------------------------------------------------------------------- */
 
-/* Plans for a ceiling (0: none). *fits: that ceiling will do; *least: one that is said to. */
-static tra_status plan(asking *x, tra_point *p, int64_t ceiling, bool *fits, int64_t *least, int64_t *peak,
-                       tra_err *e) {
+/* What a plan says of ceilings. */
+typedef struct ceilings {
+    bool fits;     /* the one it was made for will do */
+    int64_t least; /* one that is said to do */
+    int64_t base;  /* what any plan takes before its blocks: none fits in less */
+    int64_t peak;
+} ceilings;
+
+/* Plans for a ceiling (0: none). */
+static tra_status plan(asking *x, tra_point *p, int64_t ceiling, ceilings *c, tra_err *e) {
     tra_request r = x->base;
     tra_made_needs made = {0};
     tra_job job;
@@ -94,10 +101,9 @@ static tra_status plan(asking *x, tra_point *p, int64_t ceiling, bool *fits, int
         if (tra_plan_memory_estimated(q)) /* results may be larger than what is reserved for them */
             of_plan = tra_least_with_margin(of_plan, base);
         int64_t checked = tra_buffer_checked() + (p->sites > 1 ? TRA_PROCESS_MPI - TRA_PROCESS : 0);
-        *least = tra_max64(tra_max64(of_plan, q->planning), tra_max64(made.least, checked));
-        *least = tra_max64(*least, tra_outputs_least(job.program.graph, base));
-        *fits = ceiling == 0 || *least <= ceiling;
-        *peak = q->cost.peak_memory;
+        int64_t least = tra_max64(tra_max64(of_plan, q->planning), tra_max64(made.least, checked));
+        least = tra_max64(least, tra_outputs_least(job.program.graph, base));
+        *c = (ceilings){ceiling == 0 || least <= ceiling, least, tra_max64(base, checked), q->cost.peak_memory};
         p->memory = ceiling;
         p->seconds = q->cost.seconds + made.seconds + tra_job_seconds_before(&job);
         p->scratch = q->scratch;
@@ -122,38 +128,40 @@ static bool place(const asking *x, tra_point *p) {
     return true;
 }
 
-/* Adds the point for a ceiling, in MiB, if the plan fits in it. *least: what is said to do. */
-static tra_status try_ceiling(asking *x, tra_point p, int64_t mib, bool *fits, int64_t *least, tra_err *e) {
-    int64_t peak, said;
-    TRA_TRY(plan(x, &p, mib * MIB, fits, &said, &peak, e));
-    *least = tra_ceil_div(said, MIB);
-    if (x->least == 0 || *least < x->least) x->least = *least;
-    if (!*fits || !place(x, &p)) return TRA_OK;
+/* Adds the point for a ceiling, in MiB, if the plan fits in it. */
+static tra_status try_ceiling(asking *x, tra_point p, int64_t mib, ceilings *c, tra_err *e) {
+    TRA_TRY(plan(x, &p, mib * MIB, c, e));
+    int64_t least = tra_ceil_div(c->least, MIB);
+    if (x->least == 0 || least < x->least) x->least = least;
+    if (!c->fits || !place(x, &p)) return TRA_OK;
     x->v = tra_realloc(x->v, (size_t)x->n + 1, sizeof *x->v);
     x->v[x->n++] = p;
     return TRA_OK;
 }
 
 /* Tries ceilings, from large to small. The first holds all in memory, or is the most that the options and the machine
- * allow. The last is the least that is said to do. */
+ * allow. The last is the least that is said to do. Planning for a ceiling in which nothing fits takes longest, as all
+ * is tried then, and tells that least: it is done once, and not where hardly any ceiling is left in between. */
 static tra_status try_ceilings(asking *x, tra_point p, tra_err *e) {
-    enum { STEP = 4, RAISES = 8 };
-    int64_t least, peak, mib, most = tra_planning_opts.memory;
-    bool fits;
+    enum { STEP = 4, RAISES = 8, NEAR = 32 };
+    int64_t mib, most = tra_planning_opts.memory;
+    ceilings c;
     p.here = (int)tra_max64(1, tra_min64(p.sites, p.on->cores / p.threads));
-    TRA_TRY(plan(x, &p, 0, &fits, &least, &peak, e));
-    mib = tra_ceil_div(tra_max64(peak, least), MIB);
+    TRA_TRY(plan(x, &p, 0, &c, e));
+    mib = tra_ceil_div(tra_max64(c.peak, c.least), MIB);
     if (most > 0) mib = tra_min64(mib, most / MIB);
     most = p.on->memory / (x->several ? 1 : p.here); /* sites of several machines may have one each */
     if (most > 0) mib = tra_min64(mib, most / MIB);
     mib = tra_max64(1, mib); /* 0 is no ceiling */
-    for (; mib > 0; mib /= STEP) {
-        TRA_TRY(try_ceiling(x, p, mib, &fits, &least, e));
-        if (!fits) break;
+    int64_t base = tra_ceil_div(c.base, MIB);
+    TRA_TRY(try_ceiling(x, p, mib, &c, e));
+    while (c.fits && mib > base + base / NEAR) {
+        mib = tra_max64(mib / STEP, base);
+        TRA_TRY(try_ceiling(x, p, mib, &c, e));
     }
-    for (int i = 0; i < RAISES && !fits; i++) {
-        mib = i ? mib + tra_max64(1, mib / 16) : least;
-        TRA_TRY(try_ceiling(x, p, mib, &fits, &least, e));
+    for (int i = 0; i < RAISES && !c.fits; i++) {
+        mib = i ? mib + tra_max64(1, mib / 16) : tra_ceil_div(c.least, MIB);
+        TRA_TRY(try_ceiling(x, p, mib, &c, e));
     }
     return TRA_OK;
 }

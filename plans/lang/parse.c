@@ -389,7 +389,10 @@ static bool parse_statement(parser *p, tra_stmt *s) {
     if (s->value == NULL && has_value(s->kind)) return false;
     if (ok && s->kind == TRA_STMT_DEF) tra_expander_add(&p->expander, s);
     if (!ok || tra_parse_accept(p, TRA_T_END)) return ok;
-    tra_parse_unexpected(p, s->value ? after_expression(p, s) : NULL, "the end of the statement");
+    const char *advice = s->value                     ? after_expression(p, s)
+                         : s->kind == TRA_STMT_OUTPUT ? "write output y, or output y to \"y.h5\" as csr"
+                                                      : NULL;
+    tra_parse_unexpected(p, advice, "the end of the statement");
     return false;
 }
 

@@ -3,6 +3,7 @@
 #include "search.h"
 #include "job.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,14 +73,37 @@ static tra_tables_room room_of(const tra_plan_options *o) {
     return (tra_tables_room){whole, o->bounds ? 0 : whole};
 }
 
-/* Plans anew with that room. *least: the ceiling that would do. */
-static tra_status plan_with(tra_job *job, const building *b, tra_tables_room room, int64_t *least, tra_err *e) {
+/* What was planned with other rooms: by the digests of these graphs, the ceilings that would do. */
+typedef struct tries {
+    int n;
+    struct {
+        uint64_t graph;
+        int64_t least;
+    } v[8];
+} tries;
+
+static tra_status keep_try(tries *t, const tra_job *job, uint64_t graph, tra_status s, int64_t *least) {
+    *least = s == TRA_OK ? job->plans.v[0]->least_memory : INT64_MAX;
+    if (s != TRA_OK) return s;
+    assert(t->n < (int)(sizeof t->v / sizeof *t->v));
+    t->v[t->n].graph = graph;
+    t->v[t->n++].least = *least;
+    return s;
+}
+
+/* Plans anew with that room, unless it makes a graph that was planned before. *least: the ceiling that would do. */
+static tra_status plan_with(tra_job *job, const building *b, tra_tables_room room, tries *t, int64_t *least,
+                            tra_err *e) {
     *e = (tra_err){0};
     job->room = room;
     TRA_TRY(tra_program_rebuild(&job->program, b->dir, b->n, b->defines, room, e));
-    tra_status s = plan_all(job, e);
-    *least = s == TRA_OK ? job->plans.v[0]->least_memory : INT64_MAX;
-    return s;
+    uint64_t graph = tra_graph_digest(job->program.graph);
+    for (int i = 0; i < t->n; i++) {
+        if (t->v[i].graph != graph) continue;
+        *least = t->v[i].least;
+        return TRA_OK;
+    }
+    return keep_try(t, job, graph, plan_all(job, e), least);
 }
 
 /* What several whole tables take adds up, and is not all that a join takes. So where the ceiling has no room for the
@@ -88,21 +112,27 @@ static tra_status plan_with(tra_job *job, const building *b, tra_tables_room roo
 static tra_status plan_in_memory(tra_job *job, const building *b, tra_err *e) {
     enum { SHARE = 4 }; /* whole tables may take 3, 2, and 1 of so many shares of the ceiling */
     const tra_tables_room first = job->room = room_of(&job->options), none = {1, 0}, all = {TRA_WHOLE_ANY, 0};
-    tra_status s = plan_all(job, e);
     int64_t memory = job->options.memory, divided = INT64_MAX, whole = INT64_MAX, least;
-    bool fits = s == TRA_OK && job->plans.v[0]->least_memory <= memory, over = job->options.over;
-    if (fits || memory == 0 || job->program.graph->ntables == 0 || (s != TRA_OK && s != TRA_RESOURCE)) return s;
-    job->options.over = true; /* says what would do, and is no error */
+    bool over = job->options.over, tables = memory > 0 && job->program.graph->ntables > 0;
+    tries t = {0};
+    job->options.over |= tables; /* says what would do, and is no error */
+    tra_status s = plan_all(job, e);
+    bool fits = s == TRA_OK && job->plans.v[0]->least_memory <= memory;
+    if (fits || !tables || (s != TRA_OK && s != TRA_RESOURCE)) {
+        job->options.over = over;
+        return s;
+    }
+    keep_try(&t, job, tra_graph_digest(job->program.graph), s, &least);
     least = INT64_MAX;
     for (int i = SHARE - 1; first.expected > SHARE && i > 0 && least > memory; i--) {
-        s = plan_with(job, b, (tra_tables_room){first.whole / SHARE * i, first.expected}, &least, e);
+        s = plan_with(job, b, (tra_tables_room){first.whole / SHARE * i, first.expected}, &t, &least, e);
         if (s != TRA_OK && s != TRA_RESOURCE) break;
     }
-    if ((s == TRA_OK || s == TRA_RESOURCE) && least > memory) s = plan_with(job, b, none, &divided, e);
-    if (s == TRA_OK && least > memory && divided > memory && first.whole) s = plan_with(job, b, all, &whole, e);
+    if ((s == TRA_OK || s == TRA_RESOURCE) && least > memory) s = plan_with(job, b, none, &t, &divided, e);
+    if (s == TRA_OK && least > memory && divided > memory && first.whole) s = plan_with(job, b, all, &t, &whole, e);
     job->options.over = over;
     if (s != TRA_OK || least <= memory || divided <= memory || whole <= memory) return s;
-    return plan_with(job, b, divided <= whole ? none : all, &least, e);
+    return plan_with(job, b, divided <= whole ? none : all, &(tries){0}, &least, e);
 }
 
 static tra_status no_output(const tra_program *p, tra_err *e) {

@@ -5,11 +5,11 @@ load helper
 tensors() {
     py 'r = np.random.default_rng(1)
 def put(name, x): np.save(name + ".npy", x)
-put("X", r.normal(size=(600, 70)).astype(sys.argv[1])); put("own", r.random((600, 50)) < .3)
-put("R", r.normal(size=(600, 50)).astype(sys.argv[1])); put("W", r.normal(size=600).astype(sys.argv[1]))
-put("size", np.arange(50) % 7 + 1); put("s", (np.arange(50) % 5 - 2).astype(sys.argv[1]))' "$1"
-    for f in X own R; do status 0 tra import -q $f.npy -o $f.h5 --block 300x40; done
-    for f in W size s; do status 0 tra import -q $f.npy -o $f.h5 --block $([ $f = W ] && echo 300 || echo 40); done
+put("X", r.normal(size=(200, 30)).astype(sys.argv[1])); put("own", r.random((200, 20)) < .3)
+put("R", r.normal(size=(200, 20)).astype(sys.argv[1])); put("W", r.normal(size=200).astype(sys.argv[1]))
+put("size", np.arange(20) % 7 + 1); put("s", (np.arange(20) % 5 - 2).astype(sys.argv[1]))' "$1"
+    for f in X own R; do status 0 tra import -q $f.npy -o $f.h5 --block 100x15; done
+    for f in W size s; do status 0 tra import -q $f.npy -o $f.h5 --block $([ $f = W ] && echo 100 || echo 15); done
 }
 
 # statement TEXT: the program of it.
@@ -28,10 +28,10 @@ statement() {
             [[ ${TRA_TEST_LONG-} || $((i % 2)) == "$([ $type = f8 ] && echo 1 || echo 0)" ]] || continue
             statement "$text"
             status 0 tra explain -q --format json p.tra
-            # of 600 x 70 x 50 elements
+            # of 200 x 30 x 20 elements
             status 0 py 'ops = json.loads(sys.argv[1])["plans"][0]["operators"]
 most = max(np.prod(o["bound"]) * o["tuples"] for o in ops)
-assert most <= 600 * 70 * 2, (sys.argv[2], most)' "$output" "$type $text"
+assert most <= 200 * 30 * 2, (sys.argv[2], most)' "$output" "$type $text"
             status 0 tra run -q --no-history p.tra
             cp Z.h5 run.h5
             status 0 tra run -q --no-history --engine reference p.tra

@@ -145,11 +145,11 @@ for s in p["measured"]["sites"]:
 }
 
 @test "small blocks beside large ones stay under the ceiling, and under what was predicted" {
-    tra gen -q --shape 2000x2000 --block 20x20 --dist normal -o a.h5
-    tra gen -q --shape 2000x2000 --block 10x10 --dist normal -o b.h5
-    printf '%s\n' 'input A from "a.h5"' 'C = join(A, transform(A, exp), [0,1], [0,1], matadd)' 'T = reblock(C, [1000, 50])' \
+    tra gen -q --shape 1400x1400 --block 20x20 --dist normal -o a.h5
+    tra gen -q --shape 1400x1400 --block 10x10 --dist normal -o b.h5
+    printf '%s\n' 'input A from "a.h5"' 'C = join(A, transform(A, exp), [0,1], [0,1], matadd)' 'T = reblock(C, [700, 50])' \
         'U = reblock(T, [20, 20])' 'output C to "c.h5"' 'output U to "u.h5"' >p.tra
-    printf '%s\n' 'input B from "b.h5"' 'T = reblock(B, [1000, 50])' 'output T to "t.h5"' >q.tra
+    printf '%s\n' 'input B from "b.h5"' 'T = reblock(B, [700, 50])' 'output T to "t.h5"' >q.tra
     for n in 1 2; do
         holds 67108864 p.tra --sites $n --threads 1
         holds 67108864 q.tra --sites $n --threads 1
@@ -169,18 +169,18 @@ for s in p["measured"]["sites"]:
 @test "what HDF5 takes to read chunks itself is predicted, and a ceiling without room for it is refused" {
     py 'r = np.random.default_rng(1)
 with h5py.File("a.h5", "w") as f:
-    d = f.create_dataset("A", (5792, 2896), "f8", chunks=(2896, 2896), compression="gzip", compression_opts=1, shuffle=True)
-    d[:2896] = r.integers(0, 1 << 20, (2896, 2896))'
+    d = f.create_dataset("A", (4096, 2048), "f8", chunks=(2048, 2048), compression="gzip", compression_opts=1, shuffle=True)
+    d[:2048] = r.integers(0, 1 << 20, (2048, 2048))'
     printf 'input A from "a.h5"\nB = transform(A, neg)\noutput B to "b.h5"\n' >p.tra
     m=$(least p.tra --threads 1)
-    ((m > 3 * 67108864)) # the block, and a chunk twice
+    ((m > 3 * 33554432)) # the block, and a chunk twice
     holds "$m" p.tra --threads 1
-    holds $((m + 67108864)) p.tra --threads 2
+    holds $((m + 33554432)) p.tra --threads 2
     status 4 tra run p.tra --threads 1 --memory $((m - 1))
-    bounded 67108864 digest a.h5
-    bounded $((67108864 * 4 / 3)) export a.h5 -o a.npy # and a piece of what is written: four
+    bounded 33554432 digest a.h5
+    bounded $((33554432 * 4 / 3)) export a.h5 -o a.npy # and a piece of what is written: four
     tra run -q p.tra
-    bounded $((67108864 * 5 / 3)) diff a.h5 b.h5 # and blocks of the other relation
+    bounded $((33554432 * 5 / 3)) diff a.h5 b.h5 # and blocks of the other relation
 }
 
 @test "states of an aggregation that are larger than its results are counted, as many as are begun at once" {

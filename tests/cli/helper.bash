@@ -94,6 +94,9 @@ slow() {
     TRA_SLOW_MS=$1 LD_PRELOAD=$lib ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0 exec "${@:2}"
 }
 
+# pause SECONDS: sleep, without a process.
+pause() { read -rt "$1" <> <(:) || true; }
+
 # meet PID COMMAND...: waits until the command succeeds while the process runs, which is then killed, say. Where it ends
 # before, the test fails, with its messages in log. TRA_TEST_LATE=SECONDS: as on a machine that lets the test wait.
 meet() {
@@ -101,7 +104,7 @@ meet() {
     for ((i = 0; i < 6000; i++)); do
         kill -0 "$1" 2>/dev/null || break
         "${@:2}" && { sleep "${TRA_TEST_LATE:-0}"; return; }
-        sleep 0.02
+        pause 0.02
     done
     echo "process $1 was over, or two minutes passed, before: ${*:2}"
     [ ! -e log ] || cat log
@@ -111,8 +114,8 @@ meet() {
 # recorded: bytes of all logs in the scratch directory: 64 for each block that is recorded, and as many for each log.
 # recorded BYTES: are there so many?
 recorded() {
-    local n
-    n=$(cat "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null | wc -c)
+    local n=0 size
+    for size in $(stat -c %s "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null); do n=$((n + size)); done
     if (($#)); then ((n >= $1)); else echo "$n"; fi
 }
 
