@@ -51,14 +51,16 @@ static bool is_made_once(const tra_plan *p, const tra_op *op, int user) {
     return false;
 }
 
-/* Must the result be stored: for other turns of a loop than the one that makes it, or since a loop takes it? */
-static bool is_kept(const tra_plan *p, const tra_edges *e, int i) {
-    int user = p->nloops > 0 ? e->first[i] : -1;
-    while (user >= 0 && tra_op_is(p->ops[user].op, TRA_RENAMES) && p->ops[user].loop == p->ops[i].loop)
-        user = e->first[user];
-    if (user < 0) return false;
-    bool taken = p->ops[user].op == TRA_PLAN_STATE || tra_op_is_end_of_turn(p->ops[user].op);
-    return taken || p->ops[user].loop != p->ops[i].loop;
+static bool renames(const tra_op *op) { return tra_op_is(op->op, TRA_RENAMES); }
+
+/* Must the result be stored: for other turns of a loop than the one that makes it, or since a loop takes it? One of
+ * those that read it under other keys may do so. */
+static bool is_kept(const tra_plan *p, int i) {
+    for (tra_read r = {-1, 0}; p->nloops > 0 && tra_next_read(p, i, renames, &r);) {
+        const tra_op *user = &p->ops[r.op];
+        if (user->op == TRA_PLAN_STATE || tra_op_is_end_of_turn(user->op) || user->loop != p->ops[i].loop) return true;
+    }
+    return false;
 }
 
 enum { MOST_MAPS = 64 }; /* that are composed into one */
@@ -70,7 +72,7 @@ void tra_choose_fused(tra_plan *p, const tra_edges *e) {
         op->method.fused = false;
         if (!tra_op_is(op->op, TRA_FUSES)) continue;
         op->method.fused =
-            !p->unfused && e->uses[i] == 1 && !e->gathered[i] && !is_made_once(p, op, e->first[i]) && !is_kept(p, e, i);
+            !p->unfused && e->uses[i] == 1 && !e->gathered[i] && !is_made_once(p, op, e->first[i]) && !is_kept(p, i);
         int j = op->in[0];
         while (tra_op_is(p->ops[j].op, TRA_RENAMES)) j = p->ops[j].in[0];
         bool one = op->op == TRA_PLAN_MAP && p->ops[j].op == TRA_PLAN_MAP && maps[j] < MOST_MAPS &&

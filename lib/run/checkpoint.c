@@ -197,23 +197,39 @@ static bool save_bytes(tra_checkpoint *k, int op, int64_t ordinal, const void *p
     return true;
 }
 
+/* Pins a block. False: it cannot be. A state may have blocks of an input, which are read from its file; this takes as
+ * much memory besides as a stage that reads them has, in *scratch, which the caller frees. */
+static bool pin_to_save(tra_checkpoint *k, tra_block *b, tra_block **scratch) {
+    bool load;
+    tra_err e = {0};
+    tra_pool *pool = k->site->pool;
+    int64_t need = b->rel && b->copy_at < 0 ? (int64_t)tra_rel_scratch_bytes(b->rel) : 0;
+    if (need > (*scratch ? (*scratch)->bytes : 0)) {
+        tra_block_free(pool, *scratch);
+        *scratch = NULL;
+        if (tra_block_new(pool, need, scratch, &e) != TRA_OK) return false;
+    }
+    if (tra_block_pin(pool, b, &load, &e) != TRA_OK) return false;
+    if (!load || tra_block_load(pool, b, *scratch ? (*scratch)->ptr : NULL, &e) == TRA_OK) return true;
+    tra_block_unpin(pool, b);
+    return false;
+}
+
 /* Saves the blocks of a part that are not saved yet; or all, as what a turn made. False when some could not be. */
 static bool save_each(tra_checkpoint *k, const tra_op *op, tra_part *part, const tra_digest *turn,
                       tra_turn_room *room) {
     bool all = true;
+    tra_block *scratch = NULL;
     for (int64_t i = 0; i < part->n && all; i++) {
         tra_block *b = part->block[i];
-        bool load;
-        tra_err e = {0};
         if (!b || (!turn && b->copy_fd >= 0) || !is_first(k, op, part, i)) continue;
-        if (tra_block_pin(k->site->pool, b, &load, &e) != TRA_OK) return false;
-        all = !load || tra_block_load(k->site->pool, b, NULL, &e) == TRA_OK;
-        if (all && turn)
-            all = save_bytes(k, op->id, part->ordinal[i], b->ptr, b->bytes, *turn, &room[i], false);
-        else if (all)
-            all = save(k, op, part, i);
+        all = pin_to_save(k, b, &scratch);
+        if (!all) break;
+        all = turn ? save_bytes(k, op->id, part->ordinal[i], b->ptr, b->bytes, *turn, &room[i], false)
+                   : save(k, op, part, i);
         tra_block_unpin(k->site->pool, b);
     }
+    tra_block_free(k->site->pool, scratch);
     return all;
 }
 

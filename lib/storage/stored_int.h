@@ -162,6 +162,7 @@ struct tra_stored {
     int64_t fullest;       /* the most entries of one row, */
     double squares;        /* the sum over all rows of their squares, */
     int64_t span;          /* and the longest way from the first to the last of a row; 0: not known */
+    bool distrusted;       /* its counts of columns were found damaged, and this was said */
     double *logs[2]; /* what tra_rel_line_histogram has found, of rows and of columns: lines, then entries; or NULL */
     struct {
         const tra_rel *with; /* the last tra_rel_meeting_pairs: its second relation, */

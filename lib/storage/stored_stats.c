@@ -82,18 +82,30 @@ static tra_status count_columns(const tra_rel *r, int64_t ordinal, int64_t width
     return s;
 }
 
-/* Adds to out[c] the counts that the file keeps, n of them from this one on. */
-static tra_status add_kept(const tra_rel *r, int64_t from, int64_t n, uint32_t *out, tra_err *e) {
+/* Adds to out[c] the counts that the file keeps of a tuple, n of them from this one on. TRA_NO: they are damaged, which
+ * is said. No run reads them, but what is planned by them must be true. */
+static tra_status add_kept(const tra_rel *r, int64_t ordinal, int64_t from, int64_t n, uint32_t *out) {
     const struct tra_stored *x = r->stored;
+    const int component = x->form.columns;
     uint32_t *v = tra_malloc(PIECE * sizeof *v);
+    tra_err e = {0};
     tra_status s = TRA_OK;
+    XXH64_state_t sum;
+    XXH64_reset(&sum, 0);
     for (int64_t i = 0, m; i < n && s == TRA_OK; i += m) {
         m = tra_min64(PIECE, n - i);
-        s = tra_dataset_read(r, &x->c[x->form.columns], from + i, m, v, e);
+        s = tra_dataset_read(r, &x->c[component], from + i, m, v, &e);
+        if (s == TRA_OK) XXH64_update(&sum, v, (size_t)m * sizeof *v);
         for (int64_t k = 0; k < m && s == TRA_OK; k++) out[i + k] += v[k];
     }
     free(v);
-    return s;
+    bool whole =
+        s == TRA_OK && (!x->sums || tra_chunk_sum_end(XXH64_digest(&sum)) == x->sums[ordinal * x->form.n + component]);
+    if (!whole && !x->distrusted)
+        tra_warn("%s:%s: its counts of columns (.tra/%s/columns) are damaged: plans are made without them", r->path,
+                 r->name, r->name);
+    r->stored->distrusted |= !whole;
+    return whole ? TRA_OK : TRA_NO;
 }
 
 /* Adds to out[c] the entries of column c of a tuple. The file keeps them for tuples with at least as many entries as
@@ -110,7 +122,7 @@ static tra_status add_columns_of(tra_rel *r, int64_t ordinal, uint32_t *out, tra
         width = ext.v[ext.n - 1];
         kept = width <= n[1] - n[0];
     }
-    return kept ? add_kept(r, at, width, out, e) : count_columns(r, ordinal, width, out, e);
+    return kept ? add_kept(r, ordinal, at, width, out) : count_columns(r, ordinal, width, out, e);
 }
 
 /* Planning counts rows or columns in 4 bytes for each, at most 8 MiB, and reads what it counts them by in pieces: less

@@ -144,8 +144,9 @@ static const tra_scalar *of_one(tra_arena *a, const tra_scalar *s) {
 /* The operand of the join j whose rows the other operand divides, X[n,i] / f(q[n]); -1: it does not. *by: 1 / f. */
 static int divided_operand(tra_arena *a, const tra_node *j, const tra_kernel **by) {
     static const char *const names[] = {"q"};
+    if (tra_kernel_rest(j->kernel)) return -1;
     tra_kernel_desc d = tra_kernel_describe(j->kernel);
-    if (tra_kernel_rest(j->kernel) || !d.einsum || !d.scalar || strlen(d.einsum) != 8) return -1;
+    if (!d.einsum || !d.scalar || strlen(d.einsum) != 8) return -1;
     int o = d.einsum[1] == ',' ? 1 : 0;
     const char *m = d.einsum + 2 * o, *array = d.einsum + 3 * (1 - o);
     const tra_scalar *s = d.scalar;

@@ -267,3 +267,20 @@ output F' >p.tra
     tra diff -q A.h5:x F.h5
     tra verify -q C.h5
 }
+
+@test "counts of columns that are damaged are said, and plans are made as without them" {
+    tra gen -q --shape 300x300 --block 100x100 --density 0.03 --seed 2 -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 'C[i,j] = sum A[i,k] * A[k,j]' 'output C to "c.h5"' >p.tra
+    plan=$(tra explain p.tra | grep 'plan digest')
+    tra run -q p.tra
+    digest=$(tra digest c.h5)
+    for count in 0 1000000000; do
+        py 'd = h5py.File("a.h5", "a")[".tra/data/columns"]; d[...] = np.full(d.shape, int(sys.argv[1]), d.dtype)' $count
+        status 0 tra explain p.tra
+        has 'counts of columns (.tra/data/columns) are damaged: plans are made without them'
+        has "$plan"
+        status 0 tra run -q p.tra
+        is "$digest" tra digest c.h5
+        status 1 tra verify a.h5
+    done
+}

@@ -180,3 +180,11 @@ for how in ([], ["--sites", "2"], ["--sites", "3"], ["--engine", "reference"]):
     has 'sum counts the elements of which it is true'
     is '10' bash -c '"$0" eval "count(v)" v.csv 2>&1' "$TRA"
 }
+
+@test "products of rows that are divided and mapped, as of a softmax that is rounded" {
+    tra gen -q --shape 9x9 --block 4x4 --dist normal -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 's = softmax(A)' 'z = round(s * 8)' 'r[i] = sum exp(A[i,j])' \
+        'y[i,j] = abs(A[i,j] / r[i])' 'G[i,j] = sum z[k,i] * z[k,j]' 'H[i,j] = sum y[k,i] * y[k,j]' 'output G to "g.h5"' \
+        'output H to "h.h5"' >p.tra
+    as_reference p.tra g.h5 h.h5
+}

@@ -72,3 +72,55 @@ END
         done
     done
 }
+
+@test "what a loop takes under other keys, and others read, is computed first" {
+    tra gen -q --shape 9x9 --block 4x4 --dist range -o a.h5
+    tra gen -q --shape 9x9 --block 4x4 --density 0.3 --seed 2 -o b.h5
+    cat >p.tra <<'END'
+input A from "a.h5"
+input B from "b.h5"
+z = transpose(A)
+y = transpose(B)
+w[i] = sum z[i,j] * y[i,j]
+state S = z
+state R = y
+state Q = z
+repeat 3 {
+    u = transpose(S)
+    v = transpose(R)
+    n[i] = sum u[i,j] * v[j,i]
+    state P = v
+    repeat 2 {
+        x = transpose(P)
+        m[i] = max x[i,j]
+        next P = x
+    }
+    next S[i,j] = (u[i,j] + Q[i,j] * n[i] + P[i,j]) % 11
+    next R = v
+    next Q = u
+}
+output S to "s.h5"
+output R to "r.h5"
+output Q to "q.h5"
+output w to "w.h5"
+END
+    as_reference p.tra s.h5 r.h5 q.h5 w.h5
+}
+
+@test "the last value of a state is an output in other storages, and compressed" {
+    tra gen -q --shape 40x40 --block 13x40 --dist range -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 'state S = A' 'repeat 2 as t {' 'next S[i,j] = S[i,j] + A[j,i]' 'trace log(t)' '}' \
+        'output S to "s.h5" as csc' 'output log to "log.h5"' >p.tra
+    as_reference p.tra s.h5 log.h5
+    sed -i 's/ as csc//' p.tra
+    status 0 timeout 60 "$TRA" run -q --codec zstd p.tra
+    status 0 tra diff s.h5 reference-s.h5
+}
+
+@test "a state that still has blocks of an input is saved at the end of a turn" {
+    tra gen -q --shape 40x40 --block 13x11 --density 0.2 --codec zstd --seed 3 -o b.h5
+    printf '%s\n' 'input B from "b.h5"' 'state S = B' 'state v = gen(zero, [9])' 'repeat 3 {' 'next S = S' \
+        'next v[i] = v[i] + 1' '}' 'output S to "s.h5"' 'output v to "v.h5"' >p.tra
+    status 0 tra run -q --checkpoint 0 p.tra
+    status 0 tra diff s.h5 b.h5
+}
