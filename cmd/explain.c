@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../lib/h5/stand_in.h"
+#include "../lib/physical/needs.h"
 #include "../plans/explain/explain.h"
 #include "../plans/ia/ia.h"
 #include "made.h"
@@ -41,6 +42,16 @@ static void as_measured(const tra_profiled_plan *of, tra_request *r) {
     r->options.reproducible |= of->reproducible;
 }
 
+/* A ceiling that is told must do for what a run does before it plans, too: inputs are converted, strings made. */
+static void count_before(tra_job *job) {
+    int64_t before = tra_buffer_checked();
+    for (int i = 0; i < job->plans.n && before > 0; i++) {
+        tra_plan *p = job->plans.v[i];
+        p->least_memory = tra_max64(p->least_memory, before + (p->sites > 1 ? TRA_PROCESS_MPI - TRA_PROCESS : 0));
+        p->cost.peak_memory = tra_max64(p->cost.peak_memory, p->least_memory);
+    }
+}
+
 /* out: gets what the search considers, if it is asked for. */
 static tra_status load(const char *path, tra_job *job, tra_profile *m, tra_str *out, tra_err *e) {
     tra_request r;
@@ -61,6 +72,7 @@ static tra_status load(const char *path, tra_job *job, tra_profile *m, tra_str *
     if (search) r.options.trace = out;
     TRA_TRY(tra_job_load(path, &r, job, e));
     job->options.trace = NULL; /* what is planned besides is not traced */
+    if (!analyze && !job->compiled) count_before(job);
     tra_status s = analyze ? find_measured(job, &of, m, e) : TRA_OK;
     if (s != TRA_OK) tra_job_free(job);
     return s;

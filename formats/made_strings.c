@@ -389,7 +389,7 @@ tra_status tra_made_strings_write(const tra_made_strings *m, const char *to, int
     for (int k = 0; k < m->nmade; k++) TRA_TRY(tra_colexpr_read(m->x[k], e));
     int64_t held = tra_buffer_held(), n = m->nmade;
     int64_t row = tra_schema_row_bytes(s) + 16 * (m->nkept + 2 * n);
-    TRA_TRY(tra_buffer_check(memory, held + LEAST + 2 * LEAST_ROWS * row, e));
+    TRA_TRY(tra_buffer_check(memory, held + tra_made_room(s, m->nkept, m->nmade), e));
     g.memory = tra_buffer_bytes(memory) - held;
     g.arena = tra_arena_new();
     g.rows = tra_rel_rows(m->from);

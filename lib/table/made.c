@@ -122,3 +122,8 @@ static void free_part(part *p) {
 void tra_made_free(tra_made *m) {
     for (int k = 0; m && k < m->n; k++) free_part(&m->v[k]);
 }
+
+int64_t tra_made_room(const tra_schema *s, int nkept, int n) {
+    enum { LEAST = 2 << 20 };
+    return LEAST + 2 * TRA_MADE_ROWS * (tra_schema_row_bytes(s) + 16 * ((int64_t)nkept + 2 * n));
+}

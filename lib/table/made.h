@@ -34,6 +34,10 @@ bool tra_made_took_long(const tra_made *m); /* is it that a regular expression t
 bool tra_made_is_long(const tra_made *m);   /* has a string more than `most` bytes? */
 void tra_made_free(tra_made *m);
 
+/* Bytes that making n columns of strings of the rows of such a table takes at least, beside what the process holds; its
+ * result has nkept of the columns. */
+int64_t tra_made_room(const tra_schema *s, int nkept, int n);
+
 /* A table with columns of strings that are made of the rows of another. */
 typedef struct tra_made_strings {
     tra_rel *from; /* a table */

@@ -124,11 +124,24 @@ static int64_t rows_of(const tra_node *n) {
     return t->bounded && t->entries ? t->entries->all.expected : tra_catalog_elements(t->cat);
 }
 
+/* Notes the ceiling that a run needs to make n columns of strings of a table, where none is made here: what is told to
+ * do must do. */
+static void note_room(const tra_table_builder *w, int n) {
+    enum { LEFT = 2 << 20 }; /* of the part of the program that makes the table, in the heap */
+    tra_err none = {0};
+    const tra_schema *s = w->in->type.columns;
+    int64_t left = w->in->op == TRA_OP_INPUT ? 0 : LEFT;
+    if (makes_strings()) return;
+    tra_status checked = tra_buffer_check(INT64_MAX, tra_buffer_held() + left + tra_made_room(s, s->n, n), &none);
+    (void)checked; /* no memory is taken here */
+}
+
 /* Notes how many strings are made of a table; x NULL: one of each row, all different. */
 static void note_strings(const tra_table_builder *w, int n, const tra_colexpr *const *x) {
     const tra_type *t = &w->in->type;
     tra_graph *g = w->b->g;
     int64_t rows = rows_of(w->in);
+    note_room(w, n);
     for (int i = 0; i < n; i++) {
         g->strings[0] += (double)rows;
         g->strings[1] += (double)tra_min64(rows, x ? tra_table_values_most(&t->columns->v[0], x[i]) : INT64_MAX);

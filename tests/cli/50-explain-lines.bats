@@ -232,3 +232,25 @@ END
     status 0 tra explain --analyze m.json --operators p.tra
     has "the first"
 }
+
+@test "the least memory that is told also does for inputs that are converted, and for strings that are made first" {
+    local what
+    py 'r = np.random.default_rng(1)
+with open("g.mtx", "w") as f:
+    at = np.unique(r.integers(0, 900, (3000, 2)) + 1, axis=0)
+    print("%%MatrixMarket matrix coordinate real general\n900 900", len(at), file=f)
+    for i, j in at: print(i, j, i % 7 + 1, file=f)
+with open("t.csv", "w") as f:
+    print("k,x", file=f)
+    for i in range(40): print(i % 5, i, sep=",", file=f)'
+    status 0 tra import -q --table t.csv -o t.h5
+    printf '%s\n' 'input G from "g.mtx"' 's[i] = sum G[i,j]' 'output s to "s.h5"' >mtx.tra
+    printf '%s\n' 'input t from "t.csv"' 'o = order(t, [x desc])' 'output o to "o.h5"' >csv.tra
+    printf '%s\n' 'input t from "t.h5"' 'o = group(t, [k], s = string_agg(string(x), ";"))' 'output o to "o.h5"' >strings.tra
+    for what in mtx csv strings; do
+        tra explain -q --format json --threads 1 $what.tra >plan.json
+        least=$(py 'print(json.load(open("plan.json"))["plans"][0]["least_memory_bytes"])')
+        status 0 tra explain -q --threads 1 --memory $least $what.tra
+        status 0 tra run -q --threads 1 --memory $least $what.tra
+    done
+}
