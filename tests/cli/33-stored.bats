@@ -284,3 +284,17 @@ output F' >p.tra
         status 1 tra verify a.h5
     done
 }
+
+@test "a relation without tuples is stored by levels and read, however large its blocks were" {
+    tra gen -q --shape 900x900 --block 401x300 --density 0.01 --seed 2 -o a.h5
+    for storage in csr csc coo dcsr csf; do
+        printf '%s\n' 'input A from "a.h5"' 'C = filter(A, (i, j) -> i < 0)' "output C to \"c.h5\" as $storage" >p.tra
+        for engine in tra reference; do
+            tra run -q --engine $engine p.tra
+            status 0 tra verify c.h5
+        done
+        printf '%s\n' 'input C from "c.h5"' 'D = transpose(C)' 'n = rows(entries(D))' 'output n to "n.csv"' >q.tra
+        status 0 tra run -q q.tra
+        is 0 cat n.csv
+    done
+}
