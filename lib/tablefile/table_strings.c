@@ -30,8 +30,9 @@ bool tra_table_put_categories(tra_writer *w, int column, hid_t group) {
     tra_strings_begin(&s, w->type.columns->v[column].dict);
     hsize_t dims = (hsize_t)s.d->n;
     hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate_simple(1, &dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t transfer = H5Pcreate(H5P_DATASET_XFER); /* whose buffers HDF5 clears: by default 1 MiB each */
     bool ok = H5Tset_size(type, H5T_VARIABLE) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0 &&
-              H5Pset_obj_track_times(dcpl, false) >= 0;
+              H5Pset_obj_track_times(dcpl, false) >= 0 && H5Pset_buffer(transfer, 1 << 16, NULL, NULL) >= 0;
     hid_t dset = ok ? H5Dcreate2(group, "categories", type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT) : -1;
     ok = dset >= 0 && tra_table_put_encoding(dset, "string-array", "0.2.0");
     const char **text = NULL;
@@ -42,13 +43,14 @@ bool tra_table_put_categories(tra_writer *w, int column, hid_t group) {
         hid_t memory = H5Screate_simple(1, &n, NULL);
         end_by_zeros(&s, &room, text);
         ok = H5Sselect_hyperslab(space, H5S_SELECT_SET, &from, NULL, &n, NULL) >= 0 &&
-             H5Dwrite(dset, type, memory, space, H5P_DEFAULT, text) >= 0;
+             H5Dwrite(dset, type, memory, space, transfer, text) >= 0;
         H5Sclose(memory);
     }
     free(text);
     tra_str_free(&room);
     tra_strings_end(&s);
     if (dset >= 0 && H5Dclose(dset) < 0) ok = false;
+    H5Pclose(transfer);
     H5Pclose(dcpl);
     H5Sclose(space);
     H5Tclose(type);
