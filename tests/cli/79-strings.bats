@@ -297,3 +297,14 @@ for i in range(80000): print(f"x{i % 270},y{i // 270 % 270}")' >w.csv # 270 * 27
     py "import sys; one, two, none = $(before 'x = length(s)'), $(before 'x = reverse(s)'), $(before 'x = s'); \
         sys.exit(not 0 == none < one < two < 5)"
 }
+
+@test "tables of many columns of strings hold no more than is told" {
+    py 'r = range
+print(",".join(f"c{c}" for c in r(50)))
+for i in r(10): print(",".join("" if i == 3 else f"a{i % 3}" for c in r(50)))' >t.csv
+    status 0 tra import -q --table --header t.csv -o t.h5
+    printf '%s\n' 'input t from "t.h5"' 'o = order(t, [c0])' 'p = limit(t, 5)' 'output o to "o.h5"' 'output p to "p.h5"' >p.tra
+    status 0 tra run -q --threads 1 --profile run.json p.tra
+    py 'p = json.load(open("run.json"))["plans"][0]
+assert p["measured"]["peak_memory_bytes"] <= p["peak_memory_bytes"], (p["measured"]["peak_memory_bytes"], p["peak_memory_bytes"])'
+}
