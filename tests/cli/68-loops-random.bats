@@ -6,6 +6,12 @@ load helper
     has '0 wrong'
 }
 
+@test "programs that mix loops, storages, tables and files are the reference's, also under the least memory that is told" {
+    MIXED_LOOSE=1 status 0 "$PYTHON" "$ROOT/tests/property/mixed.py" "$TRA" "$([[ ${TRA_TEST_LONG-} ]] && echo 300 || echo 5)" \
+        "${TRA_PROPERTY_SEED:-2024}"
+    has ' 0 wrong'
+}
+
 @test "loops that are killed at random moments end as those that are not, resumed as often as needed" {
     status 0 "$PYTHON" "$ROOT/tests/cli/loop-kills.py" "$TRA" "$([[ ${TRA_TEST_LONG-} ]] && echo 200 || echo 40)" \
         "$([[ ${TRA_TEST_LONG-} ]] && echo 900 || echo 22)" "${TRA_PROPERTY_SEED:-1}"
