@@ -4,6 +4,7 @@
 #include "planning.h"
 #include "run.h"
 
+#include "../formats/first_rows.h"
 #include "../formats/made_strings.h"
 #include "../formats/stand_in.h"
 #include "../lib/physical/memory.h"
@@ -107,9 +108,19 @@ static tra_status make_strings(const tra_made_strings *m, const char *identity, 
     return tra_stand_in_made(identity, write_strings, (void *)m, path, e);
 }
 
+static tra_status write_first(void *ctx, const char *identity, const char *to, tra_err *e) {
+    int64_t memory = options.memory ? options.memory : TRA_IMPORT_MEMORY;
+    tra_return_free_memory(); /* of the part before */
+    return tra_first_rows_write(ctx, to, memory, options.threads, identity, e);
+}
+
+static tra_status make_first(const tra_first_rows *m, const char *identity, const char **path, tra_err *e) {
+    return tra_stand_in_made(identity, write_first, (void *)m, path, e);
+}
+
 void tra_made_begin(const tra_request *r, const tra_exec_options *how, bool strings, bool by_row) {
     static tra_makes makes;
-    makes = (tra_makes){make_table, strings ? make_strings : NULL, by_row};
+    makes = (tra_makes){make_table, strings ? make_strings : NULL, make_first, by_row};
     options = r->options;
     options.over = false;
     exec_options = *how;

@@ -16,6 +16,7 @@
 
 enum { ENTRIES_FEW = 1 << 16, ENTRIES_MOST = 1 << 22 };
 int64_t tra_combinations_most = ENTRIES_MOST;
+bool tra_strings_of_few;
 
 static bool is_constant(const tra_colexpr *x) { return x->op == TRA_C_CONST && !x->untyped; }
 static bool is_coded(const tra_colexpr *x) { return !x->untyped && tra_coltype_is_coded(x->type); }
@@ -244,7 +245,7 @@ static int64_t axes_of(tra_arena *a, int n, const tra_colexpr *const *kids, tra_
         if (!axis_of(one->x, &one->v)) one->v.count = INT64_MAX;
         total = tra_mul_most(total, one->v.count);
     }
-    if (total <= ENTRIES_FEW) return total;
+    if (total <= ENTRIES_FEW || tra_strings_of_few) return total;
     for (int k = 0; k < *naxes; k++) {
         tra_colaxis v;
         if (x[k].v.count > ENTRIES_FEW / 16 && values_of(a, x[k].x, &v) && v.count < x[k].v.count) x[k].v = v;
@@ -267,6 +268,14 @@ static tra_bytes bytes_of(const tra_colexpr *constant) {
     return (tra_bytes){v.s, v.n};
 }
 
+/* Strings of few rows are wanted, and these operands, which are no column of strings, have more values than few. */
+static bool is_left(tra_arena *a, const tra_colexpr *column, int n, const tra_colexpr *const *kids) {
+    tra_operand_axis *x = tra_news(a, tra_operand_axis, n + 1);
+    int naxes;
+    if (!tra_strings_of_few || (column && tra_coltype_is_coded(column->type))) return false;
+    return axes_of(a, n, kids, x, &naxes) > ENTRIES_FEW;
+}
+
 /* A call whose result is a string, or that only reads one column of strings; else it is run for each row. */
 static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *const *kids, tra_coltype type,
                         const tra_colexpr **out, tra_err *e) {
@@ -277,12 +286,12 @@ static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *cons
         column = only_column(kids[i], column, &several);
         known = known && tra_colexpr_is_known(kids[i]);
     }
-    if (!known) return *out = as_node(a, c, kids, type), TRA_OK;
+    if (several) column = NULL;
+    if (!known || (strings && is_left(a, column, n, kids))) return *out = as_node(a, c, kids, type), TRA_OK;
     if (c->op == TRA_C_SPLIT_PART && kids[0]->op == TRA_C_COLUMN && is_constant(kids[1]) && !is_constant(kids[2])) {
         tra_status status = tra_tabulate_parts(a, kids[0], bytes_of(kids[1]), kids[2], out, e);
         if (status != TRA_NO) return status;
     }
-    if (several) column = NULL;
     tra_operand_axis one = {.x = column}, *x = tra_news(a, tra_operand_axis, n + 1);
     bool coded = column && tra_coltype_is_coded(column->type);
     if (coded) one.v.count = column->dict->n;

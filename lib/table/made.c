@@ -25,10 +25,13 @@ bool tra_colexpr_can_be_made(const tra_colexpr *x) {
     return true;
 }
 
-/* A call, or (x NULL) the result of a root of the code. */
+/* A call, or (x NULL) the result of a root of the code, or a constant. */
 typedef struct part {
     const tra_colexpr *x;
     int root;
+    tra_colvalue at; /* of a root, for the strip at hand; */
+    bool constant;
+    tra_call_value value;
     struct part *kid;
     tra_call_value *v;
     tra_str text;
@@ -54,6 +57,8 @@ static int count_roots(const tra_colexpr *x) {
 
 static part part_of(tra_made *m, tra_arena *a, const tra_colexpr *x) {
     part p = {.root = m->nroots};
+    p.constant = x->op == TRA_C_CONST && !x->untyped && !x->null && tra_colexpr_is_known(x);
+    if (p.constant) p.value = tra_call_constant(x);
     if (!is_made(x)) return m->root[m->nroots++] = x, p;
     p.x = x;
     p.kid = tra_news(a, part, x->nkids + 1);
@@ -75,16 +80,33 @@ tra_made *tra_made_new(tra_arena *a, int n, const tra_colexpr *const *x, int64_t
     return m;
 }
 
+/* Strings of a large dictionary are brought to the cache, all of a strip side by side. */
+static void fetch_strings(const tra_dictionary *d, const int32_t *code, int n) {
+    enum { LARGE = 1 << 14 };
+    if (d->n < LARGE) return;
+    for (int i = 0; i < n; i++) __builtin_prefetch(&d->begin[code[i]]);
+    for (int i = 0; i < n; i++) /* (those of NULLs may be any) */
+        if ((uint32_t)code[i] < (uint64_t)d->n) __builtin_prefetch(d->bytes + d->begin[code[i]]);
+}
+
+static void find_roots(tra_made *m, part *p, int n) {
+    const tra_colexpr *x = p->x ? NULL : m->root[p->root];
+    if (x) p->at = tra_colrun_result(&m->run, p->root);
+    if (x && is_coded(x) && !p->constant && x->dict->begin) fetch_strings(x->dict, p->at.values, n);
+    for (int i = 0; p->x && i < p->x->nkids; i++) find_roots(m, &p->kid[i], n);
+}
+
 void tra_made_strip(tra_made *m, const tra_vector *columns, int64_t first, int n) {
     tra_colrun_strip(&m->run, columns, first, n);
+    for (int k = 0; k < m->n; k++) find_roots(m, &m->v[k], n);
 }
 
 static tra_call_value value_of(tra_made *m, part *p, int i) {
+    if (p->constant) return p->value;
     if (!p->x) {
         const tra_colexpr *x = m->root[p->root];
-        tra_colvalue r = tra_colrun_result(&m->run, p->root);
-        int state = r.state ? r.state[i] : TRA_STATE_VALUE;
-        if (state == TRA_STATE_VALUE) return tra_call_value_of(x, r.values, i);
+        int state = p->at.state ? p->at.state[i] : TRA_STATE_VALUE;
+        if (state == TRA_STATE_VALUE) return tra_call_value_of(x, p->at.values, i);
         return (tra_call_value){.type = x->type, .state = state};
     }
     int state = TRA_STATE_VALUE;
@@ -108,6 +130,34 @@ int tra_made_string(tra_made *m, int k, int i, const char **s, int64_t *len) {
     *s = v.s;
     *len = v.n;
     return v.state;
+}
+
+tra_call_value tra_made_value(tra_made *m, int k, int i) { return value_of(m, &m->v[k], i); }
+
+int tra_made_pieces(const tra_made *m, int k) {
+    const part *p = &m->v[k];
+    bool plain = p->x && p->x->op == (tra_colop)TRA_C_CONCAT;
+    for (int i = 0; plain && i < p->x->nkids; i++) plain = !p->kid[i].x;
+    return plain ? p->x->nkids : 0;
+}
+
+int tra_made_pieces_state(const tra_made *m, int k, int i) {
+    const part *p = &m->v[k];
+    int state = TRA_STATE_VALUE;
+    for (int j = 0; j < p->x->nkids; j++)
+        if (p->kid[j].at.state && p->kid[j].at.state[i] > state) state = p->kid[j].at.state[i];
+    return state;
+}
+
+void tra_made_piece(tra_made *m, int k, int piece, int i, const char **s, int64_t *len) {
+    part *p = &m->v[k];
+    tra_call_value v = value_of(m, &p->kid[piece], i);
+    *s = v.s, *len = v.n;
+    if (tra_coltype_is_coded(v.type)) return;
+    p->text.n = 0;
+    tra_call c = {.op = p->x->op, .n = 1, .v = &v, .prepared = p->x->prepared, .text = &p->text, .most = m->most};
+    tra_call_run(&c);
+    *s = c.out.s, *len = c.out.n;
 }
 
 bool tra_made_is_long(const tra_made *m) { return m->over; }

@@ -14,6 +14,9 @@
  * where strings of rows can be made, as many as there are rows, but at least 2^16. Planning has one thread. */
 enum { TRA_COMBINATIONS_MOST = 1 << 22 };
 extern int64_t tra_combinations_most;
+/* Only strings of few rows are wanted: those of more than 2^16 combinations are not computed beforehand, but that
+ * functions of one column of strings are. */
+extern bool tra_strings_of_few;
 /* Has every expression of strings in the tree a dictionary? */
 bool tra_colexpr_is_known(const tra_colexpr *x);
 /* Is it such a call, and is all known that it reads? */
@@ -28,6 +31,13 @@ enum { TRA_MADE_ROWS = 1024 };
 void tra_made_strip(tra_made *m, const tra_vector *columns, int64_t first, int n);
 /* The string of expression k in row i of these, until it is asked again; returns its state (TRA_STATE_VALUE, ..). */
 int tra_made_string(tra_made *m, int k, int i, const char **s, int64_t *len);
+/* The same of an expression that need not be a string. */
+tra_call_value tra_made_value(tra_made *m, int k, int i);
+/* Of a call of concat that no other call is an operand of: the number of its operands; 0: it is something else. */
+int tra_made_pieces(const tra_made *m, int k);
+/* The worst state of these in row i; and one of them as text, which is there until it is asked again. */
+int tra_made_pieces_state(const tra_made *m, int k, int i);
+void tra_made_piece(tra_made *m, int k, int piece, int i, const char **s, int64_t *len);
 /* After TRA_STATE_ERROR: why, in words that follow the text of the expression. */
 const char *tra_made_why(const tra_made *m);
 bool tra_made_took_long(const tra_made *m); /* is it that a regular expression takes too many steps? */
@@ -54,5 +64,19 @@ typedef struct tra_made_strings {
      * between two of them; those that are NULL are left out. Without kept columns there is one row. */
     const char *separator;
 } tra_made_strings;
+
+/* The rows of a table that come first in an order, in the order of the table. */
+typedef struct tra_first_rows {
+    tra_rel *from;
+    int nkept; /* the result has these columns of it, by these names */
+    const int *kept;
+    const char *const *name;
+    int nconditions; /* rows count for which these are true, which are bools; */
+    const tra_colexpr *const *condition;
+    int nkeys; /* the order: expressions over its columns, known or such calls; none: that of the rows */
+    const tra_colexpr *const *x;
+    const bool *desc;
+    int64_t most; /* so many rows */
+} tra_first_rows;
 
 #endif

@@ -11,7 +11,7 @@
 #include "../../lib/table/made.h"
 #include "tra.h"
 
-/* Both write a table to a file of its own, or find what an earlier command made of the same: `identity` is a text that
+/* Each writes a table to a file of its own, or find what an earlier command made of the same: `identity` is a text that
  * tells all that it depends on. *path lives as long as the process. */
 typedef struct tra_makes {
     /* What the nodes up to n compute. loops: n reads what loops give. */
@@ -19,6 +19,8 @@ typedef struct tra_makes {
                         tra_err *e);
     /* NULL: strings are not made. */
     tra_status (*strings)(const tra_made_strings *m, const char *identity, const char **path, tra_err *e);
+    /* TRA_NO: a key could not be computed, or memory is too short. */
+    tra_status (*first)(const tra_first_rows *m, const char *identity, const char **path, tra_err *e);
     bool by_row; /* who runs the program computes strings row by row: only those of groups are made */
 } tra_makes;
 extern const tra_makes *tra_makes_tables; /* NULL: nothing is made */

@@ -366,7 +366,8 @@ static tra_node *join_operand(const tra_table_builder *w, relation_builder *rela
 }
 
 tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*relation)(tra_build *, const tra_ast *)) {
-    tra_table_builder w = {.b = b, .call = call, .op.op = (tra_table_opcode)TRA_FIND_ROW(texts, call->text)};
+    tra_table_builder w = {
+        .b = b, .call = call, .origin = call, .op.op = (tra_table_opcode)TRA_FIND_ROW(texts, call->text)};
     bool tensor = w.op.op >= TRA_TABLE_ENTRIES; /* the operators on tensors are the last */
     if (call->nkids == 0)
         return tra_table_refuse(

@@ -63,7 +63,8 @@ tra_node *tra_table_count_rows(tra_build *b, tra_span span, const tra_node *x, t
 typedef struct tra_table_builder {
     tra_build *b;
     const tra_ast *call;
-    tra_node *in, *right; /* the operands; right: NULL if there is one */
+    const tra_ast *origin; /* the call as it stands in the program; NULL: the operator is part of another one */
+    tra_node *in, *right;  /* the operands; right: NULL if there is one */
     const char *in_name;  /* the name of the first operand in the program; NULL: it has none */
     int own_columns;      /* PROJECT: the first so many columns of `in` are the program's; 0: all */
     int nadded;           /* columns of operands that are not the program's, and that the result may not have */
@@ -209,6 +210,18 @@ bool tra_table_build_numbers(tra_table_builder *w);
 /* table_strings.c: the operator w, built by `build`; where it reads strings that only rows tell, these are made first
  * and stand in columns of w->in (made.h). */
 tra_node *tra_table_with_strings(tra_table_builder *w, tra_node *(*build)(tra_table_builder *));
+/* table_strings.c: w->in as a file, with the columns that are kept, of which the first *own are the program's (0: all),
+ * computed now unless it is one. NULL after a diagnostic. */
+tra_node *tra_table_in_file(const tra_table_builder *w, const bool *keep, int *own);
+/* The columns of w->in that the operator may read; and a text for what is made of it now. */
+bool *tra_table_read_columns(const tra_table_builder *w);
+const char *tra_table_identity(tra_build *b, const char *what);
+/* table_first.c: how many rows of the result the program reads, where they are the first ones in an order that rows of
+ * w->in have; INT64_MAX: all. */
+int64_t tra_table_first_wanted(const tra_table_builder *w);
+/* Puts a table of these rows in the place of w->in. False: they are not found so, and w->in is as it was, or a file of
+ * it, or (*failed) there is a diagnostic. */
+bool tra_table_find_first(tra_table_builder *w, bool *failed);
 /* The column of w->in, computed now, as the only one of a file. TRA_NO: only the run of the program can compute it.
  * Other failures have a diagnostic. */
 tra_status tra_table_made_column(tra_table_builder *w, int column, tra_rel **out, tra_err *e);

@@ -79,8 +79,8 @@ static void mark_names(const tra_ast *x, const tra_schema *s, bool *named, bool 
     for (int i = 0; i < x->nkids; i++) mark_names(x->kids[i], s, named, star);
 }
 
-/* The columns of w->in that the operator may read; the result of some operators has all of them. */
-static bool *read_columns(const tra_table_builder *w) {
+/* (the result of some operators has all of them) */
+bool *tra_table_read_columns(const tra_table_builder *w) {
     const tra_schema *s = w->in->type.columns;
     bool *named = tra_news(w->b->arena, bool, s->n + 1), all = w->own_columns > 0;
     tra_table_opcode op = w->op.op;
@@ -93,7 +93,7 @@ static bool *read_columns(const tra_table_builder *w) {
 /* ---- files ------------------------------------------------------------------------------------------------------ */
 
 /* All that a made table depends on: the program up to here, and the files that it reads. */
-static const char *identity_of(tra_build *b, const char *what) {
+const char *tra_table_identity(tra_build *b, const char *what) {
     tra_str s = {0};
     uint64_t hash = XXH64(b->g->src->text, (size_t)b->g->src->n, 0);
     for (int i = 0; i < b->symbols.n; i++) {
@@ -140,11 +140,11 @@ static void note_room(const tra_table_builder *w, int n) {
 static void note_strings(const tra_table_builder *w, int n, const tra_colexpr *const *x) {
     const tra_type *t = &w->in->type;
     tra_graph *g = w->b->g;
-    int64_t rows = rows_of(w->in);
+    int64_t rows = rows_of(w->in), most = tra_min64(rows, tra_table_first_wanted(w));
     note_room(w, n);
     for (int i = 0; i < n; i++) {
         g->strings[0] += (double)rows;
-        g->strings[1] += (double)tra_min64(rows, x ? tra_table_values_most(&t->columns->v[0], x[i]) : INT64_MAX);
+        g->strings[1] += (double)tra_min64(most, x ? tra_table_values_most(&t->columns->v[0], x[i]) : INT64_MAX);
     }
 }
 
@@ -164,7 +164,7 @@ static tra_node *failed(tra_build *b, tra_span span, const tra_err *why) {
 }
 
 /* The table as a file: itself, if it is one. */
-static tra_node *in_file(const tra_table_builder *w, const bool *keep, int *own) {
+tra_node *tra_table_in_file(const tra_table_builder *w, const bool *keep, int *own) {
     const tra_schema *s = w->in->type.columns;
     tra_build *b = w->b;
     tra_err e = {0};
@@ -185,7 +185,7 @@ static tra_node *in_file(const tra_table_builder *w, const bool *keep, int *own)
     }
     tra_node *t = tra_table_project(&one);
     if (!t) return NULL;
-    if (tra_makes_tables->table(b->g, t, loops, identity_of(b, "rows"), &path, &e) != TRA_OK)
+    if (tra_makes_tables->table(b->g, t, loops, tra_table_identity(b, "rows"), &path, &e) != TRA_OK)
         return failed(b, w->call->span, &e);
     *own = n;
     return tra_build_made_input(b, w->call->span, path);
@@ -240,7 +240,7 @@ static bool make_strings(tra_table_builder *w, int *made, const char ***name) {
     const char *path;
     wanted x = {.w = w};
     const tra_ast *call = w->call;
-    bool *keep = read_columns(w);
+    bool *keep = tra_table_read_columns(w);
     int own = w->own_columns;
     if (!find_calls(&x))
         return tra_diag_error(
@@ -249,7 +249,7 @@ static bool make_strings(tra_table_builder *w, int *made, const char ***name) {
                         : "no new strings come up from turn to turn: make them before the loop, or after it",
             "these strings are known only once rows are computed, and %s cannot make them", w->call->text);
     for (int c = 0; c < w->in->type.columns->n; c++) keep[c] = keep[c] || x.reads[c];
-    tra_node *file = in_file(w, keep, &own);
+    tra_node *file = tra_table_in_file(w, keep, &own);
     if (!file) return false;
     bool own_file = file != w->in;
     if (own_file) { /* the values of the file's columns are known: perhaps that is enough */
@@ -258,7 +258,7 @@ static bool make_strings(tra_table_builder *w, int *made, const char ***name) {
         w->call = call;
         if (!find_calls(&x)) return *made = 0, true;
     }
-    keep = read_columns(w); /* not those that only the strings are made of */
+    keep = tra_table_read_columns(w); /* not those that only the strings are made of */
     const tra_schema *s = file->type.columns;
     int *kept = tra_news(b->arena, int, s->n + 1), n = 0, left = 0;
     for (int c = 0; c < s->n; c++) {
@@ -269,7 +269,7 @@ static bool make_strings(tra_table_builder *w, int *made, const char ***name) {
     tra_made_strings m = {
         .from = file->rel, .nkept = n, .kept = kept, .nmade = x.n, .name = x.name, .text = x.text, .x = x.x};
     note_strings(w, x.n, x.x);
-    tra_status status = tra_makes_tables->strings(&m, identity_of(b, "strings"), &path, &e);
+    tra_status status = tra_makes_tables->strings(&m, tra_table_identity(b, "strings"), &path, &e);
     if (own_file) tra_rel_leave_strings(file->rel);
     if (status != TRA_OK) return failed(b, call->span, &e) != NULL;
     w->in = tra_build_made_input(b, call->span, path);
@@ -301,19 +301,29 @@ tra_node *tra_table_with_strings(tra_table_builder *w, tra_node *(*build)(tra_ta
     const char **name = NULL;
     tra_table_builder start = *w;
     bool by_row = tra_makes_tables && tra_makes_tables->by_row; /* the reference evaluator */
-    bool makes = makes_strings() && !by_row;
+    bool makes = makes_strings() && !by_row, first = !by_row && b->loop < 0 && tra_table_first_wanted(w) < INT64_MAX;
+    bool failed = false;
     /* explain decides by the same number as run, so that it tells the plan that runs */
-    tra_combinations_most = b->loop >= 0 || by_row
-                                ? TRA_COMBINATIONS_MOST
-                                : tra_min64(tra_max64(rows_of(w->in), 1 << 16), TRA_COMBINATIONS_MOST);
+    int64_t most = b->loop >= 0 || by_row ? TRA_COMBINATIONS_MOST
+                                          : tra_min64(tra_max64(rows_of(w->in), 1 << 16), TRA_COMBINATIONS_MOST);
+    tra_combinations_most = most;
+    tra_strings_of_few = first;
     tra_node *n = build(w);
     while (n && b->deferred > before && makes) {
         b->deferred = before;
         *w = start;
-        if (!make_strings(w, &made, &name)) return NULL;
+        if (first)
+            tra_table_find_first(w, &failed);
+        else
+            failed = !make_strings(w, &made, &name);
+        tra_combinations_most = most;
+        tra_strings_of_few = false;
+        if (failed) return NULL;
+        first = false;
         start = *w;
         n = tra_table_without(w, build(w), made, name);
     }
+    tra_strings_of_few = false;
     wanted x = {.w = &start};
     if (n && b->deferred > before && find_calls(&x)) note_strings(&start, x.n, x.x);
     return n;
@@ -333,7 +343,7 @@ tra_status tra_table_made_column(tra_table_builder *w, int column, tra_rel **out
         if (seen[i] && b->g->v[i]->op == TRA_OP_INPUT && !b->g->v[i]->rel && !b->g->v[i]->leaf) return TRA_NO;
     if (changes || (loops && b->loop >= 0)) return TRA_NO;
     keep[column] = true;
-    tra_node *n = in_file(w, keep, &own);
+    tra_node *n = tra_table_in_file(w, keep, &own);
     if (!n && b->d->errors == errors) return TRA_NO;
     if (!n) return tra_fail(e, TRA_RESOURCE, "the values of column '%s' cannot be found", s->v[column].name);
     *out = n->rel;
@@ -378,7 +388,7 @@ tra_node *tra_table_join_strings(tra_table_builder *w, tra_node *in, const char 
     bool *all = tra_news(b->arena, bool, n + 1);
     for (int c = 0; c < n; c++) all[c] = true;
     tra_table_builder one = {.b = b, .call = w->call, .in = in, .op.op = TRA_TABLE_PROJECT};
-    one.in = in_file(&one, all, &own);
+    one.in = tra_table_in_file(&one, all, &own);
     if (!one.in) return NULL;
     tra_table_scope sc = tra_table_scope_of(&one);
     tra_table_term t;
@@ -390,7 +400,7 @@ tra_node *tra_table_join_strings(tra_table_builder *w, tra_node *in, const char 
     tra_made_strings m = {.from = one.in->rel, .nkept = n - 1, .nmade = 1, .name = &name, .text = &what, .x = &t.x};
     m.kept = tra_table_counting(b->arena, n, 0);
     m.separator = separator;
-    if (tra_makes_tables->strings(&m, identity_of(b, "groups"), &path, &e) != TRA_OK)
+    if (tra_makes_tables->strings(&m, tra_table_identity(b, "groups"), &path, &e) != TRA_OK)
         return failed(b, w->call->span, &e);
     return tra_build_made_input(b, w->call->span, path);
 }

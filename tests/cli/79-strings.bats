@@ -308,3 +308,50 @@ for i in r(10): print(",".join("" if i == 3 else f"a{i % 3}" for c in r(50)))' >
     py 'p = json.load(open("run.json"))["plans"][0]
 assert p["measured"]["peak_memory_bytes"] <= p["peak_memory_bytes"], (p["measured"]["peak_memory_bytes"], p["peak_memory_bytes"])'
 }
+
+@test "of strings that only the run makes a limit computes those of its rows: orders, NULLs, ties, selections" {
+    setup_data
+    cat >p.tra <<'END'
+input t from "t.h5"
+A = limit(order(project(t, c = concat(k, "-", w), i), [c, i]), 40)
+B = limit(order(t, [concat(x, s) desc, upper(concat(k, i))]), 30, from = 5)
+P = project(select(t, i > 0), k, i, c = concat(k, i, x), w)
+Q = order(P, [i desc, c])
+C = limit(project(Q, *), 25)
+D = limit(project(t, c = concat(x, w), s), 7, from = 3)
+# what only other rows have is not made: some gigabytes
+E = limit(order(project(t, r = repeat(concat(s, x), if(i == 8, 999999, 1)), w), [w]), 3)
+R = project(t, c = concat(s, x))
+F = limit(order(R, [c]), 10)
+G = group(R, [], n = distinct(c))
+output A to "A.csv"
+output B to "B.csv"
+output C to "C.csv"
+output D to "D.csv"
+output E to "E.csv"
+output F to "F.csv"
+output G to "G.csv"
+END
+    cat >check.py <<'END'
+from judge import *
+def order(v, *keys):
+    for key, desc in reversed(keys):
+        byte = lambda r: key(r) if isinstance(key(r), int) else key(r).encode()
+        v = sorted([r for r in v if key(r) != ""], key=byte, reverse=desc) + [r for r in v if key(r) == ""]
+    return v
+whole = lambda v: int(v) if v else ""
+A = [(cat(k, "-", w) if k and w else "", i) for k, i, x, w, s in rows]
+same("A.csv", order(A, (lambda r: r[0], False), (lambda r: whole(r[1]), False))[:40])
+same("B.csv", order(rows, (lambda r: cat(r[2], r[4]), True), (lambda r: cat(r[0], r[1]).upper(), False))[5:35])
+P = [(k, i, cat(k, i, x), w) for k, i, x, w, s in rows if i and int(i) > 0]
+same("C.csv", order(P, (lambda r: whole(r[1]), True), (lambda r: r[2], False))[:25])
+same("D.csv", [(cat(x, w), s) for k, i, x, w, s in rows[3:10]])
+E = order(rows, (lambda r: whole(r[3]), False))[:3]
+assert all(r[1] != "8" for r in E)
+same("E.csv", [(cat(r[4], r[2]) if r[1] else "", r[3]) for r in E])
+R = [(cat(s, x),) for k, i, x, w, s in rows]
+same("F.csv", order(R, (lambda r: r[0], False))[:10])
+same("G.csv", [(str(len({r for r in R if r[0]})),)])
+END
+    on_ranks
+}
