@@ -209,6 +209,8 @@ static tra_bytes first_part(tra_bytes t, tra_bytes by, bool *more, tra_bytes *re
 int64_t tra_parts(tra_bytes t, tra_bytes by) {
     int64_t n = 1;
     bool more;
+    for (int64_t i = 0; by.n == 1 && i < t.n; i++) n += t.s[i] == by.s[0];
+    if (by.n == 1) return n;
     for ((void)first_part(t, by, &more, &t); more; n++) (void)first_part(t, by, &more, &t);
     return n;
 }

@@ -6,6 +6,7 @@
 #include "eval_int.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <xxhash.h>
 
@@ -71,41 +72,106 @@ static void look_up(tra_colstep *s) {
     }
 }
 
-/* Where the value lies on the axis; -1: nowhere. */
+/* Where the value lies on the axis; -1: nowhere. A list is halved without branches, which would be mispredicted. */
 static int64_t place_on(const tra_colaxis *x, int64_t v) {
-    int64_t low = 0, high = x->count;
+    const int64_t *low = x->list;
     if (!x->list) return v >= x->least && (uint64_t)v - (uint64_t)x->least < (uint64_t)x->count ? v - x->least : -1;
-    while (low < high) {
-        int64_t mid = low + (high - low) / 2;
-        if (x->list[mid] < v)
-            low = mid + 1;
-        else
-            high = mid;
+    for (int64_t n = x->count, half; n > 1; n -= half) {
+        half = n / 2;
+        low = low[half] <= v ? low + half : low;
     }
-    return low < x->count && x->list[low] == v ? low : -1;
+    return x->count > 0 && *low == v ? low - x->list : -1;
 }
 
+/* The places of a strip of values of type T on the axis are added to those on the axes before. */
+#define ADD_PLACES(name, text, T, ...)                                                                                 \
+    case TRA_##name:                                                                                                   \
+        for (int i = 0; i < s->n; i++) {                                                                               \
+            int64_t at = place_on(axis, (int64_t)((const T *)values)[i]);                                              \
+            entry[i] = at < 0 || entry[i] < 0 ? -1 : entry[i] * axis->count + at;                                      \
+        }                                                                                                              \
+        break;
+
 static void pick(tra_colstep *s) {
-    size_t size = tra_coltype_size(s->x->type);
-    for (int i = 0; i < s->n; i++) {
-        int64_t entry = 0;
-        if (s->out->state && s->out->state[i]) continue;
-        for (int k = 0; k < s->x->nkids && entry >= 0; k++) {
-            tra_dtype held = tra_coltype_held(s->x->kids[k]->type);
-            int64_t v = tra_element_whole(held, s->run->at[s->insn->kid[k]].values, i);
-            int64_t at = place_on(&s->x->axis[k], v);
-            entry = at < 0 ? -1 : entry * s->x->axis[k].count + at;
+    int64_t entry[TRA_COLSTRIP] = {0};
+    const uint8_t *none = s->out->state, *tstate = s->x->tstate;
+    const void *table = s->x->table;
+    void *d = s->out->values;
+    bool all = !none && !tstate;
+    for (int k = 0; k < s->x->nkids; k++) {
+        const tra_colaxis *axis = &s->x->axis[k];
+        const void *values = s->run->at[s->insn->kid[k]].values;
+        switch (tra_colstep_held(s->x->kids[k])) {
+            TRA_WHOLE_DTYPES(ADD_PLACES)
+        default: assert(false);
         }
-        int state = entry < 0 ? TRA_STATE_ERROR : s->x->tstate ? s->x->tstate[entry] : TRA_STATE_VALUE;
-        if (state != TRA_STATE_VALUE)
-            tra_colstep_states(s)[i] = (uint8_t)state;
-        else
-            memcpy((char *)s->out->values + (size_t)i * size, (const char *)s->x->table + (size_t)entry * size, size);
     }
+    for (int i = 0; i < s->n && all; i++) all = entry[i] >= 0;
+    for (int i = 0; i < s->n && !all; i++) {
+        if (none && none[i]) {
+            entry[i] = 0; /* any */
+            continue;
+        }
+        int state = entry[i] < 0 ? TRA_STATE_ERROR : tstate ? tstate[entry[i]] : TRA_STATE_VALUE;
+        entry[i] = tra_max64(0, entry[i]);
+        if (state != TRA_STATE_VALUE) tra_colstep_states(s)[i] = (uint8_t)state;
+    }
+    if (s->x->entries == 0) return;
+#define TAKE(T)                                                                                                        \
+    for (int i = 0; i < s->n; i++) ((T *)d)[i] = ((const T *)table)[entry[i]]
+    switch (tra_coltype_size(s->x->type)) {
+    case 1: TAKE(uint8_t); break;
+    case 4: TAKE(uint32_t); break;
+    default: TAKE(uint64_t); break;
+    }
+#undef TAKE
+}
+
+/* ---- floats as whole numbers ------------------------------------------------------------------------------------- */
+
+#define VECTORS TRA_ANY_TARGET __attribute__((optimize("O3")))
+
+/* The same without their fractions. True: some do not fit, and are 0. */
+#define TRUNCATE(name, T, D, above, below)                                                                             \
+    VECTORS static bool name(const T *restrict v, int n, D *restrict to) {                                             \
+        int out = 0;                                                                                                   \
+        for (int i = 0; i < n; i++) {                                                                                  \
+            double x = (double)v[i];                                                                                   \
+            bool fits = x above && x below;                                                                            \
+            to[i] = (D)(fits ? x : 0);                                                                                 \
+            out |= !fits;                                                                                              \
+        }                                                                                                              \
+        return out;                                                                                                    \
+    }
+TRUNCATE(whole_of_f64, double, int64_t, >= -0x1p63, < 0x1p63)
+TRUNCATE(whole_of_f32, float, int64_t, >= -0x1p63, < 0x1p63)
+TRUNCATE(i32_of_f64, double, int32_t, > -0x1p31 - 1, < 0x1p31)
+TRUNCATE(i32_of_f32, float, int32_t, > -0x1p31 - 1, < 0x1p31)
+
+/* False: it is another cast. */
+static bool cast_floats(tra_colstep *s) {
+    tra_dtype from = tra_colstep_held(s->x->kids[0]), to = tra_colstep_held(s->x);
+    const void *v = s->kid[0]->values;
+    void *d = s->out->values;
+    bool tries = s->x->op == (tra_colop)TRA_C_TRY_I32 || s->x->op == (tra_colop)TRA_C_TRY_I64, out;
+    if (!tries && s->x->op != (tra_colop)TRA_C_TO_I32 && s->x->op != (tra_colop)TRA_C_TO_I64) return false;
+    if (!tra_dtype_is_float(from)) return false;
+    if (to == TRA_I64)
+        out = from == TRA_F64 ? whole_of_f64(v, s->n, d) : whole_of_f32(v, s->n, d);
+    else
+        out = from == TRA_F64 ? i32_of_f64(v, s->n, d) : i32_of_f32(v, s->n, d);
+    double least = to == TRA_I64 ? -0x1p63 : -0x1p31, end = -least;
+    for (int i = 0; i < s->n && out; i++) {
+        double x = trunc(tra_element_real(from, v, i));
+        if ((x >= least && x < end) || (s->out->state && s->out->state[i])) continue;
+        tra_colstep_states(s)[i] = tries ? TRA_STATE_NULL : TRA_STATE_ERROR;
+    }
+    return true;
 }
 
 void tra_colstep_call(tra_colstep *s) {
     if (s->x->op == TRA_C_DATE_TRUNC && tra_colstep_begin_units(s)) return;
+    if (cast_floats(s)) return;
     tra_call_value *v = tra_calloc((size_t)s->x->nkids + 1, sizeof *v);
     tra_call c = {.op = s->x->op, .n = s->x->nkids, .v = v, .prepared = s->x->prepared};
     bool constants = false; /* are they read? */

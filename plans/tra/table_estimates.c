@@ -119,17 +119,25 @@ static bool truth_of_lookup(const tra_colexpr *x, truth *out) {
     const uint8_t *values = x->table;
     tra_column_facts f;
     if (x->type != TRA_COL_BOOL || c->op != TRA_C_COLUMN || !c->dict || !facts_of(c->file, c->number, &f)) return false;
+    double rest = (double)(f.rows - f.nulls), left = (double)c->dict->n; /* rows and entries, but the most common */
     *out = (truth){0};
-    for (int64_t i = 0; !f.whole && i < c->dict->n; i++) /* each value is as likely */
-        if (!x->tstate || x->tstate[i] == TRA_STATE_VALUE)
-            *(values[i] ? &out->yes : &out->no) += (double)(f.rows - f.nulls) / (double)f.rows / (double)c->dict->n;
-    if (!f.whole) return c->dict->n > 0;
+    for (int64_t i = 0; i < f.n; i++) {
+        int64_t code = f.frequency[i][0], rows = f.frequency[i][1];
+        if (code < 0 || code >= c->dict->n) return false;
+        rest -= (double)rows, left--;
+        if (x->tstate && x->tstate[code] != TRA_STATE_VALUE) continue;
+        *(values[code] ? &out->yes : &out->no) += (double)rows / (double)f.rows;
+    }
+    if (f.whole || left < 1) return f.whole || c->dict->n > 0;
+    double each = fmax(0, rest) / left / (double)f.rows; /* each of the others is as likely */
+    truth others = {0};
+    for (int64_t i = 0; i < c->dict->n; i++)
+        if (!x->tstate || x->tstate[i] == TRA_STATE_VALUE) *(values[i] ? &others.yes : &others.no) += each;
     for (int64_t i = 0; i < f.n; i++) {
         int64_t code = f.frequency[i][0];
-        if (code < 0 || code >= c->dict->n) return false;
-        if (x->tstate && x->tstate[code] != TRA_STATE_VALUE) continue;
-        *(values[code] ? &out->yes : &out->no) += (double)f.frequency[i][1] / (double)f.rows;
+        if (!x->tstate || x->tstate[code] == TRA_STATE_VALUE) *(values[code] ? &others.yes : &others.no) -= each;
     }
+    *out = (truth){out->yes + fmax(0, others.yes), out->no + fmax(0, others.no)};
     return true;
 }
 
