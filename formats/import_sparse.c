@@ -26,8 +26,9 @@ typedef struct sparse {
 } sparse;
 
 /* What a block of so many entries takes while it is made, and then while it is written. */
-static int64_t block_room(const sparse *m, int64_t entries) {
-    return tra_rows_room(m->source->dtype, entries, entries) + tra_stored_scratch(m->levels, entries) + 64;
+static int64_t block_room(const sparse *m, const tra_dims *block, int64_t entries) {
+    int64_t sorting = tra_stored_rows_scratch(m->levels, entries, block->n > 0 ? block->v[0] : 0);
+    return tra_rows_room(m->source->dtype, entries, entries) + sorting + 64;
 }
 
 /* At most so many entries are in any block of these extents, of which some indices of the first dimension that is cut
@@ -50,11 +51,11 @@ static int64_t most_in(const sparse *m, const tra_dims *block) {
 /* Refuses blocks whose entries do not fit what the merge leaves, with smaller ones that would do. */
 static tra_status check_blocks(const sparse *m, int64_t left, tra_err *e) {
     char text[TRA_DIMTEXT], human[32];
-    if (block_room(m, m->most) <= left) return TRA_OK;
+    if (block_room(m, &m->block, m->most) <= left) return TRA_OK;
     tra_dims less = m->block;
     int64_t most = m->most;
-    for (int d = 0; d < less.n && block_room(m, most) > left; d++)
-        while (less.v[d] > 1 && block_room(m, most) > left) {
+    for (int d = 0; d < less.n && block_room(m, &less, most) > left; d++)
+        while (less.v[d] > 1 && block_room(m, &less, most) > left) {
             less.v[d] = tra_ceil_div(less.v[d], 2);
             most = m->places.in_order && tra_block_in_order(&m->source->shape, &less) ? most_in(m, &less)
                                                                                       : tra_ceil_div(most, 2);
@@ -63,7 +64,7 @@ static tra_status check_blocks(const sparse *m, int64_t left, tra_err *e) {
                     "--memory %s is too little for blocks of which one may have %" PRId64
                     " entries: --block %s would do, or --memory %" PRId64,
                     tra_human(m->ceiling, human), m->most, tra_dims_text(&less, "", "x", "", text, sizeof text),
-                    m->ceiling + block_room(m, m->most) - left);
+                    m->ceiling + block_room(m, &m->block, m->most) - left);
 }
 
 /* The blocks, once entries are sorted. */
@@ -122,15 +123,15 @@ static tra_status run(sparse *m, tra_err *e) {
     TRA_TRY(choose_blocks(m, e));
     int64_t held = tra_store_index_bytes(&m->cat) + tra_settle_held(m->cat.n, m->levels);
     int64_t merging = tra_entries_need(s, true), left = m->memory - held - merging;
-    int64_t need = (int64_t)s->held + held + merging + block_room(m, 1);
-    int64_t more = need - block_room(m, 1) + block_room(m, m->most); /* what check_blocks asks for */
-    TRA_TRY(tra_buffer_check(m->ceiling, need + (left < block_room(m, 1) ? need / 7 : 0), e));
+    int64_t need = (int64_t)s->held + held + merging + block_room(m, &m->block, 1);
+    int64_t more = need - block_room(m, &m->block, 1) + block_room(m, &m->block, m->most); /* what check_blocks asks for */
+    TRA_TRY(tra_buffer_check(m->ceiling, need + (left < block_room(m, &m->block, 1) ? need / 7 : 0), e));
     tra_import_note(more + more / 7 + 8);
     TRA_TRY(check_blocks(m, left, e));
     tra_settle *settle;
     TRA_TRY(tra_settle_begin(m->job->to, &m->type, m->levels, &m->job->codec, m->job->history, m->source->labels,
                              tra_cores(), &settle, e));
-    tra_status status = tra_sorter_merge(m->sorted, m->memory - held - block_room(m, m->most), e);
+    tra_status status = tra_sorter_merge(m->sorted, m->memory - held - block_room(m, &m->block, m->most), e);
     if (status == TRA_OK) status = make_blocks(m, settle, e);
     if (status != TRA_OK) {
         tra_settle_abort(settle);

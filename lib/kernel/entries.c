@@ -134,7 +134,8 @@ static bool meets_rows(const tra_kernel *k) {
 
 static bool is_pairs(const tra_kernel *k, const tra_filled *in) {
     const tra_scalar *e = k->expr;
-    if (k->nin != 2 || !in[0].sparse || !in[1].sparse || k->fold != TRA_S_ADD) return false;
+    bool folds = k->fold == TRA_S_ADD || k->fold == TRA_S_MAX || k->fold == TRA_S_MIN;
+    if (k->nin != 2 || !in[0].sparse || !in[1].sparse || !folds) return false;
     return !e || (e->op == TRA_S_MUL && e->a->op == TRA_S_ARG && e->b->op == TRA_S_ARG && e->a->arg != e->b->arg);
 }
 
@@ -159,7 +160,7 @@ static tra_filled of_labels(const tra_kernel *k, const tra_dims *const *ext, con
     }
     tra_filled r = combined(k->expr, in, k->nin, meets);
     if (k->nlabels > k->nout) fold(k->fold, terms, &r);
-    if (is_pairs(k, in)) count_pairs(k, in, &r);
+    if (is_pairs(k, in) && (terms >= 1 || k->fold == TRA_S_ADD)) count_pairs(k, in, &r);
     return r;
 }
 

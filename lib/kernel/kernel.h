@@ -108,11 +108,15 @@ typedef struct tra_product {
 } tra_product;
 /* Is the kernel one, for operands of these bounds? */
 bool tra_kernel_is_product(const tra_kernel *join, const tra_dims *a, const tra_dims *b, tra_product *out);
+/* The same, or the largest or least of such products; over labels that have no values nothing is largest. */
+bool tra_kernel_multiplies(const tra_kernel *join, const tra_dims *a, const tra_dims *b, tra_product *out);
 /* A product that is the same for its operands exchanged, but that dimensions *p (of a label of the left operand) and *q
  * (of the right one) of the result change places, as in A[k,i] * A[k,j]; *own: the dimension of the operands that these
  * labels index. */
 bool tra_kernel_mirrors(const tra_kernel *join, int *p, int *q, int *own);
-bool tra_kernel_is_sum(const tra_kernel *agg);  /* matadd, not composed */
+bool tra_kernel_is_sum(const tra_kernel *agg); /* matadd, not composed */
+/* Is it a sum, or does it fold as the join that it comes after, which finds the largest or least of its terms? */
+bool tra_kernel_folds_as(const tra_kernel *agg, const tra_kernel *join);
 const tra_kernel *tra_kernel_sum(tra_arena *a); /* that aggregation */
 /* The kernel of a product, a row of the table where there is one for it; NULL when it has more labels than letters. */
 const tra_kernel *tra_kernel_product(tra_arena *a, const tra_product *p);
@@ -288,7 +292,8 @@ typedef struct tra_layout_kernels {
                        const tra_type *b, const tra_dims *ext_b, const tra_layout *out);
     tra_impl (*choose)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out,
                        bool accumulates);
-    bool (*by_dense)(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_type *b); /* no other way? */
+    /* Is there no other way? rows: to a result that is rows, else to a dense one. */
+    bool (*by_dense)(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_type *b, bool rows);
     void (*map)(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch);
     void (*join)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
     void (*fma)(const tra_kernel *join, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first,

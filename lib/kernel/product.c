@@ -62,6 +62,18 @@ bool tra_kernel_is_product(const tra_kernel *k, const tra_dims *a, const tra_dim
     return true;
 }
 
+bool tra_kernel_multiplies(const tra_kernel *k, const tra_dims *a, const tra_dims *b, tra_product *p) {
+    const tra_scalar *e = k->expr;
+    bool extreme = k->cls == TRA_K_ALIGNED && k->nin == 2 && (k->fold == TRA_S_MAX || k->fold == TRA_S_MIN);
+    if (!extreme) return tra_kernel_is_product(k, a, b, p);
+    for (int d = 0; d < a->n; d++) extreme = extreme && a->v[d] > 0;
+    for (int d = 0; d < b->n; d++) extreme = extreme && b->v[d] > 0;
+    if (!extreme || !e || e->op != TRA_S_MUL || e->a->op != TRA_S_ARG || e->b->op != TRA_S_ARG) return false;
+    tra_kernel sum = *k;
+    sum.cls = TRA_K_EINSUM, sum.fold = TRA_S_ADD;
+    return e->a->arg != e->b->arg && tra_kernel_is_product(&sum, a, b, p);
+}
+
 static int count(const int8_t *v, int n, int8_t label, int *at) {
     int times = 0;
     for (int d = 0; d < n; d++)
@@ -101,6 +113,11 @@ static bool like(const tra_product *p, const char *l, const char *r, const char 
 }
 
 bool tra_kernel_is_sum(const tra_kernel *agg) { return agg->cls == TRA_K_FOLD && agg->fold == TRA_S_ADD; }
+
+bool tra_kernel_folds_as(const tra_kernel *agg, const tra_kernel *join) {
+    bool extreme = join->cls == TRA_K_ALIGNED && (join->fold == TRA_S_MAX || join->fold == TRA_S_MIN);
+    return extreme ? agg->cls == TRA_K_FOLD && agg->fold == join->fold : tra_kernel_is_sum(agg);
+}
 
 const tra_kernel *tra_kernel_sum(tra_arena *a) {
     const tra_kernel *k = NULL;

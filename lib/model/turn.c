@@ -145,7 +145,7 @@ static void sort_parts(void *ctx, int group, void *scratch) {
 }
 
 /* Puts entries to their places by counting those of each row. */
-static void write_run(const tra_rows_view *v, const tra_turn_item *e, int64_t n, int64_t at, int64_t *row,
+static void write_run(const tra_rows_view *v, int64_t base, const tra_turn_item *e, int64_t n, int64_t at, int64_t *row,
                       uint32_t *count) {
     uint64_t has[BUCKETS / 64] = {0};
     size_t size = v->size;
@@ -155,6 +155,7 @@ static void write_run(const tra_rows_view *v, const tra_turn_item *e, int64_t n,
         count[r]++;
         has[r / 64] |= (uint64_t)1 << (r & 63);
     }
+    high += base;
     uint32_t here[BUCKETS];
     for (int w = 0; w < BUCKETS / 64; w++)
         for (uint64_t left = has[w]; left; left &= left - 1) {
@@ -175,7 +176,7 @@ static void write_run(const tra_rows_view *v, const tra_turn_item *e, int64_t n,
 static void write_part(const tra_turn *x, int64_t p, const tra_rows_view *v, int64_t at, int64_t row, uint32_t *count) {
     for (int64_t i = x->first[p], end; i < x->first[p + 1]; at += end - i, i = end) {
         end = run_end(x, i, x->first[p + 1]);
-        write_run(v, x->items + i, end - i, at, &row, count);
+        write_run(v, x->base, x->items + i, end - i, at, &row, count);
     }
 }
 
@@ -267,6 +268,56 @@ void tra_turn_matrix(tra_turn *x, const tra_rows_view *in, int64_t columns, void
     tra_parallel(x->pieces, count_piece, &w, NULL);
     (void)tra_turn_place(x);
     tra_parallel(x->pieces, divide_piece, &w, NULL);
+}
+
+/* ---- a matrix, some columns at a time ---------------------------------------------------------------------------- */
+
+typedef struct turning_columns {
+    turning of;
+    int64_t from, to;
+    uint32_t *done;
+} turning_columns;
+
+static void count_columns(void *ctx, int piece, void *scratch) {
+    const turning_columns *w = ctx;
+    const tra_rows_view *v = w->of.in;
+    int64_t *at = w->of.x->at[piece], end = first_row(&w->of, piece + 1);
+    int shift = w->of.x->shift;
+    (void)scratch;
+    memset(at, 0, (size_t)w->of.x->parts * sizeof *at);
+    for (int64_t r = first_row(&w->of, piece); r < end; r++)
+        for (int64_t k = v->begin[r] + w->done[r]; k < v->begin[r + 1] && v->column[k] < w->to; k++)
+            at[(v->column[k] - w->from) >> shift]++;
+}
+
+static void divide_columns(void *ctx, int piece, void *scratch) {
+    const turning_columns *w = ctx;
+    const tra_rows_view *v = w->of.in;
+    int64_t *at = w->of.x->at[piece], end = first_row(&w->of, piece + 1);
+    int shift = w->of.x->shift;
+    (void)scratch;
+    for (int64_t r = first_row(&w->of, piece); r < end; r++) {
+        int64_t k = v->begin[r] + w->done[r];
+        for (; k < v->begin[r + 1] && v->column[k] < w->to; k++) {
+            uint32_t row = (uint32_t)(v->column[k] - w->from);
+            tra_turn_item *to = &w->of.x->items[at[row >> shift]++];
+            to->row = row;
+            to->column = (uint32_t)v->row[r];
+            tra_turn_value(&to->value, v->value + (size_t)k * v->size, v->size);
+        }
+        w->done[r] = (uint32_t)(k - v->begin[r]);
+    }
+}
+
+void tra_turn_columns(tra_turn *x, const tra_rows_view *in, int64_t from, int64_t to, int64_t entries, uint32_t *done,
+                      void *room, void *scratch) {
+    turning_columns w = {{x, in}, from, to, done};
+    tra_turn_begin(x, entries, to - from, room, scratch);
+    x->base = from;
+    x->pieces = tra_parallel_pieces(tra_mul_most(8, entries));
+    tra_parallel(x->pieces, count_columns, &w, NULL);
+    (void)tra_turn_place(x);
+    tra_parallel(x->pieces, divide_columns, &w, NULL);
 }
 
 bool tra_turn_few(const tra_rows_view *in, int64_t columns, void *room, void *scratch, tra_rows_view *v) {

@@ -21,6 +21,7 @@ typedef struct tra_turn_item {
 
 typedef struct tra_turn {
     int pieces, shift;             /* the part of an entry: row >> shift */
+    int64_t base;                  /* rows of items are counted from it; 0, but for tra_turn_columns */
     int64_t parts, groups;         /* groups: of parts, each of which one piece of work sorts */
     int64_t (*at)[TRA_TURN_PARTS]; /* of each piece: how many entries it has of each part, then where these go */
     int64_t *first;                /* of each part and the end: its first entry */
@@ -66,5 +67,9 @@ bool tra_turn_few(const tra_rows_view *in, int64_t columns, void *room, void *sc
 /* All that comes before tra_turn_sort for a matrix whose columns become rows; entries that are 0 stay. Rows and columns
  * are below 2^32. */
 void tra_turn_matrix(tra_turn *x, const tra_rows_view *in, int64_t columns, void *room, void *scratch);
+/* The same of so many entries that columns from .. to - 1 have. done: of each row, how many entries are before these
+ * columns; afterwards, before column `to`. Then only tra_turn_part. */
+void tra_turn_columns(tra_turn *x, const tra_rows_view *in, int64_t from, int64_t to, int64_t entries, uint32_t *done,
+                      void *room, void *scratch);
 
 #endif

@@ -213,9 +213,10 @@ static int64_t scratch_of(const tra_kernel *k, tra_kernel_use use, const tra_typ
     return tra_slow_scratch(k, use, a, ext_a, b, ext_b, out);
 }
 
-static bool by_dense(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_type *b) {
+static bool by_dense(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_type *b, bool rows) {
     unsigned held = (a->layout ? LEFT : 0) | (b && b->layout ? RIGHT : 0);
-    return plan_of(k, use, a->dtype, b ? b->dtype : a->dtype, &a->cat->bound, b ? &b->cat->bound : NULL, held, NULL)
+    return plan_of(k, use, a->dtype, b ? b->dtype : a->dtype, &a->cat->bound, b ? &b->cat->bound : NULL, held,
+                   rows ? &tra_rows : NULL)
                .way == SLOW;
 }
 

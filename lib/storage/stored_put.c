@@ -118,19 +118,79 @@ static void feed_rows(tra_coder *x, const tra_cell *cell) {
     }
 }
 
+/* Entries of a matrix that are in memory once more while they are put in the order of columns: those of some columns.
+ * One column has no more entries than there are rows. */
+static int64_t turned_at_once(int64_t entries, int64_t rows) {
+    enum { TIMES = 4, LEAST = 1 << 18 };
+    return tra_min64(entries, tra_max64(LEAST, tra_max64(rows, entries / TIMES)));
+}
+
+/* The entries of a matrix on their way to an order by columns. */
+typedef struct turned {
+    tra_coder *x;
+    tra_rows_view all;
+    int64_t most; /* entries at once */
+    uint32_t *done;
+    char *room, *sorting;
+} turned;
+
+/* Takes so many entries of columns from .. to - 1, which come next. */
+static void feed_some(turned *w, int64_t from, int64_t to, int64_t entries) {
+    tra_rows_view v;
+    tra_turn turn;
+    if (entries == 0) return;
+    tra_turn_columns(&turn, &w->all, from, to, entries, w->done, w->room, w->sorting);
+    for (int64_t p = 0; p < turn.parts; p++) {
+        tra_turn_part(&turn, p, w->x->dtype, w->room, &v);
+        const tra_lines columns = {.n = v.nrows, .number = v.row, .begin = v.begin, .at = v.column, .value = v.value};
+        tra_code_lines(w->x, &columns);
+    }
+}
+
+/* The same of any number of entries: of ranges of columns, one after the other, that have few enough. */
+static void feed_range(turned *w, int64_t from, int64_t to) {
+    enum { RANGES = 1 << 10 };
+    int64_t n[RANGES] = {0}, begin = from, have = 0;
+    const tra_rows_view *v = &w->all;
+    int shift = 0;
+    while ((to - from - 1) >> shift >= RANGES) shift++;
+    for (int64_t r = 0; r < v->nrows; r++)
+        for (int64_t k = v->begin[r] + w->done[r]; k < v->begin[r + 1] && v->column[k] < to; k++)
+            n[(v->column[k] - from) >> shift]++;
+    for (int64_t i = 0; i < RANGES && from + (i << shift) < to; i++) {
+        int64_t at = from + (i << shift), end = tra_min64(to, at + ((int64_t)1 << shift));
+        if (have + n[i] > w->most) {
+            feed_some(w, begin, at, have);
+            begin = at, have = 0;
+        }
+        if (n[i] > w->most && end - at > 1) {
+            feed_range(w, at, end);
+            begin = end;
+        } else {
+            have += n[i];
+        }
+    }
+    feed_some(w, begin, to, have);
+}
+
 /* Takes the entries of a matrix by columns, part by part; false: it is none, or not held as rows. */
 static bool feed_columns(tra_coder *x, const tra_cell *cell, char *scratch) {
     if (!cell->layout || !tra_code_takes_lines(x->form) || cell->array.ext.v[0] > UINT32_MAX) return false;
-    tra_rows_view all = tra_rows_of(cell), v;
-    tra_turn turn;
-    char *sorting = scratch + tra_round64(tra_turn_room(all.n, cell->array.ext.v[1]));
-    bool few = tra_turn_few(&all, cell->array.ext.v[1], scratch, sorting, &v);
-    if (!few) tra_turn_matrix(&turn, &all, cell->array.ext.v[1], scratch, sorting);
-    for (int64_t p = 0; p < (few ? 1 : turn.parts); p++) {
-        if (!few) tra_turn_part(&turn, p, x->dtype, scratch, &v);
+    turned w = {.x = x, .all = tra_rows_of(cell), .room = scratch};
+    tra_rows_view v;
+    w.most = turned_at_once(w.all.n, cell->array.ext.v[0]);
+    w.sorting = scratch + tra_round64(tra_turn_room(w.most, w.most));
+    if (w.most == w.all.n && tra_turn_few(&w.all, cell->array.ext.v[1], scratch, w.sorting, &v)) {
         const tra_lines columns = {.n = v.nrows, .number = v.row, .begin = v.begin, .at = v.column, .value = v.value};
         tra_code_lines(x, &columns);
+        return true;
     }
+    w.done = (uint32_t *)(void *)(w.sorting + tra_round64(tra_turn_scratch(w.most, true)));
+    memset(w.done, 0, (size_t)w.all.nrows * sizeof *w.done);
+    if (w.most == w.all.n)
+        feed_some(&w, 0, cell->array.ext.v[1], w.all.n);
+    else
+        feed_range(&w, 0, cell->array.ext.v[1]);
     return true;
 }
 
@@ -183,17 +243,31 @@ static tra_status feed_cell(tra_coder *x, const tra_cell *cell, void *scratch, t
 
 /* ---- what is asked for ------------------------------------------------------------------------------------------ */
 
-static int64_t sorting(const tra_levels *l, int64_t entries) {
+/* Is an array that is held as so many rows put in order by feed_columns? */
+static bool is_turned(const tra_levels *l, int64_t rows) {
+    tra_form f;
+    const tra_dims none = {.n = l->n};
+    tra_form_of(l, &none, 1, false, 1, &f);
+    return rows <= UINT32_MAX && l->n == 2 && tra_code_takes_lines(&f);
+}
+
+static int64_t sorting(const tra_levels *l, int64_t entries, int64_t rows) {
     if (tra_levels_in_order(l)) return 0;
     int64_t items = tra_mul_most(tra_max64(1, entries), 2 * (int64_t)sizeof(tra_sort_item));
-    if (l->n != 2) return items;
-    int64_t turn = tra_add_most(tra_round64(tra_turn_room(entries, entries)), tra_turn_scratch(entries, true));
-    return tra_max64(items, turn);
+    if (rows == 0 || !is_turned(l, rows)) return items;
+    int64_t most = turned_at_once(entries, rows), done = tra_mul_most(tra_min64(entries, rows), sizeof(uint32_t));
+    int64_t turn = tra_add_most(tra_round64(tra_turn_room(most, most)), tra_round64(tra_turn_scratch(most, true)));
+    return tra_add_most(turn, tra_round64(done));
 }
 
 int64_t tra_stored_scratch(const tra_levels *l, int64_t entries) {
+    int64_t rows = tra_min64(UINT32_MAX, tra_max64(1, entries));
+    return tra_max64(tra_stored_rows_scratch(l, entries, 0), tra_stored_rows_scratch(l, entries, rows));
+}
+
+int64_t tra_stored_rows_scratch(const tra_levels *l, int64_t entries, int64_t rows) {
     int64_t pieces = (2 * l->n + 2) * (int64_t)(TRA_SLICE_PIECE + sizeof(tra_slice));
-    return tra_add_most(tra_add_most(sorting(l, entries), pieces), tra_mul_most(entries, sizeof(uint32_t)));
+    return tra_add_most(tra_add_most(sorting(l, entries, rows), pieces), tra_mul_most(entries, sizeof(uint32_t)));
 }
 
 static tra_coder coder_of(const tra_form *f, const tra_cell *cell, tra_err *e) {
@@ -231,7 +305,7 @@ size_t tra_stored_put_scratch(const tra_writer *w) {
         most = tra_max64(most, w->placing->counts ? w->placing->counts[(i + 1) * l->n - 1]
                                                   : tra_catalog_elements_of(w->type.cat, i));
     if (!w->type.layout) most = tra_max64(most, tra_catalog_elements_most(w->type.cat));
-    return tra_stored_scratch(l, most);
+    return tra_stored_rows_scratch(l, most, w->type.layout ? w->type.cat->bound.v[0] : 0);
 }
 
 /* Keeps the checksums of the slices and the statistics of the tuple in w->sums. */
@@ -261,16 +335,17 @@ int64_t tra_stored_put_room(const tra_writer *w, int64_t ordinal, int64_t entrie
     int64_t width = cell.array.ext.v[cell.array.ext.n - 1];
     bool columns = tra_form_length(f, f->columns, w->placing->counts + ordinal * f->levels.n, width) > 0;
     int64_t pieces = f->n * (int64_t)(TRA_SLICE_PIECE + sizeof(tra_slice));
-    return tra_add_most(sorting(&f->levels, entries) + pieces, columns ? width * (int64_t)sizeof(uint32_t) : 0);
+    int64_t rows = cell.layout ? cell.array.ext.v[0] : 0;
+    return tra_add_most(sorting(&f->levels, entries, rows) + pieces, columns ? width * (int64_t)sizeof(uint32_t) : 0);
 }
 
 tra_stored_putting *tra_stored_put_begin(tra_writer *w, int64_t ordinal, int64_t entries, void *scratch) {
     tra_stored_putting *p = tra_calloc(1, sizeof *p);
-    char *buf = (char *)scratch + sorting(&w->placing->form.levels, entries);
     const struct tra_placing *to = w->placing;
     const tra_form *f = &to->form;
     const int64_t *begin = to->begin + ordinal * f->n;
     tra_cell cell = tra_cell_new(&w->type, ordinal, NULL);
+    char *buf = (char *)scratch + sorting(&f->levels, entries, cell.layout ? cell.array.ext.v[0] : 0);
     tra_slice *v = (tra_slice *)(void *)buf;
     buf = (char *)(v + f->n);
     *p = (tra_stored_putting){.w = w, .ordinal = ordinal, .x = coder_of(f, &cell, NULL), .scratch = scratch};

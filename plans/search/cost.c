@@ -16,6 +16,8 @@
  * one; what is longer is estimated. */
 enum { LISTED = 1 << 18, KNOWN = 1 << 14 };
 
+enum { MOST_HELD = 3 }; /* a result with more than one entry in so many elements is held densely */
+
 /* ---- work --------------------------------------------------------------------------------------------------- */
 
 /* The share of the elements of tuple t, or of all tuples (-1), that is expected to be there. */
@@ -88,7 +90,12 @@ static bool bounds_fit(const step *s) {
 static bool is_by_dense(const step *s) {
     const tra_layout *l = tra_is_held(s->l) ? s->l->layout : s->r && tra_is_held(s->r) ? s->r->layout : NULL;
     if (!l || s->use == TRA_USE_AGG || tra_kernel_is_program(s->k)) return false;
-    return l->kernels->by_dense && l->kernels->by_dense(s->k, s->use, s->l, s->r);
+    if (!l->kernels->by_dense || !l->kernels->by_dense(s->k, s->use, s->l, s->r, false)) return false;
+    bool both = s->r && tra_is_held(s->l) && tra_is_held(s->r) && bounds_fit(s); /* then the result may be, too */
+    if (!both || l->kernels->by_dense(s->k, s->use, s->l, s->r, true)) return true;
+    const tra_filled in[2] = {held(s->l, -1), held(s->r, -1)};
+    tra_filled f = tra_kernel_filled2(s->k, &s->l->cat->bound, &s->r->cat->bound, in);
+    return !f.sparse || f.share * MOST_HELD > 1;
 }
 
 static double done_share(step *s, int64_t tl, int64_t tr) {

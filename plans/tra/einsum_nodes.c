@@ -323,6 +323,7 @@ tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s) {
     if (!w.integers && !w.compares) s->expr = plain_numbers(b->arena, s->expr);
     for (int i = 0; i < s->nrefs; i++)
         if (!add_operand(&w, s, &s->ref[i])) return NULL;
+    s->expr = tra_lower_conjunctions(&w, s);
     s->is_one_sum = tra_lower_is_one_sum(s);
     s->node = sparse_by_expression(&w, s, tra_lower(&w, tra_lower_masked(&w, s), s->fold, s->nout, s->out));
     if (s->node) set_position_labels(b, s, of);

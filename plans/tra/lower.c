@@ -367,10 +367,10 @@ static tra_node *apply2(tra_lowering *w, const tra_scalar *expr, int x, int y, t
 
 /* ---- two operands at a time ------------------------------------------------------------------------------------ */
 
-/* The sum of an operand, which was reblocked for the statement, over its labels that are not in out: computed in the
- * blocks that it had before, so that only the sum, which is smaller, has to be reblocked. NULL if that cannot be done,
- * or after a diagnostic. */
-static tra_node *sum_then_reblock(tra_lowering *w, const tra_scalar *e, const label_list *out) {
+/* The fold of an operand, which was reblocked for the statement, over its labels that are not in out: computed in the
+ * blocks that it had before, so that only the result, which is smaller, has to be reblocked. NULL if that cannot be
+ * done, or after a diagnostic. */
+static tra_node *fold_then_reblock(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, const label_list *out) {
     const tra_operand *x = &w->operand[e->arg];
     tra_node *reblocked = x->node, *before = reblocked->in[0];
     if (reblocked->op != TRA_OP_REPART || reblocked->origin.n) return NULL;
@@ -381,32 +381,32 @@ static tra_node *sum_then_reblock(tra_lowering *w, const tra_scalar *e, const la
     tra_dims block = {.n = out->n};
     for (int d = 0; d < out->n; d++) block.v[d] = reblocked->block.v[index_of(x->n, x->label, out->v[d])];
     int arg = tra_lower_operand(w, &whole);
-    tra_node *sum = apply1(w, tra_scalar_argument(w->b->arena, arg), arg, TRA_S_ADD, 1, out);
+    tra_node *sum = apply1(w, tra_scalar_argument(w->b->arena, arg), arg, fold, 1, out);
     const tra_dims *has = sum && sum->type.cat->grid ? &sum->type.cat->bound : NULL;
     if (!sum || (has && memcmp(has->v, block.v, (size_t)out->n * sizeof *has->v) == 0)) return sum;
     return tra_lower_set_labels(w, tra_lower_node(w, TRA_OP_REPART, &(tra_node){.in = {sum}, .block = block}), out->v);
 }
 
-const tra_scalar *tra_lower_materialise(tra_lowering *w, const tra_scalar *e, uint64_t keep) {
+const tra_scalar *tra_lower_materialise(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, uint64_t keep) {
     label_list out = tra_lower_ordered(w, e, tra_lower_labels_of(w, e) & keep);
     if (e->op == TRA_S_ARG && out.n == w->operand[e->arg].n) return e;
-    tra_operand x = {.node = e->op == TRA_S_ARG ? sum_then_reblock(w, e, &out) : NULL, .n = out.n};
-    if (!x.node) x.node = tra_lower_reduce(w, e, TRA_S_ADD, 1, &out);
+    tra_operand x = {.node = e->op == TRA_S_ARG ? fold_then_reblock(w, e, fold, &out) : NULL, .n = out.n};
+    if (!x.node) x.node = tra_lower_reduce(w, e, fold, 1, &out);
     if (!x.node) return NULL;
     assert(out.n <= TRA_MAXDIM); /* else it has no type */
     memcpy(x.label, out.v, (size_t)out.n * sizeof x.label[0]);
     return tra_scalar_argument(w->b->arena, tra_lower_operand(w, &x));
 }
 
-static bool is_bool(const tra_lowering *w, const tra_scalar *e) {
+bool tra_lower_is_bool(const tra_lowering *w, const tra_scalar *e) {
     if (e->op == TRA_S_CONST) return false;
     if (e->op == TRA_S_ARG) return w->operand[e->arg].node->type.dtype == TRA_BOOL;
     switch (tra_scalar_class_of(e->op)) {
     case TRA_SC_BOOL: return true;
     case TRA_SC_CAST: return tra_scalar_cast(e->op) == TRA_BOOL;
     case TRA_SC_SAME:
-    case TRA_SC_PRODUCT: return is_bool(w, e->a) && (!e->b || is_bool(w, e->b));
-    case TRA_SC_IF: return is_bool(w, e->b) && is_bool(w, e->c);
+    case TRA_SC_PRODUCT: return tra_lower_is_bool(w, e->a) && (!e->b || tra_lower_is_bool(w, e->b));
+    case TRA_SC_IF: return tra_lower_is_bool(w, e->b) && tra_lower_is_bool(w, e->c);
     case TRA_SC_SUM:
     case TRA_SC_POWER:
     case TRA_SC_REAL: break;
@@ -417,7 +417,7 @@ static bool is_bool(const tra_lowering *w, const tra_scalar *e) {
 tra_scalar_op tra_lower_branches(tra_lowering *w, const tra_scalar *c, const tra_scalar *branch[2]) {
     const tra_scalar *zero = tra_scalar_number(w->b->arena, 0);
     tra_arena *a = w->b->arena;
-    bool bools[2] = {is_bool(w, branch[0]), is_bool(w, branch[1])};
+    bool bools[2] = {tra_lower_is_bool(w, branch[0]), tra_lower_is_bool(w, branch[1])};
     branch[0] = bools[0] ? tra_scalar_of(a, TRA_S_AND, c, branch[0]) : tra_scalar_of3(a, TRA_S_IF, c, branch[0], zero);
     branch[1] = bools[1] ? tra_scalar_of(a, TRA_S_AND, tra_scalar_of(a, TRA_S_NOT, c, NULL), branch[1])
                          : tra_scalar_of3(a, TRA_S_IF, c, zero, branch[1]);
@@ -428,7 +428,7 @@ const tra_scalar *tra_lower_split_if(tra_lowering *w, const tra_scalar *c, const
     const tra_scalar *branch[2] = {a, b};
     tra_scalar_op together = tra_lower_branches(w, c, branch);
     for (int i = 0; i < 2; i++)
-        if (!(branch[i] = tra_lower_materialise(w, branch[i], UINT64_MAX))) return NULL;
+        if (!(branch[i] = tra_lower_materialise(w, branch[i], TRA_S_ADD, UINT64_MAX))) return NULL;
     return tra_scalar_of(w->b->arena, together, branch[0], branch[1]);
 }
 
@@ -441,7 +441,8 @@ static const tra_scalar *with_two_operands(tra_lowering *w, const tra_scalar *e)
     for (int i = 0; i < 3 && part[i]; i++) reading += count_arguments(part[i]) > 0;
     for (int i = 0; i < 3 && part[i]; i++) {
         if (count_arguments(part[i]) > 1)
-            part[i] = reading == 1 ? with_two_operands(w, part[i]) : tra_lower_materialise(w, part[i], UINT64_MAX);
+            part[i] =
+                reading == 1 ? with_two_operands(w, part[i]) : tra_lower_materialise(w, part[i], TRA_S_ADD, UINT64_MAX);
         if (!part[i]) return NULL;
     }
     const tra_scalar *all = tra_scalar_of3(w->b->arena, e->op, part[0], part[1], part[2]);
@@ -462,16 +463,20 @@ tra_node *tra_lower_apply(tra_lowering *w, const tra_scalar *e, tra_scalar_op fo
 tra_node *tra_lower_reduce(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale,
                            const label_list *out) {
     uint64_t all = tra_lower_labels_of(w, e);
-    if (fold != TRA_S_ADD || all == tra_lower_set_of(out->n, out->v)) return tra_lower_apply(w, e, fold, scale, out);
+    if (all == tra_lower_set_of(out->n, out->v)) return tra_lower_apply(w, e, fold, scale, out);
+    bool counts = (fold == TRA_S_ADD || fold == TRA_S_MAX) && e->op == TRA_S_MUL && tra_lower_is_bool(w, e);
+    if (counts && count_arguments(e) > 1 && !has_full_operand(w, e, all)) /* in any order of the factors */
+        return tra_lower_sum_product(w, e, fold, scale, out);
+    if (fold != TRA_S_ADD) return tra_lower_apply(w, e, fold, scale, out);
     if (tra_lower_sums_branches(w, e, all, tra_lower_set_of(out->n, out->v)))
         return tra_lower_sum_branches(w, e, all, scale, out);
     if (!tra_lower_may_split(w, e)) return tra_lower_apply(w, e, fold, scale, out);
-    if (tra_lower_is_product(e) && count_arguments(e) > 1) return tra_lower_sum_product(w, e, scale, out);
+    if (tra_lower_is_product(e) && count_arguments(e) > 1) return tra_lower_sum_product(w, e, fold, scale, out);
     if (has_full_operand(w, e, all)) return tra_lower_apply(w, e, fold, scale, out);
     term_list terms = {0};
     tra_lower_split_terms(w, e, 1, &terms);
     if (terms.n > 1) return tra_lower_sum_terms(w, &terms, all, scale, out);
-    return tra_lower_sum_product(w, terms.v[0].e, scale * terms.v[0].times, out);
+    return tra_lower_sum_product(w, terms.v[0].e, fold, scale * terms.v[0].times, out);
 }
 
 tra_node *tra_lower(tra_lowering *w, const tra_scalar *expr, tra_scalar_op fold, int n, const int *out) {

@@ -45,6 +45,10 @@ int tra_lower_operand(tra_lowering *w, const tra_operand *x); /* adds an operand
  * before they are aggregated over keys, so that no clipped array is padded. */
 tra_node *tra_lower(tra_lowering *w, const tra_scalar *expr, tra_scalar_op fold, int n, const int *out);
 
+/* The expression of a statement, whose references are operands 0, 1, .. of w, with products of bools in place of `and`
+ * of several operands, where these are summed or any of them is asked for (lower_sums.c). */
+const tra_scalar *tra_lower_conjunctions(tra_lowering *w, const tra_einsum *s);
+
 /* The expression of a statement, whose references are operands 0, 1, .. of w, with parts that are large, but matter
  * only where an operand of sparse type has entries, as operands that are computed there alone (lower_masked.c). */
 const tra_scalar *tra_lower_masked(tra_lowering *w, const tra_einsum *s);

@@ -49,6 +49,8 @@ bool tra_lower_is_outer(const tra_lowering *w, const tra_scalar *e, int pair[2])
 int tra_lower_arguments(const tra_scalar *e, int n, int v[3]);
 /* Has e no operands but these? */
 bool tra_lower_has_only(const tra_scalar *e, const int pair[2]);
+/* Are its values bools? Numbers are none. */
+bool tra_lower_is_bool(const tra_lowering *w, const tra_scalar *e);
 /* The labels of `set`, in the order that they have in the widest operand of e, then as they come first in the
  * statement. */
 label_list tra_lower_ordered(const tra_lowering *w, const tra_scalar *e, uint64_t set);
@@ -62,8 +64,10 @@ tra_node *tra_lower_reduce(tra_lowering *w, const tra_scalar *e, tra_scalar_op f
  * results where it has more operands. */
 tra_node *tra_lower_apply(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale,
                           const label_list *out);
-/* The same for the sum of a product e that has all labels of out: factors are contracted two at a time. */
-tra_node *tra_lower_sum_product(tra_lowering *w, const tra_scalar *e, double scale, const label_list *out);
+/* The same for the sum of a product e that has all labels of out, or for the largest of products of bools: factors are
+ * contracted two at a time. */
+tra_node *tra_lower_sum_product(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale,
+                                const label_list *out);
 /* The same for the sum of several terms over the labels of the set `all`. A term that lacks some of the labels that are
  * summed counts once for each of their values. */
 tra_node *tra_lower_sum_terms(tra_lowering *w, const term_list *terms, uint64_t all, double scale,
@@ -73,9 +77,9 @@ tra_node *tra_lower_sum_terms(tra_lowering *w, const term_list *terms, uint64_t 
 bool tra_lower_sums_branches(tra_lowering *w, const tra_scalar *e, uint64_t all, uint64_t want);
 tra_node *tra_lower_sum_branches(tra_lowering *w, const tra_scalar *e, uint64_t all, double scale,
                                  const label_list *out);
-/* Makes nodes for e, summed over its labels that are not in `keep`, and returns the argument that stands for the
+/* Makes nodes for e, folded over its labels that are not in `keep`, and returns the argument that stands for the
  * result. */
-const tra_scalar *tra_lower_materialise(tra_lowering *w, const tra_scalar *e, uint64_t keep);
+const tra_scalar *tra_lower_materialise(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, uint64_t keep);
 /* if(c, a, b) as two expressions, each of which is one branch and 0 elsewhere, and what puts them together: a sum, or
  * of bools a maximum. Branches of bools give bools by `and`, since the number 0 would widen the type. branch: a and b,
  * which become the two. */

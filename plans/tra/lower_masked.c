@@ -8,6 +8,7 @@
 #include "../../lib/kernel/strips.h"
 #include "lower_int.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct masking {
@@ -44,6 +45,29 @@ bool tra_lower_is_sparse(const tra_lowering *w, const tra_scalar *e, int only) {
     bool sparse[w->noperands + 1];
     for (int i = 0; i < w->noperands; i++) sparse[i] = type_of(w, i)->sparse && (only < 0 || i == only);
     return tra_scalar_sparse(e, sparse);
+}
+
+/* About the share of the elements of e that are entries, if operands have theirs at places of their own. */
+static double share_of(const tra_lowering *w, const tra_scalar *e) {
+    if (!tra_lower_is_sparse(w, e, -1)) return e->op != TRA_S_CONST || e->value != 0;
+    double x = e->a ? share_of(w, e->a) : 0, y = e->b ? share_of(w, e->b) : 0;
+    const tra_type *t = e->op == TRA_S_ARG ? type_of(w, e->arg) : NULL;
+    if (t) return (double)tra_type_entries(t).expected / fmax(1, (double)tra_catalog_elements(t->cat));
+    switch ((int)e->op) {
+    case TRA_S_MUL:
+    case TRA_S_AND: return x * y;
+    case TRA_S_DIV: return x;
+    case TRA_S_IF: return fmin(1, fmin(x, y) + share_of(w, e->c));
+    default: return fmin(1, x + y);
+    }
+}
+
+/* Is e of sparse type, and has about as few entries as the mask? A product of vectors is of sparse type where one is,
+ * and may be full. */
+static bool is_few(const masking *k, const tra_scalar *e) {
+    const tra_operand *m = &k->w->operand[k->m];
+    double places = elements(k->w, tra_lower_set_of(m->n, m->label));
+    return tra_lower_is_sparse(k->w, e, -1) && share_of(k->w, e) * places <= FEW * fmax(1, k->entries);
 }
 
 /* Is it a function of dense references of floats that the calculus has? */
@@ -123,7 +147,7 @@ static bool expands(const masking *k, const tra_scalar *e) {
     }
     for (int i = 0; i < 3; i++)
         if (kid[i] && expands(k, kid[i])) return true;
-    return tra_lower_arguments(e, 0, v) > 1 && is_large(k, e) && !tra_lower_is_sparse(k->w, e, -1) &&
+    return tra_lower_arguments(e, 0, v) > 1 && is_large(k, e) && !is_few(k, e) &&
            !has_dense_with(k->w, e, tra_lower_labels_of(k->w, e));
 }
 
@@ -220,12 +244,12 @@ static bool sampled(const masking *k, const tra_einsum_ref *ref, const tra_einsu
 /* Can two operands of e be joined to something sparse, if it is multiplied by (mask != 0) where it has the mask? */
 static bool joins(const masking *k, const tra_scalar *e) {
     int v[3], n = tra_lower_arguments(e, 0, v);
-    return n < 2 || (n == 2 && (v[0] == k->m || v[1] == k->m || tra_lower_is_sparse(k->w, e, -1)));
+    return n < 2 || (n == 2 && (v[0] == k->m || v[1] == k->m || is_few(k, e)));
 }
 
 /* e, which joins, as an operand of sparse type. */
 static const tra_scalar *held(const masking *k, const tra_scalar *e) {
-    return tra_lower_materialise(k->w, tra_lower_is_sparse(k->w, e, -1) ? e : under(k, k->m, e), UINT64_MAX);
+    return tra_lower_materialise(k->w, is_few(k, e) ? e : under(k, k->m, e), TRA_S_ADD, UINT64_MAX);
 }
 
 /* A function of two parts that is not 0 where both are: by the entries of the second, and with 0 as the second at the
@@ -248,7 +272,7 @@ static const tra_scalar *function_of(const masking *k, tra_scalar_op op, const t
     for (int pass = 0; pass < 2; pass++) /* first what has several operands, then what is not 0 everywhere else */
         for (int i = 0; i < 3 && kid[i]; i++) {
             if (joins(k, e)) return e;
-            bool sparse = tra_lower_is_sparse(k->w, kid[i], -1);
+            bool sparse = is_few(k, kid[i]);
             int n = tra_lower_arguments(kid[i], 0, v);
             if (splits && i == 0 && !sparse && n > 1) return NULL;
             bool makes = pass == 0 ? n > 1 : n == 1 && v[0] != k->m && !sparse && !(splits && i == 0);
@@ -374,7 +398,7 @@ static int part_of(masking *k, const tra_scalar *e) {
 static const tra_scalar *with_mask(masking *k, const tra_scalar *e) {
     const tra_scalar *kid[] = {e->a, e->b, e->c};
     int i = part_of(k, e);
-    if (i < 0 || !(kid[i] = tra_lower_materialise(k->w, kid[i], UINT64_MAX))) return e;
+    if (i < 0 || !(kid[i] = tra_lower_materialise(k->w, kid[i], TRA_S_ADD, UINT64_MAX))) return e;
     return tra_scalar_of3(k->w->b->arena, e->op, kid[0], kid[1], kid[2]);
 }
 

@@ -129,9 +129,10 @@ bool tra_lower_is_product(const tra_scalar *e) {
     return e->op == TRA_S_ARG || is_number(e);
 }
 
-/* Nodes for scale times the sum of a product of two or more arguments. Each of their labels is in out, or two of the
+/* Nodes for scale times the fold of a product of two or more arguments. Each of their labels is in out, or two of the
  * arguments have it. */
-static tra_node *contract(tra_lowering *w, const term_list *f, double scale, const label_list *out) {
+static tra_node *contract(tra_lowering *w, const term_list *f, tra_scalar_op fold, double scale,
+                          const label_list *out) {
     int n = f->n, *arg = tra_news(w->b->arena, int, 2 * n);
     uint64_t *set = tra_news(w->b->arena, uint64_t, 2 * n), want = tra_lower_set_of(out->n, out->v);
     tra_merge *step = tra_news(w->b->arena, tra_merge, n);
@@ -151,7 +152,7 @@ static tra_node *contract(tra_lowering *w, const term_list *f, double scale, con
         set[x] = set[y] = 0;
         for (int j = 0; j < n + i; j++) need |= set[j];
         label_list keep = last ? *out : tra_lower_ordered(w, e, both & need);
-        tra_node *node = tra_lower_apply(w, e, TRA_S_ADD, last ? scale : 1, &keep);
+        tra_node *node = tra_lower_apply(w, e, fold, last ? scale : 1, &keep);
         if (!node || last) return node;
         tra_operand z = {.node = node, .n = keep.n};
         memcpy(z.label, keep.v, (size_t)keep.n * sizeof z.label[0]);
@@ -201,7 +202,8 @@ static void merge_factors(tra_lowering *w, term_list *f) {
     }
 }
 
-tra_node *tra_lower_sum_product(tra_lowering *w, const tra_scalar *e, double scale, const label_list *out) {
+tra_node *tra_lower_sum_product(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale,
+                                const label_list *out) {
     term_list f = {0}, below = {0};
     uint64_t want = tra_lower_set_of(out->n, out->v);
     split_factors(w, e, &scale, &f, &below);
@@ -210,22 +212,22 @@ tra_node *tra_lower_sum_product(tra_lowering *w, const tra_scalar *e, double sca
     if (below.n) {                      /* divides the sum */
         const tra_scalar *q = f.v[0].e; /* the product, its sum, the quotient of that */
         for (int i = 1; i < f.n; i++) q = tra_scalar_of(w->b->arena, TRA_S_MUL, q, f.v[i].e);
-        q = tra_lower_materialise(w, q, want);
+        q = tra_lower_materialise(w, q, TRA_S_ADD, want);
         for (int i = 0; q && i < below.n; i++) q = tra_scalar_of(w->b->arena, TRA_S_DIV, q, below.v[i].e);
         return q ? tra_lower_reduce(w, q, TRA_S_ADD, scale, out) : NULL;
     }
-    if (f.n == 1) return tra_lower_apply(w, f.v[0].e, TRA_S_ADD, scale, out);
+    if (f.n == 1) return tra_lower_apply(w, f.v[0].e, fold, scale, out);
     uint64_t one = 0, two = 0; /* the labels that at least one factor has, and at least two */
     for (int i = 0; i < f.n; i++) {
         uint64_t set = tra_lower_labels_of(w, f.v[i].e);
         two |= one & set;
         one |= set;
     }
-    for (int i = 0; i < f.n; i++) { /* sums each factor over the labels that no other one has */
-        f.v[i].e = tra_lower_materialise(w, f.v[i].e, want | two);
+    for (int i = 0; i < f.n; i++) { /* folds each factor over the labels that no other one has */
+        f.v[i].e = tra_lower_materialise(w, f.v[i].e, fold, want | two);
         if (!f.v[i].e) return NULL;
     }
-    return contract(w, &f, scale, out);
+    return contract(w, &f, fold, scale, out);
 }
 
 /* e, or the number 1 where it is NULL, times the numbers of rows that the labels of the set stand for, which only the
@@ -258,7 +260,7 @@ static const tra_scalar *summed_terms(tra_lowering *w, const term_list *terms, u
         }
         bool minus = sum && times < 0;
         if (minus) times = -times;
-        if (e && !(e = tra_lower_materialise(w, e, want))) return NULL;
+        if (e && !(e = tra_lower_materialise(w, e, TRA_S_ADD, want))) return NULL;
         if (counted && !(e = times_rows(w, e, counted))) return NULL;
         e = !e           ? tra_scalar_number(w->b->arena, times)
             : times == 1 ? e
@@ -291,4 +293,35 @@ tra_node *tra_lower_sum_branches(tra_lowering *w, const tra_scalar *e, uint64_t 
     }
     return tra_lower_reduce(w, tra_scalar_of3(w->b->arena, TRA_S_IF, e->a, branch[0], branch[1]), TRA_S_ADD, scale,
                             out);
+}
+
+/* ---- conjunctions ------------------------------------------------------------------------------------------------ */
+
+static bool has_two(const tra_scalar *e) {
+    int v[3];
+    return tra_lower_arguments(e, 0, v) > 1;
+}
+
+/* A bool that is true where e is not 0. */
+static const tra_scalar *truth(tra_lowering *w, const tra_scalar *e) {
+    tra_arena *a = w->b->arena;
+    if (!has_two(e)) return tra_lower_is_bool(w, e) ? e : tra_scalar_of(a, TRA_S_NE, e, tra_scalar_number(a, 0));
+    if (e->op == TRA_S_NE && tra_scalar_is_plain(e->b) && e->b->value == 0 && tra_lower_is_bool(w, e->a))
+        return truth(w, e->a);
+    if (e->op == TRA_S_AND || (e->op == TRA_S_MUL && tra_lower_is_bool(w, e)))
+        return tra_scalar_of(a, TRA_S_MUL, truth(w, e->a), truth(w, e->b));
+    return tra_lower_is_bool(w, e) ? e : tra_scalar_of(a, TRA_S_NE, e, tra_scalar_number(a, 0));
+}
+
+/* e with `and` as products: of factors and terms, wherever they stand. */
+static const tra_scalar *as_products(tra_lowering *w, const tra_scalar *e) {
+    bool adds = e->op == TRA_S_ADD || e->op == TRA_S_SUB || e->op == TRA_S_MUL || e->op == TRA_S_NEG;
+    if (e->op == TRA_S_AND || e->op == TRA_S_NE) return has_two(e) && tra_lower_is_bool(w, e) ? truth(w, e) : e;
+    if (!adds || !has_two(e)) return e;
+    return tra_scalar_of(w->b->arena, e->op, as_products(w, e->a), e->b ? as_products(w, e->b) : NULL);
+}
+
+const tra_scalar *tra_lower_conjunctions(tra_lowering *w, const tra_einsum *s) {
+    bool folds = s->fold == TRA_S_MAX ? tra_lower_is_bool(w, s->expr) : s->fold == TRA_S_ADD;
+    return folds && s->nlabels > s->nout ? as_products(w, s->expr) : s->expr;
 }

@@ -61,10 +61,11 @@ tra_line_counts tra_type_lines(const tra_node *n, int d);
 double tra_type_band(const tra_node *n);
 /* Is the operand of a join a sparse matrix with the extents of the result and its labels in their order? */
 bool tra_type_is_alike(const tra_node *join, int side);
-/* Does the join multiply matrices, and join the keys that cut the dimensions of the sum? d: these, of the left and of
- * the right matrix. of[i]: the operand that dimension i of the result comes from. */
+/* Does the join multiply matrices, perhaps for the largest or least products, and join the keys that cut the dimensions
+ * of the sum? d: these, of the left and of the right matrix. of[i]: the operand that dimension i of the result comes
+ * from. */
 bool tra_type_is_product(const tra_node *n, int d[2], int of[2]);
-/* Does the aggregation add up all blocks of a join that differ in joined keys alone? */
+/* Does the aggregation add up, or fold as the join does, all blocks of a join that differ in joined keys alone? */
 bool tra_type_adds_product(const tra_node *n);
 /* Samples lines of a product of matrices that come from files, or are computed of such by products, sums and maps.
  * Reads coordinates of files, once for each product (type_sample.c). False: nothing is known. */

@@ -106,7 +106,7 @@ bool tra_type_is_product(const tra_node *n, int d[2], int of[2]) {
     const tra_type *x = &n->in[0]->type, *y = &n->in[1]->type;
     tra_product p;
     if (x->cat->frontier.n != 2 || y->cat->frontier.n != 2 || n->joinl.n != 1) return false;
-    if (!tra_kernel_is_product(n->kernel, &x->cat->bound, &y->cat->bound, &p) || p.nlabels != 3 || p.nout != 2 ||
+    if (!tra_kernel_multiplies(n->kernel, &x->cat->bound, &y->cat->bound, &p) || p.nlabels != 3 || p.nout != 2 ||
         p.rank[0] != 2 || p.rank[1] != 2)
         return false;
     d[0] = memchr(p.out, p.in[0][0], 2) != NULL, d[1] = memchr(p.out, p.in[1][0], 2) != NULL;
@@ -117,7 +117,7 @@ bool tra_type_is_product(const tra_node *n, int d[2], int of[2]) {
 
 bool tra_type_adds_product(const tra_node *n) {
     const tra_node *x = n->in[0];
-    if (x->op != TRA_OP_JOIN || !tra_kernel_is_sum(n->kernel)) return false;
+    if (x->op != TRA_OP_JOIN || !tra_kernel_folds_as(n->kernel, x->kernel)) return false;
     if (n->group.n != x->type.cat->frontier.n - x->joinl.n) return false;
     for (int i = 0; i < n->group.n; i++)
         for (int j = 0; j < x->joinl.n; j++)

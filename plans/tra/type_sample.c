@@ -278,8 +278,9 @@ bool tra_type_sample_alike(const tra_node *join, double *entries) {
     enum { SURE = 16 }; /* entries of which chance made not all */
     tra_rel *rel = NULL;
     if (!tra_type_is_alike(join, 0) || !tra_type_is_alike(join, 1)) return false;
-    uint64_t key = mixed(identity(join, 0, &rel), 1);
-    if (!rel) return false;
+    uint64_t both = identity(join, 0, &rel);
+    if (!both) return false; /* one operand may be known, and set rel, where the other one is not */
+    uint64_t key = mixed(both, 1);
     const tra_product_sample *kept = tra_rel_kept_sample(rel, key);
     tra_product_sample x = {0};
     if (kept) {

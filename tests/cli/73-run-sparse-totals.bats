@@ -478,3 +478,68 @@ END
         has "damaged"
     done
 }
+
+@test "any, largest and counted conjunctions of sparse matrices are products of entries, also of comparisons" {
+    tra gen -q --shape 20000x20000 --density 0.0002 --storage csr --dtype i64 -o a.h5:A
+    tra gen -q --shape 20000x20000 --density 0.0002 --storage csr --block 7000x6000 --seed 2 --dtype i64 -o b.h5:B
+    cat >p.tra <<'END'
+input A from "a.h5"
+input B from "b.h5"
+C[i,k] = any(A[i,j] && B[j,k])
+D[i,k] = max ((A[i,j] > 50) && (B[j,k] != 0))
+E[i,k] = sum ((A[i,j] > 50) && (B[k,j] > 50))
+F[] = sum (A[i,j] && A[j,k] && B[i,k])
+output C to "c.npz"
+output D to "d.npz"
+output E to "e.npz"
+output F to "f.npy"
+END
+    status 0 tra run -q --memory 160M p.tra
+    tra export -q a.h5:A -o a.npz
+    tra export -q b.h5:B -o b.npz
+    py '
+import scipy.sparse as sp
+a, b, c, d, e = (sp.load_npz(x + ".npz").tocsr() for x in "abcde")
+i = lambda x: x.astype("i8")
+assert ((i(a != 0) @ i(b != 0) > 0) != (c != 0)).nnz == 0 and c.nnz > 0
+assert ((i(a > 50) @ i(b != 0) > 0) != (d != 0)).nnz == 0 and d.nnz > 0
+assert (i(a > 50) @ i(b > 50).T != i(e)).nnz == 0 and e.nnz > 0
+assert (i(a != 0) @ i(a != 0)).multiply(b != 0).sum() == np.load("f.npy")'
+}
+
+@test "what divides a sparse matrix is computed at its entries, also a product of its own sums" {
+    tra gen -q --shape 20000x20000 --density 0.0003 --storage csr -o a.h5:A
+    cat >p.tra <<'END'
+input A from "a.h5"
+D[i] = sum A[i,j]
+E[j] = sum A[i,j]
+C[i,j] = A[i,j] / sqrt(abs(D[i] * E[j]) + 1)
+output C to "c.npz"
+END
+    status 0 tra run -q --memory 100M p.tra
+    tra export -q a.h5:A -o a.npz
+    py '
+import scipy.sparse as sp
+a, c = (sp.load_npz(x + ".npz").tocoo() for x in "ac")
+d, e = (np.asarray(a.sum(x)).ravel() for x in (1, 0))
+want = sp.csr_matrix((a.data / np.sqrt(abs(d[a.row] * e[a.col]) + 1), (a.row, a.col)), a.shape)
+assert abs(want - c.tocsr()).max() < 1e-12 and c.nnz == a.nnz'
+}
+
+@test "entries are put in the order of columns some columns at a time, whatever columns are full" {
+    tra gen -q --shape 3000x200000 --pattern rmat --density 0.001 --storage csr --block 3000x200000 -o a.h5:A
+    tra gen -q --shape 200000x30 --density 0.1 --storage csr --block 200000x30 -o b.h5:A
+    for x in a b; do
+        want=$(tra digest $x.h5:A | cut -d ' ' -f 1)
+        shape=$([ $x = a ] && echo 3000x200000 || echo 200000x30)
+        for storage in csc dcsc 'csf(1, 0)'; do
+            printf 'input A from "%s.h5"\nC = store(A, %s)\noutput C to "c.h5"\n' $x "$storage" >p.tra
+            status 0 tra run -q --memory 96M p.tra
+            [ "$(tra digest c.h5 | cut -d " " -f 1)" = "$want" ]
+            status 0 tra verify -q c.h5
+        done
+        tra export -q $x.h5:A -o $x.npz
+        status 0 tra import -q $x.npz --storage csc --block $shape --memory 96M -o c.h5
+        [ "$(tra digest c.h5 | cut -d " " -f 1)" = "$want" ]
+    done
+}

@@ -24,11 +24,17 @@ OPS = [  # statement; numpy's result; square matrices only
     ("C[i] = sum abs(A[i,j] - D[j])", "abs(a - d).sum(1)"), ("C[] = sum A[i,j] * B[i,j]", "(a * b).sum()"),
     ("C[i] = sum A[i,j] * D[j]", "a @ d"), ("C[j] = sum V[i] * A[i,j]", "v @ a"), ("C[i,k] = sum A[i,j] * W[j,k]", "a @ w"),
     ("C[k,j] = sum V[i] * A[i,j] * W[j,k]", "((v @ a)[:, None] * w).T"), ("C[i,k] = sum A[i,j] * B[k,j]", "a @ b.T"),
+    ("C[i,k] = any(A[i,j] && B[k,j])", "tie(a != 0, b.T != 0) > 0"), ("C[i,k] = max ((A[i,j] > 0) && (W[j,k] > 0))", "tie(a > 0, w > 0) > 0"),
+    ("C[i,l] = any((A[i,j] != 0) && B[k,j] && (A[k,l] > 1))", "tie(tie(a != 0, b.T != 0) > 0, a > 1) > 0"),
+    ("C[i,k] = sum ((A[i,j] > 0) && (B[k,j] > 0))", "tie(a > 0, b.T > 0)"), ("C[i] = sum (A[i,j] && B[k,j])", "tie(a != 0, b.T != 0).sum(1)"),
+    ("C[k] = any((A[i,j] != 0) * (B[k,j] != 0) && V[i])", "((a != 0) & (v != 0)[:, None]).any(0) @ (b != 0).T.astype(int) > 0"),
+    ("C[i,j] = A[i,j] / sqrt(abs((sum[k](A[i,k])) * (sum[l](A[l,j]))) + 1)", "a / np.sqrt(abs(np.outer(a.sum(1), a.sum(0))) + 1)"),
     ("C[i] = A[i,i]", "np.diag(a)", 1), ("C[] = sum A[i,i]", "np.trace(a)", 1), ("C[i] = sum exp(A[i,i])", "np.exp(np.diag(a))", 1),
     ("C[i,j] = A[i,j] + A[j,i]", "a + a.T", 1), ("C = slice(A, [1:, :])", "a[1:]"), ("C = slice(A, [::3, ::-2])", "a[::3, ::-2]"),
     ("C = slice(A, [:, 1:])", "a[:, 1:]"), ("C = stack(A, B, 0)", "np.concatenate([a, b])"), ("C = stack(A, B, 1)", "np.concatenate([a, b], 1)"),
     ("C = repart(A, [2, 3])", "a"), ("C = repart(A, [1, 1])", "a"), ("C = store(A, csc)", "a"), ("C = store(A, dcsr)", "a"), ("C = store(A, coo)", "a"),
     ("C = store(A, csf)", "a"), ("C[i,j] as csc = A[i,j] * 2", "a * 2"), ("C[j,i] as coo = A[i,j]", "a.T")]
+tie = lambda x, y: x.astype(int) @ y.astype(int)
 NAMES = {"A": "a", "B": "b", "D": "d", "V": "v", "W": "w"}
 
 
