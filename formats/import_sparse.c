@@ -124,7 +124,8 @@ static tra_status run(sparse *m, tra_err *e) {
     int64_t held = tra_store_index_bytes(&m->cat) + tra_settle_held(m->cat.n, m->levels);
     int64_t merging = tra_entries_need(s, true), left = m->memory - held - merging;
     int64_t need = (int64_t)s->held + held + merging + block_room(m, &m->block, 1);
-    int64_t more = need - block_room(m, &m->block, 1) + block_room(m, &m->block, m->most); /* what check_blocks asks for */
+    int64_t more =
+        need - block_room(m, &m->block, 1) + block_room(m, &m->block, m->most); /* what check_blocks asks for */
     TRA_TRY(tra_buffer_check(m->ceiling, need + (left < block_room(m, &m->block, 1) ? need / 7 : 0), e));
     tra_import_note(more + more / 7 + 8);
     TRA_TRY(check_blocks(m, left, e));
