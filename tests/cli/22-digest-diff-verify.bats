@@ -414,7 +414,7 @@ with h5py.File("h.h5", "w") as f:
 @test "--memory is a ceiling of the process, and the least is 64 MB and three blocks at most" {
     for codec in none zstd; do for dtype in f64 f32; do
         [ $dtype = f64 ] && block=1024x1024 || block=2048x1024
-        tra gen -q --shape 2000x2100 --block $block --dtype $dtype --codec $codec -o $dtype.h5
+        tra gen -q --shape 2000x1100 --block $block --dtype $dtype --codec $codec -o $dtype.h5
         bounded $((8 << 20)) digest $dtype.h5
         bounded $((8 << 20)) verify $dtype.h5
         bounded $((8 << 20)) info --stats $dtype.h5

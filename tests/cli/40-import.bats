@@ -471,8 +471,8 @@ with h5py.File("src.h5", "w") as f:
 }
 
 @test "--memory is a ceiling of the process, and the least is 64 MB and three blocks at most" {
-    tra gen -q --shape 1500x1100 --block 1024x1024 --dist normal -o a.h5
-    tra gen -q --shape 1500x1100 --block 1024x1024 --dist normal --codec zstd -o z.h5
+    tra gen -q --shape 1100x1030 --block 1024x1024 --dist normal -o a.h5
+    tra gen -q --shape 1100x1030 --block 1024x1024 --dist normal --codec zstd -o z.h5
     for f in npy raw csv; do tra export -q a.h5 -o a.$f; done
     tra export -q a.h5 -o a.mtx
     tra export -q a.h5 --coordinate -o c.mtx
@@ -484,7 +484,7 @@ with h5py.File("src.h5", "w") as f:
         done
     }
     # of text, which takes longest, each kind by one codec
-    imports none a.npy a.csv a.h5 z.h5 "a.raw --shape 1500x1100 --dtype f64"
+    imports none a.npy a.csv a.h5 z.h5 "a.raw --shape 1100x1030 --dtype f64"
     imports zstd a.npy c.mtx a.mtx a.h5 z.h5 "z.h5 --dtype f32"
     bounded $((8 << 20)) import z.h5 --block 100x300 --codec zstd -o x.h5
     is "$want" digest_of x.h5

@@ -196,7 +196,7 @@ with h5py.File("x.h5", "w") as f: f.create_dataset("m", data=a.astype(">i4"), ch
 
 @test "--memory is a ceiling of the process, and the least is 64 MB and three blocks at most" {
     for codec in none zstd; do
-        tra gen -q --shape 1500x1100 --block 1024x1024 --dist normal --codec $codec -o a.h5
+        tra gen -q --shape 1100x1030 --block 1024x1024 --dist normal --codec $codec -o a.h5
         # of text, which takes longest, each kind from one codec
         for f in npy raw h5 $([ $codec = none ] && echo mtx || echo csv); do
             bounded $((8 << 20)) export a.h5 -o x.$f

@@ -9,7 +9,7 @@ ends_within() {
 }
 
 @test "a run that does not fit says so with its figures, saves its progress and ends before the time" {
-    long_program 1000x1000 50x50
+    long_program 900x900 50x50
     ends_within 6 75 slow 60 "$TRA" run long.tra --deadline 4s --threads 1
     has "are left to --deadline"
     has "stopped before the --deadline"

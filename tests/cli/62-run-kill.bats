@@ -100,7 +100,7 @@ resume_until_done() {
 }
 
 @test "killed again and again, --resume gets through with the same digest and leaves nothing behind" {
-    long_program 700x700 70x70
+    long_program 630x630 70x70
     while read -r long how options; do
         [[ ${TRA_TEST_LONG-} || $long != long ]] || continue
         # shellcheck disable=SC2086

@@ -107,9 +107,10 @@ bits() {
 }
 
 @test "without it: one plan gives the same digests by both transports, any ceiling and threads" {
+    local i=0
     programs
     for p in mm mm4 agg einsum; do
-        for n in 1 2 3; do
+        for n in $(some $((i++)) 1 2 3); do
             want=$(bits $p.tra --sites $n --threads 1 --memory 900M)
             strategy=$("$TRA" cost $p.tra --sites $n --threads 1 --memory 900M | sed -n 2p | cut -f2)
             # of this plan: under a lower ceiling others may do, which compute less on the way

@@ -33,7 +33,7 @@ ways() {
 }
 
 @test "as-of joins of many blocks are the same on every number of sites, by both transports, under a small ceiling" {
-    for seed in 1 5 14; do
+    for seed in 1 14; do
         drawn "$seed" 700 30
         tra explain --operators --without J-1 p.tra >plan
         grep -q "rows in range" plan

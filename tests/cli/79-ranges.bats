@@ -28,7 +28,7 @@ ways() {
 }
 
 @test "joins on ranges of many blocks are the same on every number of sites, by both transports, under a small ceiling" {
-    for seed in 100 103 106; do
+    for seed in 100 106; do
         drawn "$seed" 300 40
         ways "--sites 2" "--sites 3 --transport files" "--sites 5" "--memory 40M --threads 1"
         tra compile p.tra -o p.plan
