@@ -287,6 +287,7 @@ static tra_status put_rows(const tra_type *type, const tra_batch *out, const cha
                            tra_err *e) {
     tra_writer *w;
     TRA_TRY(tra_writer_create(to, type, &(tra_write_options){.history = history}, &w, e));
+    tra_writer_alone(w);
     tra_status s = tra_writer_place_rows(w, NULL, e);
     if (s == TRA_OK && out->rows > 0) s = tra_writer_put_rows(w, 0, out, e);
     if (s == TRA_OK) return tra_writer_commit(w, NULL, e);

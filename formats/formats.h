@@ -205,6 +205,7 @@ typedef struct tra_import_job {
     bool drop_zeros;               /* coordinate files: entries of value 0 are left out */
     tra_codec codec;
     const char *history; /* or NULL */
+    bool alone;          /* no other program reads the table that is written */
 } tra_import_job;
 
 typedef struct tra_import_receipt {

@@ -13,6 +13,12 @@
 
 enum { LEAST_ROWS = TRA_MADE_ROWS, MOST_ROWS = 1 << 16, LONGEST = 1 << 28, NONE = -1, FAILED = -2 };
 
+/* A string before it is added. at: where it begins in the text; -1: there is none. */
+typedef struct ahead {
+    int64_t at, n;
+    uint64_t hash;
+} ahead;
+
 /* What a worker has. */
 typedef struct worker {
     tra_made *x;
@@ -21,6 +27,10 @@ typedef struct worker {
     tra_vector *strip;
     const char **s; /* strings of a row, of each column */
     int64_t *n;
+    ahead *ahead; /* of some rows before they are added: their strings, of each column, */
+    tra_str text; /* whose bytes these are; and those of one row of them */
+    const char **s_ahead;
+    int64_t *n_ahead;
     int64_t made, pending; /* rows of the result before its next one; of these are not in the scratch file */
     int32_t *codes;        /* of each column for the pending rows */
     bool *nulls, *failed;  /* of each column: has a row no string, and could one not be computed? */
@@ -153,14 +163,15 @@ static tra_status write_numbers(making *g, worker *w, tra_err *e) {
 
 /* The next row of the result has these strings. NULL: it has none: a NULL, or, if n is less than 0, a string that could
  * not be computed. */
-static tra_status add_row(making *g, worker *w, const char *const *s, const int64_t *n, tra_err *e) {
+static tra_status add_row(making *g, worker *w, const char *const *s, const int64_t *n, const ahead *known,
+                          tra_err *e) {
     for (int k = 0; k < g->m->nmade; k++) {
         int32_t *number = &w->codes[k * g->batch + w->pending];
         *number = n[k] < 0 ? FAILED : NONE;
         w->failed[k] |= n[k] < 0;
         w->nulls[k] |= !s[k];
         if (!s[k]) continue;
-        uint64_t hash = tra_string_set_hash(s[k], (size_t)n[k]);
+        uint64_t hash = known ? known[k].hash : tra_string_set_hash(s[k], (size_t)n[k]);
         TRA_TRY(tra_text_column_add(g->texts[k], (int)(w - g->worker), w->made, s[k], n[k], hash, number, e));
     }
     w->made++;
@@ -174,7 +185,7 @@ static tra_status end_group(making *g, worker *w, tra_err *e) {
         g->n_group[k] = (int64_t)g->text[k].n;
         g->any[k] = false;
     }
-    TRA_TRY(add_row(g, w, g->s_group, g->n_group, e));
+    TRA_TRY(add_row(g, w, g->s_group, g->n_group, NULL, e));
     for (int k = 0; k < g->m->nmade; k++) g->text[k].n = 0;
     return TRA_OK;
 }
@@ -212,6 +223,44 @@ static tra_status make_row(const making *g, worker *w, int64_t i, int at, tra_er
     return TRA_OK;
 }
 
+enum { FEW_BYTES = 1 << 14 };
+
+/* Keeps the strings at hand as those of row i of some, and announces them to the sets. False: they are long. */
+static bool keep_ahead(const making *g, worker *w, int i) {
+    int64_t bytes = 0;
+    for (int k = 0; k < g->m->nmade; k++) bytes += w->s[k] ? w->n[k] : 0;
+    for (int k = 0; k < g->m->nmade && bytes <= FEW_BYTES; k++) {
+        ahead *x = &w->ahead[i * g->m->nmade + k];
+        *x = (ahead){.at = w->s[k] ? (int64_t)w->text.n : -1, .n = w->n[k]};
+        if (!w->s[k]) continue;
+        x->hash = tra_string_set_hash(w->s[k], (size_t)w->n[k]);
+        tra_str_addn(&w->text, w->s[k], (size_t)w->n[k]);
+        const tra_string_set *words = tra_text_column_words(g->texts[k], (int)(w - g->worker));
+        if (tra_string_set_is_large(words)) tra_string_set_expect(words, x->hash);
+    }
+    return bytes <= FEW_BYTES;
+}
+
+/* Adds the strings of up to `most` rows of the table; *rows: of how many. All are made first, so that their places are
+ * on their way to the cache before the first of them is added, but for long ones. */
+static tra_status add_some(making *g, worker *w, int64_t row, int at, int most, int *rows, tra_err *e) {
+    int n = g->m->nmade, kept = 0;
+    bool few = true;
+    w->text.n = 0;
+    for (; kept < most && few && w->text.n < FEW_BYTES; kept += few) {
+        TRA_TRY(make_row(g, w, row + kept, at + kept, e));
+        few = keep_ahead(g, w, kept);
+    }
+    const char *text = tra_str_get(&w->text);
+    for (int i = 0; i < kept; i++) {
+        const ahead *x = w->ahead + i * n;
+        for (int k = 0; k < n; k++) w->s_ahead[k] = x[k].at < 0 ? NULL : text + x[k].at, w->n_ahead[k] = x[k].n;
+        TRA_TRY(add_row(g, w, w->s_ahead, w->n_ahead, x, e));
+    }
+    *rows = kept + !few;
+    return few ? TRA_OK : add_row(g, w, w->s, w->n, NULL, e);
+}
+
 static tra_status collect_rows(making *g, worker *w, int64_t first, tra_err *e) {
     const tra_schema *s = w->in.schema;
     for (int64_t from = 0, n; from < w->in.rows; from += n) {
@@ -222,12 +271,13 @@ static tra_status collect_rows(making *g, worker *w, int64_t first, tra_err *e) 
             w->strip[c].state = w->in.v[c].state ? w->in.v[c].state + from : NULL;
         }
         tra_made_strip(w->x, w->strip, first + from, (int)n);
-        for (int64_t i = from; i < from + n; i++) {
+        int rows;
+        for (int64_t i = from; i < from + n && !g->m->separator; i += rows) {
+            int most = (int)tra_min64(TRA_STRINGS_AHEAD, from + n - i);
+            TRA_TRY(add_some(g, w, first + i, (int)(i - from), most, &rows, e));
+        }
+        for (int64_t i = from; i < from + n && g->m->separator; i++) {
             TRA_TRY(make_row(g, w, first + i, (int)(i - from), e));
-            if (!g->m->separator) {
-                TRA_TRY(add_row(g, w, w->s, w->n, e));
-                continue;
-            }
             if (first + i > 0 && begins(g, &w->in, i)) TRA_TRY(end_group(g, w, e));
             TRA_TRY(add_to_group(g, w, e));
         }
@@ -334,6 +384,7 @@ static tra_status write_all(making *g, const char *to, const char *history, tra_
     TRA_TRY(tra_catalog_blocks(&shape, &block, &cat, e));
     tra_type type = {.dtype = TRA_F64, .cat = &cat, .layout = &tra_columns, .columns = schema, .cut = {1}};
     TRA_TRY(tra_writer_create(to, &type, &(tra_write_options){.history = history}, &g->writer, e));
+    tra_writer_alone(g->writer);
     TRA_TRY(tra_writer_place_rows(g->writer, NULL, e));
     TRA_TRY(each_batch(g, g->keeps, write_rows, e));
     worker *one = &g->worker[0];
@@ -373,6 +424,9 @@ static void begin_worker(making *g, worker *w) {
     w->codes = tra_arena_array(g->arena, (size_t)(m->nmade * g->batch), 4);
     w->s = tra_news(g->arena, const char *, m->nmade + 1);
     w->n = tra_news(g->arena, int64_t, m->nmade + 1);
+    w->s_ahead = tra_news(g->arena, const char *, m->nmade + 1);
+    w->n_ahead = tra_news(g->arena, int64_t, m->nmade + 1);
+    w->ahead = tra_news(g->arena, ahead, TRA_STRINGS_AHEAD * m->nmade + 1);
 }
 
 static int64_t longest_of(const tra_schema *s) {
@@ -412,7 +466,10 @@ tra_status tra_made_strings_write(const tra_made_strings *m, const char *to, int
     g.n_group = tra_news(g.arena, int64_t, n + 1);
     tra_status status = run(&g, to, history, e);
     if (g.writer) tra_writer_abort(g.writer);
-    for (int i = 0; i < g.nworkers; i++) tra_made_free(g.worker[i].x);
+    for (int i = 0; i < g.nworkers; i++) {
+        tra_made_free(g.worker[i].x);
+        tra_str_free(&g.worker[i].text);
+    }
     for (int k = 0; k < n; k++) {
         tra_str_free(&g.text[k]);
         tra_text_column_free(g.texts[k]);

@@ -30,6 +30,7 @@ static tra_status tensor_job_of(const tra_file_job *job, tra_import_job *to, tra
                            .progress = job->progress,
                            .codec = job->codec,
                            .history = job->history,
+                           .alone = job->alone,
                            .storage = o->storage,
                            .components = o->components.v,
                            .ncomponents = o->components.n,

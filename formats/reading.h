@@ -100,6 +100,7 @@ typedef struct tra_file_job {
     int64_t memory; /* ceiling of the process; 0: TRA_IMPORT_MEMORY */
     tra_codec codec;
     const char *history; /* or NULL */
+    bool alone;          /* no other program reads a table that is written */
 } tra_file_job;
 
 typedef struct tra_file_receipt {

@@ -270,7 +270,8 @@ static tra_status make(const wanted *w, made *m, tra_err *e) {
                         .reading = &w->reading,
                         .progress = tra_stand_ins.progress,
                         .memory = tra_ceiling,
-                        .history = w->identity};
+                        .history = w->identity,
+                        .alone = true};
     bool referred;
     tra_reading several = w->reading;
     tra_pattern files = w->files;

@@ -246,6 +246,7 @@ static tra_status create(tra_csv_import *m, tra_column *columns, int64_t rows, i
     tra_type type = {.dtype = TRA_F64, .cat = cat, .layout = &tra_columns, .columns = &m->schema, .cut = {1}};
     tra_write_options o = {.history = m->history, .codec = m->codec};
     TRA_TRY(tra_writer_create(m->to, &type, &o, &m->writer, e));
+    if (m->alone) tra_writer_alone(m->writer);
     return tra_writer_place_rows(m->writer, NULL, e);
 }
 
@@ -347,6 +348,7 @@ tra_status tra_csv_import_table(tra_csv_import *m, const tra_import_job *job, tr
     m->progress = job->progress;
     m->codec = job->codec;
     m->history = job->history;
+    m->alone = job->alone;
     if (job->block && job->block->n != 1)
         return tra_fail(e, TRA_USAGE, "--block: %s is a table, whose blocks are a number of rows", m->spec);
     if (!m->column) TRA_TRY(tra_csv_choose_columns(m, e));

@@ -13,6 +13,7 @@ typedef struct tra_csv_import {
     tra_progress_form progress; /* these three of the table that is written */
     tra_codec codec;
     const char *history;
+    bool alone;
     tra_csv_file *file;
     const tra_csv_form *form;
     tra_csv_reading reading;

@@ -9,6 +9,8 @@
 
 void tra_writer_columns(tra_writer *w, const tra_schema *s) { w->table->form.schema = w->type.columns = s; }
 
+void tra_writer_alone(tra_writer *w) { w->table->alone = true; }
+
 /* ---- for other programs ----------------------------------------------------------------------------------------- */
 
 /* Copies the strings to `room`, each with a NUL, and points text to them. */
@@ -31,13 +33,15 @@ bool tra_table_put_categories(tra_writer *w, int column, hid_t group) {
     hsize_t dims = (hsize_t)s.d->n;
     hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate_simple(1, &dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE);
     hid_t transfer = H5Pcreate(H5P_DATASET_XFER); /* whose buffers HDF5 clears: by default 1 MiB each */
+    int64_t alone = w->table->alone;
     bool ok = H5Tset_size(type, H5T_VARIABLE) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0 &&
               H5Pset_obj_track_times(dcpl, false) >= 0 && H5Pset_buffer(transfer, 1 << 16, NULL, NULL) >= 0;
     hid_t dset = ok ? H5Dcreate2(group, "categories", type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT) : -1;
-    ok = dset >= 0 && tra_table_put_encoding(dset, "string-array", "0.2.0");
+    ok = dset >= 0 && tra_table_put_encoding(dset, "string-array", "0.2.0") &&
+         (!alone || tra_h5_put_ints(dset, "tra_alone", 0, NULL, &alone));
     const char **text = NULL;
     tra_str room = {0};
-    while (ok && (ok = tra_strings_more(&s, NULL) == TRA_OK) && s.n > 0) {
+    while (ok && !alone && (ok = tra_strings_more(&s, NULL) == TRA_OK) && s.n > 0) {
         text = tra_realloc(text, (size_t)s.n, sizeof *text);
         hsize_t from = (hsize_t)s.from, n = (hsize_t)s.n;
         hid_t memory = H5Screate_simple(1, &n, NULL);

@@ -199,6 +199,11 @@ nothing_left() { is "" find scratch -mindepth 1; }
     setup_files
     tra eval --keep-imports 'group(trips, [], n = count())' trips.csv >one
     is 1 eval 'ls scratch | grep -c ^tra-kept-'
+    # strings are there as tra reads them, and not once more for other programs
+    py 'import h5py, glob; f = h5py.File(glob.glob("scratch/tra-kept-*")[0])
+v = []
+f.visititems(lambda name, x: v.append(x.id.get_offset()) if name.endswith("/categories") else None)
+assert v and not any(v), v'
     tra eval --explain --keep-imports 'group(trips, [], n = count())' trips.csv >two; grep -q 'found' two
     tra eval --explain --keep-imports 'group(trips, [], n = count())' trips.csv --null Hill >three; grep -q 'converted' three
     printf 'Hill,Hill,70\n' >>trips.csv
