@@ -27,6 +27,7 @@ static tra_symbol *use_symbol(tra_build *b, const char *name, tra_span span, boo
     if (i < 0) {
         int gone = param ? -1 : tra_names_find(&b->gone, name);
         const tra_symbol *of = gone >= 0 ? b->gone.value[gone] : NULL;
+        if (of && of->stmt->kind == TRA_STMT_TRACE && b->d->errors > 0) return NULL; /* its loop was not built */
         const char *hint = of ? "it is of one turn of a loop that has ended: make it a state, with a next value"
                               : tra_build_near(b, name, param, 0, NULL);
         if (!hint && !param)

@@ -163,19 +163,29 @@ static tra_node *failed(tra_build *b, tra_span span, const tra_err *why) {
     return tra_build_unreadable(b, span, NULL, why);
 }
 
+/* Can no run make strings of the table, since a loop changes it? This is an error. *loops: it is made of what loops
+ * give. */
+static bool is_of_turn(const tra_table_builder *w, bool *loops) {
+    tra_build *b = w->b;
+    bool changes = false;
+    *loops = false;
+    mark_leaves(b, w->in, tra_news(b->arena, bool, b->g->n + 1), &changes, loops);
+    if (!changes && (!*loops || b->loop < 0)) return false;
+    tra_diag_error(b->d, w->call->span,
+                   "make the strings of a table that the loop does not change, before it, or after it",
+                   "strings that only the run makes cannot be made of what a loop changes");
+    return true;
+}
+
 /* The table as a file: itself, if it is one. */
 tra_node *tra_table_in_file(const tra_table_builder *w, const bool *keep, int *own) {
     const tra_schema *s = w->in->type.columns;
     tra_build *b = w->b;
     tra_err e = {0};
     const char *path;
-    bool changes = false, loops = false;
+    bool loops;
     if (w->in->op == TRA_OP_INPUT && w->in->rel) return w->in;
-    mark_leaves(b, w->in, tra_news(b->arena, bool, b->g->n + 1), &changes, &loops);
-    if (changes || (loops && b->loop >= 0))
-        return tra_diag_error(b->d, w->call->span,
-                              "make the strings of a table that the loop does not change, before it, or after it",
-                              "strings that only the run makes cannot be made of what a loop changes");
+    if (is_of_turn(w, &loops)) return NULL;
     tra_table_builder one = {.b = b, .call = w->call, .in = w->in, .in_name = w->in_name, .op.op = TRA_TABLE_PROJECT};
     int n = 0;
     for (int c = 0; c < s->n; c++) {
@@ -384,6 +394,8 @@ tra_node *tra_table_join_strings(tra_table_builder *w, tra_node *in, const char 
     const char *path, *what = TRA_STRING_AGGREGATE;
     int n = in->type.columns->n, own = 0;
     note_strings(&(tra_table_builder){.b = b, .in = in}, 1, NULL);
+    bool loops;
+    if (!makes_strings() && is_of_turn(&(tra_table_builder){.b = b, .call = w->call, .in = in}, &loops)) return NULL;
     if (!makes_strings()) return unknown_strings(w, in, name);
     bool *all = tra_news(b->arena, bool, n + 1);
     for (int c = 0; c < n; c++) all[c] = true;

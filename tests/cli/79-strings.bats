@@ -355,3 +355,17 @@ same("G.csv", [(str(len({r for r in R if r[0]})),)])
 END
     on_ranks
 }
+
+@test "check refuses strings of what a loop changes, as the run does; a trace of a loop with errors is no other error" {
+    printf 'k,x\n1,2\n1,3\n2,4\n' >u.csv
+    printf '%s\n' 'input u from "u.csv"' 'state Z = order(u, [k])' 'repeat 2 {' \
+        'g = group(Z, [k], s = string_agg(string(x), ";"))' 'next Z = join(u, g, k == k, how = semi)' '}' 'output Z' >p.tra
+    for command in check explain run; do
+        status 2 tra $command p.tra
+        has "strings that only the run makes cannot be made of what a loop changes"
+    done
+    printf '%s\n' 'input A from "missing.h5"' 'state S = A' 'repeat 2 {' 'state T = S' 'repeat 2 as t {' 'next T[i] = T[i] + S[i]' \
+        'm = max(T)' 'trace log(t, m)' '}' 'next S = T' '}' 'R = project(log, m)' 'output R' >q.tra
+    status 3 tra check q.tra
+    lacks "there is no relation"
+}
