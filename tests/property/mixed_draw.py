@@ -196,6 +196,7 @@ def tensor_statement(r, K, z):
         q = r.choice(["slice", "slice", "slice", "stack", "stack", "reblock", "reblock", "repart", "store", "store", "transpose", "topk", "softmax", "op"])
         if q == "slice" and n >= 1:
             def cut(m):
+                if m == 0: return ":"
                 a, b = sorted(r.sample(range(m + 1), 2))
                 return r.choice([":", ":", f"{a}:{b}", f"{a}:{b}", f"{r.randint(0, m - 1)}:", "::2", "::-1", f"{a}:{b}:3"])
             return f"{z} = slice({x}, [{', '.join(cut(m) for m in e)}])"
