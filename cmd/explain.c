@@ -47,6 +47,7 @@ static void count_before(tra_job *job) {
     int64_t before = tra_buffer_checked();
     for (int i = 0; i < job->plans.n && before > 0; i++) {
         tra_plan *p = job->plans.v[i];
+        if (!p) continue; /* only the first ones were made */
         p->least_memory = tra_max64(p->least_memory, before + (p->sites > 1 ? TRA_PROCESS_MPI - TRA_PROCESS : 0));
         p->cost.peak_memory = tra_max64(p->cost.peak_memory, p->least_memory);
     }
