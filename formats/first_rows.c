@@ -29,6 +29,7 @@ typedef struct finding {
     const tra_first_rows *m;
     tra_arena *arena;
     int64_t batch, rows, bytes; /* rows at a time, of the table; bytes of keys that a worker may keep */
+    int64_t texts;              /* bytes that strings of the rows may still take */
     int nworkers;
     worker *worker;
     bool *by_code; /* of each key: its codes are in the order of its strings; */
@@ -174,7 +175,8 @@ static tra_status add_next(const finding *g, worker *w, int k, int at, side *s) 
     return TRA_OK;
 }
 
-/* TRA_NO: a key could not be computed, or there are too many bytes of them. */
+/* TRA_NO: a key could not be computed, or there are too many bytes of them. A key that may fail is computed of each
+ * row: what comes of a program must not depend on which rows the worker has met before. */
 static tra_status look_at(const finding *g, worker *w, int64_t number, int at) {
     side s = w->n == g->m->most ? UNKNOWN : BEFORE;
     for (int k = 0; k < g->m->nconditions; k++) {
@@ -183,7 +185,8 @@ static tra_status look_at(const finding *g, worker *w, int64_t number, int at) {
         if (v.state != TRA_STATE_VALUE || !v.i) return TRA_OK;
     }
     w->key.n = 0;
-    for (int k = 0; k < g->m->nkeys && s != AFTER; k++) TRA_TRY(add_next(g, w, k, at, &s));
+    for (int k = 0; k < g->m->nkeys; k++)
+        if (s != AFTER || g->m->x[k]->fails) TRA_TRY(add_next(g, w, k, at, &s));
     if (s == AFTER || (s == UNKNOWN && number > w->heap[0].number)) return TRA_OK;
     take(g, w, number);
     return w->bytes > g->bytes ? TRA_NO : TRA_OK;
@@ -205,7 +208,9 @@ static tra_status take_batch(void *ctx, int worker_number, int64_t item, tra_err
             w->strip[c].state = w->in.v[c].state ? w->in.v[c].state + from : NULL;
         }
         tra_made_strip(w->x, w->strip, first + from, (int)n);
-        for (int64_t i = 0; i < n; i++) TRA_TRY(look_at(g, w, first + from + i, (int)i));
+        for (int64_t i = 0; i < n; i++)
+            if (look_at(g, w, first + from + i, (int)i) == TRA_NO)
+                return tra_fail(e, TRA_NO, "the first rows are not found by their keys alone");
     }
     return TRA_OK;
 }
@@ -234,7 +239,8 @@ static int64_t *end_finding(finding *g) {
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
-/* The strings of d that these codes are, which get new codes, in the same order. */
+/* The strings of d that these codes are, which get new codes, in the same order. TRA_NO: they take too much memory,
+ * here and once more where they are written. */
 static tra_status few_strings(finding *g, const tra_dictionary *d, int64_t n, int32_t *code, const uint8_t *state,
                               const tra_dictionary **out, tra_err *e) {
     int64_t *of = tra_news(g->arena, int64_t, n + 1), *len = tra_news(g->arena, int64_t, n + 1), m = 0, k = 0;
@@ -252,6 +258,8 @@ static tra_status few_strings(finding *g, const tra_dictionary *d, int64_t n, in
         if (status == TRA_OK && all.n == 0) status = tra_fail(e, TRA_INTERNAL, "a string is missing");
         for (; status == TRA_OK && i < k && of[i] < all.from + all.n; i++) {
             const char *text = tra_strings_at(&all, of[i] - all.from, &len[i]);
+            if ((g->texts -= len[i] + 1) < 0) status = TRA_NO;
+            if (status != TRA_OK) break;
             s[i] = memcpy(tra_arena_alloc(g->arena, (size_t)len[i] + 1), text, (size_t)len[i]);
         }
     }
@@ -371,6 +379,7 @@ tra_status tra_first_rows_write(const tra_first_rows *m, const char *to, int64_t
     g.nworkers = (int)tra_max64(1, tra_min64(threads, share / (LEAST_ROWS * row_bytes)));
     g.batch = tra_max64(LEAST_ROWS, tra_min64(MOST_ROWS, share / g.nworkers / row_bytes));
     g.bytes = share / g.nworkers;
+    g.texts = share;
     g.by_code = tra_news(g.arena, bool, m->nkeys + 1), g.pieces = tra_news(g.arena, bool, m->nkeys + 1);
     bool *reads = tra_news(g.arena, bool, s->n + 1);
     for (int k = 0; k < m->nkeys; k++) {

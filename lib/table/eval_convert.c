@@ -98,6 +98,11 @@ static void pick(tra_colstep *s) {
     const void *table = s->x->table;
     void *d = s->out->values;
     bool all = !none && !tstate;
+    if (s->x->entries == 0) { /* an operand has no values */
+        for (int i = 0; i < s->n; i++)
+            if (!none || !none[i]) tra_colstep_states(s)[i] = TRA_STATE_ERROR;
+        return;
+    }
     for (int k = 0; k < s->x->nkids; k++) {
         const tra_colaxis *axis = &s->x->axis[k];
         const void *values = s->run->at[s->insn->kid[k]].values;
@@ -116,7 +121,6 @@ static void pick(tra_colstep *s) {
         entry[i] = tra_max64(0, entry[i]);
         if (state != TRA_STATE_VALUE) tra_colstep_states(s)[i] = (uint8_t)state;
     }
-    if (s->x->entries == 0) return;
 #define TAKE(T)                                                                                                        \
     for (int i = 0; i < s->n; i++) ((T *)d)[i] = ((const T *)table)[entry[i]]
     switch (tra_coltype_size(s->x->type)) {

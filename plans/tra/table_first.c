@@ -103,14 +103,15 @@ int64_t tra_table_first_wanted(const tra_table_builder *w) {
 
 /* ---- keys ------------------------------------------------------------------------------------------------------- */
 
-/* x over the result of a projection, over its operand. NULL: it is something else. */
+/* x over the result of a projection, over its operand. NULL: it is something else, or has a name that no column of the
+ * result has, of which the operand may have a column. */
 static tra_ast *below_projection(tra_arena *a, const tra_ast *project, const tra_ast *x) {
     bool stays = false;
     if (x->kind == TRA_AST_NAME) {
         for (int i = 1; i < project->nkids; i++) {
             const tra_ast *t = project->kids[i];
             if (t->kind == TRA_AST_NAMED && strcmp(t->text, x->text) == 0) return tra_table_ast_copy(a, t->kids[0]);
-            stays = stays || t->kind != TRA_AST_NAME || strcmp(t->text, x->text) == 0;
+            stays |= t->kind == TRA_AST_STAR || (t->kind == TRA_AST_NAME && strcmp(t->text, x->text) == 0);
         }
         return stays ? tra_table_ast_copy(a, x) : NULL;
     }

@@ -369,3 +369,32 @@ END
     status 3 tra check q.tra
     lacks "there is no relation"
 }
+
+@test "where the first rows of made strings cannot be found by heaps the whole order is made: the same rows, or the same error" {
+    py '
+with open("v.csv", "w") as f: f.write("a,s\n" + "".join(f"{n * 7919 % 20000},{n}\n" for n in range(20000)))
+with open("l.csv", "w") as f: f.write("a,s\n" + "".join(f"x{n}" + "y" * 40000 + "," + f"{n}" + "z" * 9000 + "\n" for n in range(600)))
+with open("w.csv", "w") as f: f.write("k,x,w\n" + "".join(f"{chr(97 + n % 3)},{(n * 7 % 1000) / 8},{1000 - n}\n" for n in range(1000)))'
+    for t in v l w; do tra import -q $t.csv -o $t.h5; done
+    # keys that take too much memory
+    printf '%s\n' 'input t from "v.h5"' 'L = limit(order(project(t, a, s), [repeat(concat(a, s), 1500)]), 5000)' 'output L to "L.csv"' >p.tra
+    tra run -q --memory 2G p.tra
+    mv L.csv want.csv
+    tra run -q --memory 64M p.tra
+    cmp L.csv want.csv
+    # a key that one row does not have, on any number of threads
+    printf '%s\n' 'input t from "v.h5"' 'L = limit(order(t, [a div 100, repeat(concat(a, s), if(s == 19999, 99999999, 1))]), 20)' \
+        'output L to "L.csv"' >p.tra
+    for threads in 1 4 8; do status 3 tra run -q --threads $threads p.tra; done
+    # rows whose strings take more than there is
+    printf '%s\n' 'input t from "l.h5"' 'L = limit(order(project(t, a, s, c = concat(a, "x", s)), [c]), 150)' 'output L to "L.h5"' >p.tra
+    (($(peak "$TRA" run -q --memory 40M p.tra) <= 40 << 20)) || [ -n "${SAN:-}" ]
+    # a name that no column of the projection has is the param's, not a column's of its operand
+    printf '%s\n' 'param w = 1' 'input t from "w.h5"' 'P = project(t, c = concat(k, x), x)' 'L = limit(order(P, [w * x, c]), 5)' \
+        'output L to "L.csv"' >p.tra
+    as_reference p.tra L.csv
+    # an operand without values
+    printf 'k,s,x\na,,1.5\nb,,2.5\n' >n.csv
+    is 3 eval 'tra eval -q "project(t, c = concat(s, x))" t=n.csv | wc -l'
+    is 2 eval 'tra eval -q "select(project(t, c = concat(s, x)), isnull(c))" t=n.csv | grep -c "^$"'
+}
