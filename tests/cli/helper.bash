@@ -94,8 +94,11 @@ slow() {
     TRA_SLOW_MS=$1 LD_PRELOAD=$lib ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0 exec "${@:2}"
 }
 
-# pause SECONDS: sleep, without a process.
-pause() { read -rt "$1" <> <(:) || true; }
+# pause SECONDS: sleep, without a process: nobody writes to the pipe.
+pause() {
+    [ -p "$BATS_TEST_TMPDIR.pipe" ] || mkfifo "$BATS_TEST_TMPDIR.pipe"
+    read -rt "$1" <>"$BATS_TEST_TMPDIR.pipe" || true
+}
 
 # meet PID COMMAND...: waits until the command succeeds while the process runs, which is then killed, say. Where it ends
 # before, the test fails, with its messages in log. TRA_TEST_LATE=SECONDS: as on a machine that lets the test wait.
