@@ -11,7 +11,7 @@
 #include "../../lib/table/made.h"
 #include "tra.h"
 
-/* Each writes a table to a file of its own, or find what an earlier command made of the same: `identity` is a text that
+/* Each writes a table to a file of its own, or finds what an earlier command made of the same: `identity` is a text that
  * tells all that it depends on. *path lives as long as the process. */
 typedef struct tra_makes {
     /* What the nodes up to n compute. loops: n reads what loops give. */

@@ -7,7 +7,10 @@
 
 #include <string.h>
 
-enum { CHAIN = 16, FEWER = 4 };
+enum {
+    CHAIN = 16, /* projections, and selections, that are looked through */
+    FEWER = 4   /* a limit of more than this share of the rows is not worth a pass of its own */
+};
 
 /* The operators from a limit down to the call in question: projections, and at most one order. */
 typedef struct chain {
@@ -62,8 +65,8 @@ static bool find_chain(chain *c) {
     return false;
 }
 
-/* The rows that limit(T, n, from = m) wants of the first ones; 0: it does not say that in numbers. */
-static int64_t rows_of(const tra_table_builder *w, const tra_ast *limit) {
+/* How many of the first rows limit(T, n, from = m) looks at; 0: it does not say that in numbers. */
+static int64_t rows_of_limit(const tra_table_builder *w, const tra_ast *limit) {
     tra_build *b = w->b;
     tra_diags *d = b->d, none = {.arena = b->arena, .src = d->src};
     int64_t n = 0, from = 0;
@@ -82,14 +85,15 @@ static bool counts_rows(const tra_ast *x) {
     return any;
 }
 
-/* (few of the rows) */
-static bool find(const tra_table_builder *w, chain *c, int64_t *most) {
+/* Does a limit want few of the rows of w->in, by a chain of operators that begins with the call in question? *most: how
+ * many of the first ones. */
+static bool find_limited(const tra_table_builder *w, chain *c, int64_t *most) {
     *c = (chain){.b = w->b, .call = w->origin};
     bool order = w->op.op == TRA_TABLE_ORDER;
     if ((!order && w->op.op != TRA_TABLE_PROJECT) || !find_chain(c) || counts_rows(c->call)) return false;
     for (int i = c->below; i < c->n; i++)
         if (counts_rows(c->project[i])) return false;
-    *most = rows_of(w, c->limit);
+    *most = rows_of_limit(w, c->limit);
     const tra_type *t = &w->in->type;
     int64_t rows = t->bounded && t->entries ? t->entries->all.expected : tra_catalog_elements(t->cat);
     return *most > 0 && *most <= rows / FEWER;
@@ -98,7 +102,7 @@ static bool find(const tra_table_builder *w, chain *c, int64_t *most) {
 int64_t tra_table_first_wanted(const tra_table_builder *w) {
     chain c;
     int64_t most;
-    return find(w, &c, &most) ? most : INT64_MAX;
+    return find_limited(w, &c, &most) ? most : INT64_MAX;
 }
 
 /* ---- keys ------------------------------------------------------------------------------------------------------- */
@@ -234,7 +238,7 @@ bool tra_table_find_first(tra_table_builder *w, bool *failed) {
     const char *path;
     tra_err e = {0};
     int left;
-    if (!find(w, &c, &m.most)) return false;
+    if (!find_limited(w, &c, &m.most)) return false;
     if (!say_rows(w, &c, &m, &left)) {
         int own = w->own_columns;
         tra_node *file = tra_table_in_file(w, tra_table_read_columns(w), &own);

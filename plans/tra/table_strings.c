@@ -79,7 +79,7 @@ static void mark_names(const tra_ast *x, const tra_schema *s, bool *named, bool 
     for (int i = 0; i < x->nkids; i++) mark_names(x->kids[i], s, named, star);
 }
 
-/* (the result of some operators has all of them) */
+/* Those that it names, and those of its result: all, where that has every column of w->in. */
 bool *tra_table_read_columns(const tra_table_builder *w) {
     const tra_schema *s = w->in->type.columns;
     bool *named = tra_news(w->b->arena, bool, s->n + 1), all = w->own_columns > 0;

@@ -336,7 +336,7 @@ void tra_node_print(const tra_node *n, tra_str *out);
 /* All arguments that the operator has, but its inputs. Equal texts are equal operators: names of variables do not
  * count. Whoever asks whether two operators compute the same asks this. */
 char *tra_node_text(tra_arena *a, const tra_node *n);
-/* Of all operators with their arguments and inputs, and of the room that rules give to joins of tables. Graphs of one
+/* Of all operators with their arguments and inputs, and of the room that tables are expected to have. Graphs of one
  * program that have the same digest are planned alike. */
 uint64_t tra_graph_digest(const tra_graph *g);
 
