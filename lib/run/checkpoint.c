@@ -1,6 +1,7 @@
 /* checkpoint.c - saving intermediate results, and taking over those that an earlier run saved. */
 #include "checkpoint.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -315,6 +316,7 @@ void tra_checkpoint_turn_saved(tra_checkpoint *k, double spent) {
 }
 
 bool tra_checkpoint_save_turn(tra_checkpoint *k, int op, tra_part *part, tra_digest turn, tra_turn_room *room) {
+    assert(part->kind == TRA_PART_STORED); /* NEXT has stored it */
     return save_each(k, &k->site->plan->ops[op], part, &turn, room);
 }
 

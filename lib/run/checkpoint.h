@@ -68,9 +68,9 @@ typedef struct tra_turn_room {
 bool tra_checkpoint_turn_is_due(const tra_checkpoint *k);
 /* The states of a turn have been saved, which took so many seconds. */
 void tra_checkpoint_turn_saved(tra_checkpoint *k, double spent);
-/* Saves what operator op has made of the turn: its part, with room[n] for the n tuples; or rows, by rank 0. grows: rows
- * that were saved with this room stay as they are, so that only what is new is written; from a room of length 0 on all
- * of it is. False if it could not be saved. */
+/* Saves what operator op has made of the turn: its stored part, with room[n] for the n tuples; or rows, by rank 0.
+ * grows: rows that were saved with this room stay as they are, so that only what is new is written; from a room of
+ * length 0 on all of it is. False if it could not be saved. */
 bool tra_checkpoint_save_turn(tra_checkpoint *k, int op, tra_part *part, tra_digest turn, tra_turn_room *room);
 bool tra_checkpoint_save_rows(tra_checkpoint *k, int op, const void *rows, int64_t bytes, tra_digest turn,
                               tra_turn_room *room, bool grows);

@@ -72,6 +72,7 @@ void tra_exec_save_turn(tra_execution *x, int loop) {
     for (int l = loop; l >= 0 && n < 64; l = x->plan->loops[l].outer) chain[n++] = l;
     for (bool all = true; n > 0 && all;) {
         int l = chain[--n];
+        if (x->loops[l].turns == 0) continue; /* a resumed run computes again what the loop begins with */
         if (x->loops[l].saved == x->loops[l].turns) continue; /* since a loop in it was saved */
         all = save_loop(x, l);
         if (all) x->loops[l].saved = x->loops[l].turns;

@@ -124,3 +124,34 @@ END
     status 0 tra run -q --checkpoint 0 p.tra
     status 0 tra diff s.h5 b.h5
 }
+
+@test "states that begin with other keys of an input are saved from the first turn on, and resumed" {
+    tra gen -q --shape 39x39 --block 13x13 --dist range -o a.h5
+    tra gen -q --shape 39x39 --block 13x13 --density 0.2 --codec zstd --seed 3 -o b.h5
+    cat >p.tra <<'END'
+input A from "a.h5"
+input B from "b.h5"
+R = rekey(A, (i,j) -> (2-i, j))
+state S = R
+state T = transpose(B)
+repeat 30 {
+    state P = S
+    repeat 25 { next P[i,j] = P[j,i] + 1
+    }
+    next S[i,j] = (P[i,j] + R[i,j]) % 13
+    next T = T
+}
+output S
+output T
+END
+    tra run -q p.tra
+    want=$(tra digest S.h5 T.h5)
+    for how in '1 KILL 0.15' '3 TERM 0.5'; do
+        read -r sites signal after <<<"$how"
+        rm S.h5 T.h5
+        run timeout -s $signal $after "$TRA" run -q --checkpoint 0 --sites $sites p.tra
+        [[ $status = @(0|75|124|137) ]]
+        status 0 tra run -q --resume --checkpoint 0 --sites $sites p.tra
+        is "$want" tra digest S.h5 T.h5
+    done
+}
