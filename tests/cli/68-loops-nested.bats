@@ -137,3 +137,41 @@ END
     status 0 tra run -q p.tra
     [ "$(cat T.csv)" = "$(printf 'a,b\n1,2\n0,3')" ]
 }
+
+@test "what is saved of states is not taken for what they began with, nor for other states that began alike" {
+    cat >p.tra <<'END'
+X = gen(uniform, [6], seed = 1)
+d[i] = X[i] * 2
+state a = gen(0, [6], type = f64)
+state c = gen(0, [6], type = f64)
+state b = d
+state e = d
+repeat 20000 {
+    next a = b
+    next c = e
+    next b[i] = (b[i] + 1) % 7
+    next e[i] = (e[i] * 2) % 5
+}
+f[i] = a[i] + 10 * b[i] + 100 * d[i]
+state y[i] = f[i] - c[i] * e[i]
+repeat 20000 { next y[i] = y[i] * 0.999 + d[i]
+}
+output y
+END
+    tra run -q p.tra
+    want=$(tra digest y.h5)
+    for after in 0.1 0.3 0.5; do
+        rm y.h5
+        run timeout -s KILL $after "$TRA" run -q --checkpoint 0 p.tra
+        [[ $status = @(0|137) ]]
+        status 0 tra run -q --resume --checkpoint 0 p.tra
+        is "$want" tra digest y.h5
+    done
+    sed 's/20000/19999/' p.tra >other.tra
+    rm y.h5
+    run timeout -s KILL 0.2 "$TRA" run -q --checkpoint 0 p.tra
+    [[ $status = 137 ]] || return 0
+    status 2 tra run -q --resume other.tra
+    has "the program is not the one"
+    status 0 tra run -q --resume p.tra
+}
