@@ -11,8 +11,8 @@
 #include "../../lib/table/made.h"
 #include "tra.h"
 
-/* Each writes a table to a file of its own, or finds what an earlier command made of the same: `identity` is a text that
- * tells all that it depends on. *path lives as long as the process. */
+/* Each writes a table to a file of its own, or finds what an earlier command made of the same: `identity` is a text
+ * that tells all that it depends on. *path lives as long as the process. */
 typedef struct tra_makes {
     /* What the nodes up to n compute. loops: n reads what loops give. */
     tra_status (*table)(const tra_graph *g, const tra_node *n, bool loops, const char *identity, const char **path,
