@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "../lib/h5/stand_in.h"
-#include "../lib/physical/needs.h"
 #include "../plans/explain/explain.h"
 #include "../plans/ia/ia.h"
 #include "made.h"
@@ -42,14 +41,14 @@ static void as_measured(const tra_profiled_plan *of, tra_request *r) {
     r->options.reproducible |= of->reproducible;
 }
 
-/* A ceiling that is told must do for what a run does before it plans, too: inputs are converted, strings made. */
+/* A run also converts inputs and makes strings before it plans. The ceiling that is told holds these too. */
 static void count_before(tra_job *job) {
-    int64_t before = tra_buffer_checked();
-    for (int i = 0; i < job->plans.n && before > 0; i++) {
+    for (int i = 0; i < job->plans.n; i++) {
         tra_plan *p = job->plans.v[i];
         if (!p) continue; /* only the first ones were made */
-        p->least_memory = tra_max64(p->least_memory, before + (p->sites > 1 ? TRA_PROCESS_MPI - TRA_PROCESS : 0));
-        p->cost.peak_memory = tra_max64(p->cost.peak_memory, p->least_memory);
+        int64_t before = tra_planning_before(p->sites);
+        p->least_memory = tra_max64(p->least_memory, before);
+        if (before > 0) p->cost.peak_memory = tra_max64(p->cost.peak_memory, p->least_memory);
     }
 }
 

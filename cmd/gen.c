@@ -209,8 +209,8 @@ static tra_status make_sparse(const gen_pattern *p, const tra_type *type, const 
     sparse_job m = {.values = gen_values_of(dist, seed), .pattern = p, .type = type, .levels = levels};
     m.most = gen_bound(p, &type->cat->bound);
     int64_t room = tra_rows_room(type->dtype, m.most, m.most), held = tra_settle_held(type->cat->n, levels);
-    int64_t rows = type->layout && type->cat->bound.n > 0 ? type->cat->bound.v[0] : 0;
-    int64_t each = 2 * m.most * (int64_t)sizeof(tra_item) + room + tra_stored_rows_scratch(levels, m.most, rows);
+    const tra_dims *ext = type->layout ? &type->cat->bound : NULL;
+    int64_t each = 2 * m.most * (int64_t)sizeof(tra_item) + room + tra_stored_rows_scratch(levels, m.most, ext);
     int n = 0;
     TRA_TRY(tra_workers(memory, held + tra_store_index_bytes(type->cat), each, type->cat->n, &n, e));
     TRA_TRY(tra_settle_begin(output, type, levels, codec, history, NULL, n, &m.settle, e));

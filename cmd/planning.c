@@ -7,6 +7,7 @@
 
 #include "../lib/base/limits.h"
 #include "../lib/codegen/codegen.h"
+#include "../lib/physical/needs.h"
 #include "common.h"
 #include "machine.h"
 
@@ -124,4 +125,9 @@ tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e)
         .colour = tra_colour(stderr),
     };
     return p->without ? tra_plan_without(p->without, &r->options, e) : TRA_OK;
+}
+
+int64_t tra_planning_before(int sites) {
+    int64_t checked = tra_buffer_checked();
+    return checked > 0 && sites > 1 ? checked + TRA_PROCESS_MPI - TRA_PROCESS : checked;
 }

@@ -56,5 +56,8 @@ TRA_MUSTUSE tra_status tra_planning_request(int here, int cores, tra_request *r,
  * this machine, as it was calibrated, or by built-in rates; cores: of the machine (0: those of this process). */
 tra_rates tra_planning_rates(const tra_machine *m, int here, int threads, int cores);
 tra_rates tra_planning_rates_here(int here, int threads); /* of this machine */
+/* The ceiling that a run of so many sites needs before it plans, for inputs that it converts and strings that it makes,
+ * as far as this process has met them; 0: none. */
+int64_t tra_planning_before(int sites);
 
 #endif

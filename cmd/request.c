@@ -100,7 +100,7 @@ static tra_status plan(asking *x, tra_point *p, int64_t ceiling, ceilings *c, tr
         int64_t base = tra_memory_base(q, p->threads), of_plan = q->least_memory;
         if (tra_plan_memory_estimated(q)) /* results may be larger than what is reserved for them */
             of_plan = tra_least_with_margin(of_plan, base);
-        int64_t checked = tra_buffer_checked() + (p->sites > 1 ? TRA_PROCESS_MPI - TRA_PROCESS : 0);
+        int64_t checked = tra_planning_before(p->sites);
         int64_t least = tra_max64(tra_max64(of_plan, q->planning), tra_max64(made.least, checked));
         least = tra_max64(least, tra_outputs_least(job.program.graph, base));
         *c = (ceilings){ceiling == 0 || least <= ceiling, least, tra_max64(base, checked), q->cost.peak_memory};
@@ -140,8 +140,8 @@ static tra_status try_ceiling(asking *x, tra_point p, int64_t mib, ceilings *c, 
 }
 
 /* Tries ceilings, from large to small. The first holds all in memory, or is the most that the options and the machine
- * allow. The last is the least that is said to do. Planning for a ceiling in which nothing fits takes longest, as all
- * is tried then, and tells that least: it is done once, and not where hardly any ceiling is left in between. */
+ * allow. The last is the least that is said to do. Where nothing fits, planning
+ * tries everything and takes longest, but tells that least. So it is done once at most, and never just above c.base. */
 static tra_status try_ceilings(asking *x, tra_point p, tra_err *e) {
     enum { STEP = 4, RAISES = 8, NEAR = 32 };
     int64_t mib, most = tra_planning_opts.memory;

@@ -195,19 +195,13 @@ static tra_status look_at(const finding *g, worker *w, int64_t number, int at) {
 static tra_status take_batch(void *ctx, int worker_number, int64_t item, tra_err *e) {
     const finding *g = ctx;
     worker *w = &g->worker[worker_number];
-    const tra_schema *s = schema_of(g);
     int64_t first = item * g->batch;
     w->in.rows = tra_min64(g->batch, g->rows - first);
     TRA_TRY(tra_stop_check(e));
     TRA_TRY(tra_rel_read_rows(g->m->from, first, &w->in, e));
     for (int64_t from = 0, n; from < w->in.rows; from += n) {
         n = tra_min64(TRA_MADE_ROWS, w->in.rows - from);
-        for (int c = 0; c < s->n; c++) {
-            if (!w->in.v[c].values) continue;
-            w->strip[c].values = (char *)w->in.v[c].values + (size_t)from * tra_coltype_size(s->v[c].type);
-            w->strip[c].state = w->in.v[c].state ? w->in.v[c].state + from : NULL;
-        }
-        tra_made_strip(w->x, w->strip, first + from, (int)n);
+        tra_made_batch(w->x, &w->in, first, from, (int)n, w->strip);
         for (int64_t i = 0; i < n; i++)
             if (look_at(g, w, first + from + i, (int)i) == TRA_NO)
                 return tra_fail(e, TRA_NO, "the first rows are not found by their keys alone");

@@ -8,8 +8,8 @@
 
 #include "../lib/table/made.h"
 
-/* Writes these rows to a file, in the order of the table, by so many threads. TRA_NO, without a message and a file: a
- * key could not be computed, or the keys of so many rows do not fit in the memory. TRA_RESOURCE. */
+/* Writes these rows to a file, in the order of the table, by so many threads. TRA_NO, and no file: a key could not be
+ * computed, or keys or strings of so many rows do not fit in the memory. TRA_RESOURCE. */
 TRA_MUSTUSE tra_status tra_first_rows_write(const tra_first_rows *m, const char *to, int64_t memory, int threads,
                                             const char *history, tra_err *e);
 

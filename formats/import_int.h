@@ -16,11 +16,4 @@ TRA_MUSTUSE tra_status tra_import_sparse(const tra_import_job *job, tra_source *
 TRA_MUSTUSE tra_status tra_import_mapped(const tra_import_job *job, tra_source *source, int64_t ceiling, int64_t memory,
                                          tra_import_receipt *r, tra_err *e);
 
-/* Notes that an import under a ceiling with room for so many bytes would do, where this one takes another way. */
-static inline void tra_import_note(int64_t need) {
-    tra_err none = {0};
-    tra_status s = tra_buffer_check(INT64_MAX, need, &none);
-    (void)s; /* it is asked for under the ceiling that there is */
-}
-
 #endif

@@ -34,7 +34,7 @@ typedef struct mapped {
 /* Room for so many bytes, within the ceiling; freed at the end. */
 static tra_status allocate_within(mapped *m, int64_t bytes, void **out, tra_err *e) {
     int64_t need = tra_add_most(m->held, tra_max64(bytes, 1));
-    tra_import_note(tra_add_most(need, need / 7));
+    tra_buffer_note(tra_add_most(need, need / 7));
     if (need > m->memory) {
         TRA_TRY(tra_buffer_check(m->ceiling, tra_add_most(need, need / 7), e));
         return tra_fail(e, TRA_RESOURCE, "--memory is too little for the components of storage %s", m->job->storage);
@@ -308,7 +308,7 @@ static tra_status fill(mapped *m, bool *given, tra_err *e) {
     for (int k = 0; k < m->storage->ncomponents; k++)
         if (!given[k]) elements = tra_add_most(elements, m->block.component[k].value.n);
     int64_t need = tra_add_most(m->held + reading, tra_mul_most(elements, ENTRY_ROOM + 16));
-    tra_import_note(tra_add_most(need, need / 7));
+    tra_buffer_note(tra_add_most(need, need / 7));
     if (need > m->memory) TRA_TRY(tra_buffer_check(m->ceiling, tra_add_most(need, need / 7), e));
     int64_t most = tra_max64(1, m->memory - m->held - reading - elements * 16) / ENTRY_ROOM;
     TRA_TRY(trace_mapping(m, most, &all, e));

@@ -27,7 +27,7 @@ typedef struct sparse {
 
 /* What a block of so many entries takes while it is made, and then while it is written. */
 static int64_t block_room(const sparse *m, const tra_dims *block, int64_t entries) {
-    int64_t sorting = tra_stored_rows_scratch(m->levels, entries, block->n > 0 ? block->v[0] : 0);
+    int64_t sorting = tra_stored_rows_scratch(m->levels, entries, block);
     return tra_rows_room(m->source->dtype, entries, entries) + sorting + 64;
 }
 
@@ -127,7 +127,7 @@ static tra_status run(sparse *m, tra_err *e) {
     int64_t more =
         need - block_room(m, &m->block, 1) + block_room(m, &m->block, m->most); /* what check_blocks asks for */
     TRA_TRY(tra_buffer_check(m->ceiling, need + (left < block_room(m, &m->block, 1) ? need / 7 : 0), e));
-    tra_import_note(more + more / 7 + 8);
+    tra_buffer_note(more + more / 7 + 8);
     TRA_TRY(check_blocks(m, left, e));
     tra_settle *settle;
     TRA_TRY(tra_settle_begin(m->job->to, &m->type, m->levels, &m->job->codec, m->job->history, m->source->labels,

@@ -225,7 +225,7 @@ static tra_status make_row(const making *g, worker *w, int64_t i, int at, tra_er
 
 enum { FEW_BYTES = 1 << 14 };
 
-/* Keeps the strings at hand as those of row i of some, and announces them to the sets. False: they are long. */
+/* Keeps the strings at hand as those of row i, and prefetches their places in the sets. False: they are long. */
 static bool keep_ahead(const making *g, worker *w, int i) {
     int64_t bytes = 0;
     for (int k = 0; k < g->m->nmade; k++) bytes += w->s[k] ? w->n[k] : 0;
@@ -241,8 +241,8 @@ static bool keep_ahead(const making *g, worker *w, int i) {
     return bytes <= FEW_BYTES;
 }
 
-/* Adds the strings of up to `most` rows of the table; *rows: of how many. All are made first, so that their places are
- * on their way to the cache before the first of them is added, but for long ones. */
+/* Adds the strings of up to `most` rows of the table; *rows: of how many. It makes all of them first and prefetches
+ * their places in the sets; a long string is added at once. */
 static tra_status add_some(making *g, worker *w, int64_t row, int at, int most, int *rows, tra_err *e) {
     int n = g->m->nmade, kept = 0;
     bool few = true;
@@ -262,15 +262,9 @@ static tra_status add_some(making *g, worker *w, int64_t row, int at, int most, 
 }
 
 static tra_status collect_rows(making *g, worker *w, int64_t first, tra_err *e) {
-    const tra_schema *s = w->in.schema;
     for (int64_t from = 0, n; from < w->in.rows; from += n) {
         n = tra_min64(TRA_MADE_ROWS, w->in.rows - from);
-        for (int c = 0; c < s->n; c++) {
-            if (!w->in.v[c].values) continue;
-            w->strip[c].values = (char *)w->in.v[c].values + (size_t)from * tra_coltype_size(s->v[c].type);
-            w->strip[c].state = w->in.v[c].state ? w->in.v[c].state + from : NULL;
-        }
-        tra_made_strip(w->x, w->strip, first + from, (int)n);
+        tra_made_batch(w->x, &w->in, first, from, (int)n, w->strip);
         int rows;
         for (int64_t i = from; i < from + n && !g->m->separator; i += rows) {
             int most = (int)tra_min64(TRA_STRINGS_AHEAD, from + n - i);

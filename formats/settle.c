@@ -86,14 +86,9 @@ void tra_settle_abort(tra_settle *s) {
     free_settle(s);
 }
 
-static int64_t scratch_room(const tra_settle *s, int64_t entries) {
-    const tra_dims *bound = &s->type->cat->bound;
-    return tra_stored_rows_scratch(s->levels, entries, bound->n > 0 ? bound->v[0] : 0);
-}
-
 /* The worker's scratch, grown so that it does for a block of so many entries. */
 static void *scratch_of(tra_settle *s, settler *w, int64_t entries) {
-    int64_t need = scratch_room(s, entries);
+    int64_t need = tra_stored_rows_scratch(s->levels, entries, &s->type->cat->bound);
     if (need > w->room) {
         free(w->scratch);
         w->scratch = tra_malloc((size_t)need);
@@ -158,7 +153,7 @@ static tra_status put_all(tra_settle *s, int64_t memory, tra_err *e) {
         bytes = tra_max64(bytes, s->block[i].bytes);
         entries = tra_max64(entries, s->block[i].entries);
     }
-    int64_t each = bytes + scratch_room(s, entries);
+    int64_t each = bytes + tra_stored_rows_scratch(s->levels, entries, &s->type->cat->bound);
     int workers = (int)tra_max64(1, tra_min64(tra_min64(s->workers, n), memory / tra_max64(1, each)));
     for (int i = 0; i < s->workers; i++) { /* the scratch of counting is given back: fewer threads may go on */
         free(s->worker[i].scratch);

@@ -113,7 +113,7 @@ void tra_arena_drop(tra_arena *a, const void *p);     /* frees what was given to
  * may be used any more. */
 uint64_t tra_arena_mark(const tra_arena *a);
 void tra_arena_release(tra_arena *a, uint64_t mark);
-size_t tra_arena_bytes(const tra_arena *a);           /* bytes that it has from the system */
+size_t tra_arena_bytes(const tra_arena *a); /* bytes that it has from the system */
 /* Says that n bytes outside of the arena are held now by what is being made in it. And the most bytes that arena and
  * outside ever had together. */
 void tra_arena_beside(tra_arena *a, size_t n);
@@ -154,6 +154,7 @@ typedef struct tra_str {
     size_t n, cap;
 } tra_str;
 void tra_str_addn(tra_str *b, const char *s, size_t n);
+void tra_str_add_whole(tra_str *b, int64_t v); /* in decimal */
 void tra_str_add(tra_str *b, const char *s);
 void tra_str_printf(tra_str *b, const char *fmt, ...) TRA_PRINTF(2, 3);
 void tra_str_vprintf(tra_str *b, const char *fmt, va_list ap);
@@ -247,6 +248,8 @@ enum { TRA_CEILINGTEXT = 128 };
 char *tra_ceiling_text(int64_t bytes, const char *what, char buf[TRA_CEILINGTEXT]);
 /* TRA_RESOURCE, naming the least ceiling that would do, unless the ceiling leaves `need` bytes for buffers. */
 TRA_MUSTUSE tra_status tra_buffer_check(int64_t ceiling, int64_t need, tra_err *e);
+/* Notes the same need for tra_buffer_checked alone. No memory is taken, and a small ceiling is no error. */
+void tra_buffer_note(int64_t need);
 /* Bytes that the process holds now beyond what it has when it begins: a part of `need` for what comes in addition. */
 int64_t tra_buffer_held(void);
 /* The ceiling of this process, which its command sets; 0: it has none. No plan counts what is read before it is made:

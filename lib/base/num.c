@@ -179,9 +179,13 @@ static _Atomic int64_t checked;
 
 int64_t tra_buffer_checked(void) { return checked; }
 
+void tra_buffer_note(int64_t need) {
+    if (need + PROCESS > checked) checked = need + PROCESS;
+}
+
 tra_status tra_buffer_check(int64_t ceiling, int64_t need, tra_err *e) {
     char have[32], least[TRA_CEILINGTEXT], what[TRA_LIMIT_TEXT];
-    if (need + PROCESS > checked) checked = need + PROCESS;
+    tra_buffer_note(need);
     if (need <= tra_buffer_bytes(ceiling)) return TRA_OK;
     if (need <= ceiling - PROCESS)
         return tra_fail(e, TRA_RESOURCE, "with blocks of this size at least %s, but this job has %s (%s): ask for more",

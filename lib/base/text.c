@@ -22,7 +22,7 @@ void tra_str_addn(tra_str *b, const char *s, size_t n) {
 
 void tra_str_add(tra_str *b, const char *s) { tra_str_addn(b, s, strlen(s)); }
 
-static void add_whole(tra_str *b, int64_t v) {
+void tra_str_add_whole(tra_str *b, int64_t v) {
     char digits[24], *at = digits + sizeof digits;
     uint64_t rest = v < 0 ? -(uint64_t)v : (uint64_t)v;
     do *--at = (char)('0' + rest % 10);
@@ -44,10 +44,10 @@ void tra_str_vprintf(tra_str *b, const char *fmt, va_list ap) {
             tra_str_add(b, s ? s : "(null)");
             fmt += 2;
         } else if (fmt[0] && fmt[1] == 'd') {
-            add_whole(b, va_arg(ap, int));
+            tra_str_add_whole(b, va_arg(ap, int));
             fmt += 2;
         } else if (fmt[0] && fmt[1] == 'l' && fmt[2] == 'd') {
-            add_whole(b, va_arg(ap, long));
+            tra_str_add_whole(b, va_arg(ap, long));
             fmt += 3;
         } else {
             break;

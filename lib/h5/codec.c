@@ -343,7 +343,7 @@ tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void 
     ZSTD_CCtx *c = cctx();
     int64_t tried;
     way how;
-    assert(scratch); /* the library makes nothing of a piece without room, and would be asked for ever */
+    assert(scratch); /* libzstd writes nothing to NULL and reports no error: the loop would never end */
     if (!c) return tra_fail(e, TRA_RESOURCE, "out of memory for a zstd context");
     TRA_TRY(choose(c, chunk, n, size, level, scratch, &how, &tried, e));
     sink o = {.piece = scratch, .room = piece_of(n), .put = put, .ctx = ctx, .e = e};

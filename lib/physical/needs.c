@@ -55,8 +55,8 @@ int64_t tra_stored_room(const tra_type *held, const tra_op *output) {
         int64_t planned = within(output->method.panel, tra_size_planned(tra_type_bytes_largest(held)));
         most = tra_min64(most, tra_type_entries_within(held, planned));
     }
-    int64_t rows = held->layout && held->cat->bound.n > 0 ? held->cat->bound.v[0] : 0;
-    return l ? tra_stored_rows_scratch(l, most, rows) : tra_mapping_room(m->largest + (int64_t)sizeof(int64_t), most);
+    const tra_dims *ext = held->layout ? &held->cat->bound : NULL;
+    return l ? tra_stored_rows_scratch(l, most, ext) : tra_mapping_room(m->largest + (int64_t)sizeof(int64_t), most);
 }
 
 /* Bytes of a block for one result of op; a result that is written directly to a file needs a whole chunk. */

@@ -39,7 +39,7 @@ static tra_status count_levels(tra_outfile *o, tra_worker *w, int64_t t, const t
     tra_block *own = NULL;
     TRA_TRY(tra_cell_of(&o->memory_type, t, b->ptr, b->bytes, &c, e));
     int64_t entries = tra_levels_in_order(o->levels) ? 0 : entries_of(&c); /* that are sorted */
-    int64_t bytes = tra_stored_rows_scratch(o->levels, entries, c.layout ? c.array.ext.v[0] : 0);
+    int64_t bytes = tra_stored_rows_scratch(o->levels, entries, c.layout ? &c.array.ext : NULL);
     if (bytes > o->count_room) TRA_TRY(find_scratch(o, w, t, &c, bytes, &own, e));
     tra_status s = tra_stored_count(o->levels, &o->file_type.cat->bound, &c, o->counts + t * o->levels->n,
                                     own ? own->ptr : w->io, e);

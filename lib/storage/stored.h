@@ -59,10 +59,10 @@ bool tra_levels_eq(const tra_levels *a, const tra_levels *b);
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
 /* Bytes of scratch that counting or putting an array of so many entries takes: little where the levels are in the order
- * of the dimensions, else room to sort the entries. The second: of an array that is held as at most so many rows, which
- * are sorted some columns at a time; rows 0: of a dense one. */
+ * of the dimensions, else room to sort the entries. The second: of an array of at most these extents that is held as
+ * rows, whose entries are sorted some columns at a time; NULL: of a dense one. */
 int64_t tra_stored_scratch(const tra_levels *l, int64_t entries);
-int64_t tra_stored_rows_scratch(const tra_levels *l, int64_t entries, int64_t rows);
+int64_t tra_stored_rows_scratch(const tra_levels *l, int64_t entries, const tra_dims *ext);
 /* Counts the positions at each level of the array in a cell: dense, of which elements that are 0 are no entries, or
  * tra_rows. Sets l->n counts. bound: of the catalog, since dense levels of clipped arrays have all positions. */
 TRA_MUSTUSE tra_status tra_stored_count(const tra_levels *l, const tra_dims *bound, const tra_cell *cell,

@@ -261,11 +261,12 @@ static int64_t sorting(const tra_levels *l, int64_t entries, int64_t rows) {
 }
 
 int64_t tra_stored_scratch(const tra_levels *l, int64_t entries) {
-    int64_t rows = tra_min64(UINT32_MAX, tra_max64(1, entries));
-    return tra_max64(tra_stored_rows_scratch(l, entries, 0), tra_stored_rows_scratch(l, entries, rows));
+    const tra_dims ext = {.n = 1, .v = {tra_min64(UINT32_MAX, tra_max64(1, entries))}};
+    return tra_max64(tra_stored_rows_scratch(l, entries, NULL), tra_stored_rows_scratch(l, entries, &ext));
 }
 
-int64_t tra_stored_rows_scratch(const tra_levels *l, int64_t entries, int64_t rows) {
+int64_t tra_stored_rows_scratch(const tra_levels *l, int64_t entries, const tra_dims *ext) {
+    int64_t rows = ext && ext->n > 0 ? ext->v[0] : 0;
     int64_t pieces = (2 * l->n + 2) * (int64_t)(TRA_SLICE_PIECE + sizeof(tra_slice));
     return tra_add_most(tra_add_most(sorting(l, entries, rows), pieces), tra_mul_most(entries, sizeof(uint32_t)));
 }
@@ -305,7 +306,7 @@ size_t tra_stored_put_scratch(const tra_writer *w) {
         most = tra_max64(most, w->placing->counts ? w->placing->counts[(i + 1) * l->n - 1]
                                                   : tra_catalog_elements_of(w->type.cat, i));
     if (!w->type.layout) most = tra_max64(most, tra_catalog_elements_most(w->type.cat));
-    return tra_stored_rows_scratch(l, most, w->type.layout ? w->type.cat->bound.v[0] : 0);
+    return tra_stored_rows_scratch(l, most, w->type.layout ? &w->type.cat->bound : NULL);
 }
 
 /* Keeps the checksums of the slices and the statistics of the tuple in w->sums. */

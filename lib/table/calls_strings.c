@@ -167,16 +167,6 @@ void tra_call_substr(tra_call *c) {
     tra_call_give(c, part_of(tra_call_bytes(c, 0), c->v[1].i, c->n > 2 ? c->v[2].i : INT64_MAX / 4));
 }
 
-/* A whole number as text, from its last digit to its sign. */
-static void print_whole(tra_call *c, int64_t v) {
-    char text[24], *at = text + sizeof text;
-    uint64_t u = v < 0 ? -(uint64_t)v : (uint64_t)v;
-    do *--at = (char)('0' + u % 10);
-    while (u /= 10);
-    if (v < 0) *--at = '-';
-    tra_str_addn(c->text, at, (size_t)(text + sizeof text - at));
-}
-
 /* Any value as text. */
 static void print(tra_call *c, const tra_call_value *v) {
     char text[TRA_DATETEXT];
@@ -189,7 +179,7 @@ static void print(tra_call *c, const tra_call_value *v) {
     case TRA_COL_F32: tra_str_addn(c->text, text, tra_print_f32(text, (float)v->f)); break;
     case TRA_COL_F64: tra_str_add(c->text, tra_exactly(v->f, text)); break;
     case TRA_COL_I32:
-    case TRA_COL_I64: print_whole(c, v->i); break;
+    case TRA_COL_I64: tra_str_add_whole(c->text, v->i); break;
     }
 }
 

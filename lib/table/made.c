@@ -80,12 +80,12 @@ tra_made *tra_made_new(tra_arena *a, int n, const tra_colexpr *const *x, int64_t
     return m;
 }
 
-/* Strings of a large dictionary are brought to the cache, all of a strip side by side. */
+/* Prefetches the strings of a strip, where the dictionary is too large for the cache. */
 static void fetch_strings(const tra_dictionary *d, const int32_t *code, int n) {
     enum { LARGE = 1 << 14 };
     if (d->n < LARGE) return;
     for (int i = 0; i < n; i++) __builtin_prefetch(&d->begin[code[i]]);
-    for (int i = 0; i < n; i++) /* (those of NULLs may be any) */
+    for (int i = 0; i < n; i++) /* the code of a NULL may be of no string */
         if ((uint32_t)code[i] < (uint64_t)d->n) __builtin_prefetch(d->bytes + d->begin[code[i]]);
 }
 
@@ -99,6 +99,16 @@ static void find_roots(tra_made *m, part *p, int n) {
 void tra_made_strip(tra_made *m, const tra_vector *columns, int64_t first, int n) {
     tra_colrun_strip(&m->run, columns, first, n);
     for (int k = 0; k < m->n; k++) find_roots(m, &m->v[k], n);
+}
+
+void tra_made_batch(tra_made *m, const tra_batch *in, int64_t first, int64_t from, int n, tra_vector *strip) {
+    const tra_schema *s = in->schema;
+    for (int c = 0; c < s->n; c++) {
+        if (!in->v[c].values) continue;
+        strip[c].values = (char *)in->v[c].values + (size_t)from * tra_coltype_size(s->v[c].type);
+        strip[c].state = in->v[c].state ? in->v[c].state + from : NULL;
+    }
+    tra_made_strip(m, strip, first + from, n);
 }
 
 static tra_call_value value_of(tra_made *m, part *p, int i) {

@@ -174,7 +174,7 @@ static void print_value(const tra_plan *p, int i, const char *const *identities,
 void tra_plan_values(const tra_plan *p, uint64_t seed, const char *const *identities, uint64_t *values) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
-        /* what moves tuples leaves them as they are; a state forwards them too, but not what it began with */
+        /* An exchange has the value of its input. A state, its next and its last value have others in each turn. */
         if (tra_op_is(o->op, TRA_FORWARDS) && tra_op_is(o->op, TRA_EXCHANGES)) {
             values[i] = values[o->in[0]];
             continue;

@@ -62,7 +62,7 @@ static double index_work(const step *s, int64_t tl, const tra_dims *a, int64_t t
     enum { INDEX = 40 };
     const tra_rows_kernel *k = tra_kernel_rows(s->k);
     bool lookup = k->ops == &tra_lookup_ops || k->ops == &tra_pairs_before_ops;
-    double there = share_there(s->l, s->known ? tl : -1); /* as done_share: of one tuple fewer rows than 1 may be 0 */
+    double there = share_there(s->l, s->known ? tl : -1); /* which done_share multiplies by */
     double tuples = (double)tra_max64(1, s->l->cat->n) * fmax(there, 1e-12);
     double each = lookup ? k->flops * (double)a->v[0] : tra_kernel_flops(s->k, s->use, a, b);
     return each + INDEX * (double)b->v[0] * share_there(s->r, tr) / tuples;

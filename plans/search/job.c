@@ -73,7 +73,7 @@ static tra_tables_room room_of(const tra_plan_options *o) {
     return (tra_tables_room){whole, o->bounds ? 0 : whole};
 }
 
-/* What was planned with other rooms: by the digests of these graphs, the ceilings that would do. */
+/* The graphs that were planned so far, and the least ceiling of the plan of each. */
 typedef struct tries {
     int n;
     struct {
@@ -91,7 +91,8 @@ static tra_status keep_try(tries *t, const tra_job *job, uint64_t graph, tra_sta
     return s;
 }
 
-/* Plans anew with that room, unless it makes a graph that was planned before. *least: the ceiling that would do. */
+/* Builds the graph with that room, and plans it unless that graph was planned before. Then job has no plan of it.
+ * *least: the least ceiling of its plan. */
 static tra_status plan_with(tra_job *job, const building *b, tra_tables_room room, tries *t, int64_t *least,
                             tra_err *e) {
     *e = (tra_err){0};

@@ -124,16 +124,13 @@ static int64_t rows_of(const tra_node *n) {
     return t->bounded && t->entries ? t->entries->all.expected : tra_catalog_elements(t->cat);
 }
 
-/* Notes the ceiling that a run needs to make n columns of strings of a table, where none is made here: what is told to
- * do must do. */
+/* Notes the memory that a run needs to make n columns of strings of a table. A command that makes none must tell a
+ * ceiling that holds it. */
 static void note_room(const tra_table_builder *w, int n) {
     enum { LEFT = 2 << 20 }; /* of the part of the program that makes the table, in the heap */
-    tra_err none = {0};
     const tra_schema *s = w->in->type.columns;
     int64_t left = w->in->op == TRA_OP_INPUT ? 0 : LEFT;
-    if (makes_strings()) return;
-    tra_status checked = tra_buffer_check(INT64_MAX, tra_buffer_held() + left + tra_made_room(s, s->n, n), &none);
-    (void)checked; /* no memory is taken here */
+    if (!makes_strings()) tra_buffer_note(tra_buffer_held() + left + tra_made_room(s, s->n, n));
 }
 
 /* Notes how many strings are made of a table; x NULL: one of each row, all different. */
