@@ -271,7 +271,8 @@ static bool may_fuse(const tra_code *first, const tra_code *next) {
 bool tra_kernel_composes(const tra_kernel *first, const tra_kernel *next) {
     const tra_rows_kernel *x = first->rows, *y = next->rows;
     if (!x || !y) return !x && !y && !first->program;
-    bool maps = x->use == TRA_USE_MAP && y->use == TRA_USE_MAP && x->rows == TRA_ROWS_SAME && y->rows == TRA_ROWS_SAME;
+    bool maps =
+        x->use == TRA_USE_MAP && y->use == TRA_USE_MAP && x->extent == TRA_ROWS_SAME && y->extent == TRA_ROWS_SAME;
     return maps && x->ops == y->ops && x->ops->then && x->ops->then(NULL, x->data, y->data);
 }
 

@@ -330,7 +330,7 @@ void tra_kernel_bounded(const tra_kernel *k, tra_kernel_use use, const tra_type 
     uint32_t any = a->bounded | (b ? b->bounded : 0);
     out->columns = k->rows ? k->rows->columns : NULL;
     out->bounded = 0;
-    tra_rows_extent rows = k->rows ? k->rows->rows : TRA_ROWS_NONE;
+    tra_rows_extent rows = k->rows ? k->rows->extent : TRA_ROWS_NONE;
     if (rows == TRA_ROWS_SAME || rows == TRA_ROWS_MOST) /* as many as the left operand has */
         out->bounded = k->rows->counts || a->bounded ? 1 : 0;
     else if (rows == TRA_ROWS_TAKEN)

@@ -223,7 +223,7 @@ static int64_t stretched(const tra_dims *const *ext, int o) {
 static tra_filled of_step2(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in) {
     const tra_dims *ext[2] = {a, b};
     if (k->cls == TRA_K_EINSUM || k->cls == TRA_K_ALIGNED) return of_labels(k, ext, in);
-    if (k->cls == TRA_K_ROWS && k->rows->rows == TRA_ROWS_TAKEN && k->rows->sparse)
+    if (k->cls == TRA_K_ROWS && k->rows->extent == TRA_ROWS_TAKEN && k->rows->sparse)
         return (tra_filled){.sparse = true,
                             .share = in[0].share,
                             .bound = tra_mul_most(in[0].bound, k->rows->each),

@@ -25,12 +25,12 @@ static bool is_near(const outermost *o, const tra_calc *t) {
 /* Does the tree read no other rows of the operand than the one that the loop is at? */
 static bool keeps_to_row(const outermost *o, const tra_calc *t) {
     const tra_fused_name *of = source_of(o->x, t);
-    bool own = of && of->of == o->operand && of->part != TRA_FUSED_EXTENT;
+    bool own = of && of->operand == o->operand && of->part != TRA_FUSED_EXTENT;
     if (own && of->part != TRA_FUSED_COLUMN && of->part != TRA_FUSED_VALUE) return false;
     int from = 0;
     if (t->kind == TRA_CALC_APPLY && t->nkids == 2) {
         of = source_of(o->x, t->kids[0]);
-        own = of && of->of == o->operand;
+        own = of && of->operand == o->operand;
         if (own && of->part == TRA_FUSED_COORDINATE && is_row(o, t->kids[1])) from = 2;
         if (own && of->part == TRA_FUSED_BEGIN && is_near(o, t->kids[1])) from = 2;
     }
@@ -57,11 +57,11 @@ bool tra_fused_loop_of(const tra_fused_plan *x, tra_fused_loop *l) {
     if (t->kind != TRA_CALC_SUM || t->nnames[0] != 1) return false;
     const tra_fused_name *of = source_of(x, t->kids[0]);
     if (!of || of->part != TRA_FUSED_COORDINATE || t->binders[0].again || t->binders[1].again) return false;
-    outermost o = {x, of->of, t->binders[0].level, t->binders[1].level};
+    outermost o = {x, of->operand, t->binders[0].level, t->binders[1].level};
     for (int i = 1; i < t->nkids; i++)
         if (!keeps_to_row(&o, t->kids[i])) return false;
     /* rows ascend by the first dimension */
     bool disjoint = of->dim == 0 && o.key >= 0 && has_key(&o, t->kids[t->nkids - 1]);
-    *l = (tra_fused_loop){.operand = of->of, .disjoint = disjoint};
+    *l = (tra_fused_loop){.operand = of->operand, .disjoint = disjoint};
     return true;
 }

@@ -84,13 +84,13 @@ static char *find_operand(call *c, const tra_fused_plan *x, int o, char *scratch
 static void bring(call *c, const tra_fused_plan *x, int i) {
     const tra_fused_name *s = &x->source[i];
     const tra_calc_program *p = c->k->program;
-    const held_operand *h = s->part == TRA_FUSED_EXTENT ? NULL : &c->operand[s->of];
+    const held_operand *h = s->part == TRA_FUSED_EXTENT ? NULL : &c->operand[s->operand];
     tra_component_data *d = &c->data[i];
     int64_t length;
     c->scope[i] = (tra_calc_free){.component = d, .kind = TRA_COMPONENT_ARRAY};
     switch (s->part) {
     case TRA_FUSED_EXTENT:
-        length = tra_program_length(c->k, s->of, &c->a->array.ext, &c->b->array.ext);
+        length = tra_program_length(c->k, s->operand, &c->a->array.ext, &c->b->array.ext);
         c->scope[i] = (tra_calc_free){.number = tra_calc_int(length)};
         return;
     case TRA_FUSED_ROWS: c->scope[i] = (tra_calc_free){.number = tra_calc_int(h->rows.nrows)}; return;
@@ -98,7 +98,7 @@ static void bring(call *c, const tra_fused_plan *x, int i) {
     case TRA_FUSED_COORDINATE: d->value = (tra_elements){TRA_ELEMENT_I64, h->rows.nrows, h->coordinate[s->dim]}; return;
     case TRA_FUSED_BEGIN: d->value = (tra_elements){TRA_ELEMENT_I64, h->rows.nrows + 1, h->rows.begin}; return;
     case TRA_FUSED_COLUMN: d->value = (tra_elements){TRA_ELEMENT_U32, h->rows.n, h->rows.column}; return;
-    case TRA_FUSED_VALUE: d->value = (tra_elements){tra_fused_element(p, s->of), h->n, h->value}; return;
+    case TRA_FUSED_VALUE: d->value = (tra_elements){tra_fused_element(p, s->operand), h->n, h->value}; return;
     }
 }
 

@@ -69,7 +69,7 @@ tra_passes tra_kernel_passes(const tra_kernel *k, bool held, tra_dtype t, const 
     int n = tra_steps(k, &steps, &self);
     for (int i = 0; i < n; i++) {
         if (steps[i]->cls != TRA_K_ROWS) continue;
-        tra_rows_extent rows = steps[i]->rows->rows;
+        tra_rows_extent rows = steps[i]->rows->extent;
         bool counted = rows == TRA_ROWS_MOST || rows == TRA_ROWS_ONE; /* flops have what is written, too */
         return (tra_passes){.moved = ROWS * (counted ? 1 : (1 + 5 * written) / 6)};
     }

@@ -48,7 +48,7 @@ enum { TRA_PROGRAM_MOST = 24 }; /* labels, operands and keys of a program */
 typedef enum tra_fused_part {
     TRA_FUSED_EXTENT,     /* number: of label `of` */
     TRA_FUSED_ROWS,       /* number: rows with entries (numbered: all), */
-    TRA_FUSED_ENTRIES,    /* number: and entries, of operand `of`, which is held as rows; */
+    TRA_FUSED_ENTRIES,    /* number: and entries, of `operand`, which is held as rows; */
     TRA_FUSED_COORDINATE, /* array: along dimension `dim`, which is not the last, of each of these rows, */
     TRA_FUSED_BEGIN,      /* array: where the entries of each begin, and the end, */
     TRA_FUSED_COLUMN,     /* array: the last coordinate of each entry */
@@ -57,7 +57,7 @@ typedef enum tra_fused_part {
 
 typedef struct tra_fused_name {
     tra_fused_part part;
-    int of, dim;
+    int operand, dim;
 } tra_fused_name;
 
 /* A statement that is a product of two matrices under a mask, all held as rows: its operands by what they are to
@@ -67,7 +67,7 @@ typedef struct tra_fused_masked {
     bool by_place;
     double factor;
     tra_scalar_op fold; /* ADD, MAX, MIN */
-    int by[2]; /* the dimension of the result that rows and places of the mask are; -1: none */
+    int by[2];          /* the dimension of the result that rows and places of the mask are; -1: none */
 } tra_fused_masked;
 
 /* A statement with a mask: an operand that is held as rows, with the labels of the result and no others. Any expression

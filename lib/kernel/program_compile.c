@@ -22,7 +22,7 @@ static const tra_calc *tree(tra_arena *a, const tra_fused_plan *x, const char *t
 
 static const char *name_of(const tra_fused_plan *x, tra_fused_part part, int of) {
     for (int i = 0; i < x->n; i++)
-        if (x->source[i].part == part && x->source[i].of == of) return x->scope[i].name;
+        if (x->source[i].part == part && x->source[i].operand == of) return x->scope[i].name;
     return "0";
 }
 
@@ -47,8 +47,8 @@ tra_element tra_fused_element(const tra_calc_program *p, int o) {
 static void describe_name(tra_arena *a, const tra_calc_program *p, const tra_fused_plan *x, int held, int i,
                           tra_codegen_name *h) {
     const tra_fused_name *s = &x->source[i];
-    const tra_program_operand *o = s->part == TRA_FUSED_EXTENT ? NULL : &p->operand[s->of];
-    const char *rows = name_of(x, TRA_FUSED_ROWS, s->of), *entries = name_of(x, TRA_FUSED_ENTRIES, s->of);
+    const tra_program_operand *o = s->part == TRA_FUSED_EXTENT ? NULL : &p->operand[s->operand];
+    const char *rows = name_of(x, TRA_FUSED_ROWS, s->operand), *entries = name_of(x, TRA_FUSED_ENTRIES, s->operand);
     *h = (tra_codegen_name){.component = true, .kind = TRA_COMPONENT_ARRAY, .value = TRA_ELEMENT_I64};
     switch (s->part) {
     case TRA_FUSED_EXTENT:
@@ -59,7 +59,7 @@ static void describe_name(tra_arena *a, const tra_calc_program *p, const tra_fus
         h->below = tree(a, x, extent_of(p, x, o->label[s->dim]));
         return;
     case TRA_FUSED_BEGIN:
-        if (x->numbered >> s->of & 1) rows = extent_of(p, x, o->label[0]);
+        if (x->numbered >> s->operand & 1) rows = extent_of(p, x, o->label[0]);
         h->size = tree(a, x, tra_arena_printf(a, "%s + 1", rows));
         return;
     case TRA_FUSED_COLUMN:
@@ -68,8 +68,8 @@ static void describe_name(tra_arena *a, const tra_calc_program *p, const tra_fus
         h->below = tree(a, x, extent_of(p, x, o->label[o->block.n - 1]));
         return;
     case TRA_FUSED_VALUE:
-        h->value = tra_fused_element(p, s->of);
-        h->size = tree(a, x, tra_fused_has_rows(p, s->of, held) ? entries : elements_of(a, p, x, s->of));
+        h->value = tra_fused_element(p, s->operand);
+        h->size = tree(a, x, tra_fused_has_rows(p, s->operand, held) ? entries : elements_of(a, p, x, s->operand));
         return;
     }
 }
@@ -80,12 +80,8 @@ static void describe_fused(tra_made *m) {
     tra_codegen_name *how = tra_news(m->arena, tra_codegen_name, x->n + 1);
     for (int i = 0; i < x->n; i++) describe_name(m->arena, p, x, m->held, i, &how[i]);
     tra_codegen_result result = m->as_rows ? TRA_CODEGEN_ROWS : p->shape.n ? TRA_CODEGEN_DENSE : TRA_CODEGEN_SCALAR;
-    m->spec = (tra_codegen_spec){.plan = x->tree,
-                                 .n = x->n,
-                                 .scope = x->scope,
-                                 .how = how,
-                                 .result = result,
-                                 .type = tra_element_of(p->dtype)};
+    m->spec = (tra_codegen_spec){
+        .plan = x->tree, .n = x->n, .scope = x->scope, .how = how, .result = result, .type = tra_element_of(p->dtype)};
     for (int d = 0; d < p->shape.n; d++)
         m->spec.extent[d] = tree(m->arena, x, extent_of(p, x, p->key[p->out[d]].label));
 }

@@ -134,7 +134,7 @@ typedef struct tra_rows_kernel {
     const tra_schema *columns; /* of the result; NULL: a tensor of elements of dtype */
     tra_dtype dtype;
     int64_t width; /* of a tensor: its extent along dimension 1 */
-    tra_rows_extent rows;
+    tra_rows_extent extent;
     int64_t most;
     int64_t each; /* of pairs: rows of the right operand that one of the left meets, at most; 0: no more is known */
     int64_t all;  /* rows of all results together, at most; 0: no more is known */

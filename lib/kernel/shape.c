@@ -132,7 +132,7 @@ static tra_status shape_lapack(const tra_kernel *k, const tra_dims *a, const tra
 /* The shape of a kernel on rows, for which tables are of rank 1. */
 static void shape_rows(const tra_rows_kernel *k, const tra_dims *a, const tra_dims *b, tra_dims *out, tra_dimsrc *src) {
     int64_t n = a->n ? a->v[0] : 1, right = b && b->n ? b->v[0] : 1;
-    switch (k->rows) {
+    switch (k->extent) {
     case TRA_ROWS_SAME: break;
     case TRA_ROWS_EITHER:
     case TRA_ROWS_RIGHT:

@@ -60,7 +60,7 @@ double tra_tsqr_flops(tra_lapack f, const tra_dims *a, const tra_dims *b) {
 }
 
 typedef struct job {
-    int m, w, k;            /* rows that are there, columns, the lesser of both */
+    int m, width, k;        /* rows that are there, columns, the lesser of both */
     double *a, *tau, *work; /* a: column by column */
     int nwork, *ints;
     const tra_dim_labels *columns; /* of the matrix, or NULL */
@@ -76,13 +76,13 @@ static bool load(job *w, tra_lapack f, const tra_array *a, const tra_array *b) {
     if (is_block(f)) {
         w->m = (int)all;
         bool fine = tra_lapack_load(a, all, n, w->a, all);
-        return (!b || tra_lapack_load(b, all, w->w - n, w->a + n * all, all)) && fine;
+        return (!b || tra_lapack_load(b, all, w->width - n, w->a + n * all, all)) && fine;
     }
     bool fine = true;
     for (int64_t i = 0; i < all; i++) w->m += is_there(a, i);
     for (int64_t i = 0, to = 0; i < all; i++) {
         if (!is_there(a, i)) continue;
-        for (int64_t j = 0; j < w->w; j++) {
+        for (int64_t j = 0; j < w->width; j++) {
             double v = tra_element_real(a->dtype, a->data, i * n + j);
             fine = fine && isfinite(v);
             w->a[j * w->m + to] = v;
@@ -93,10 +93,10 @@ static bool load(job *w, tra_lapack f, const tra_array *a, const tra_array *b) {
 }
 
 static void put_r(const job *w, const tra_array *out) {
-    bool says = out->ext.v[1] > w->w;
-    for (int64_t i = 0, at = 0; i < w->w; i++) {
+    bool says = out->ext.v[1] > w->width;
+    for (int64_t i = 0, at = 0; i < w->width; i++) {
         double sign = i < w->k && w->a[i * w->m + i] < 0 ? -1 : 1;
-        for (int64_t j = 0; j < w->w; j++)
+        for (int64_t j = 0; j < w->width; j++)
             tra_lapack_set(out, at++, i >= w->k || j < i ? 0 : sign * w->a[j * w->m + i]);
         if (says) tra_lapack_set(out, at++, i < w->k);
     }
@@ -110,8 +110,8 @@ static void put_q(job *w, tra_lapack f, const tra_array *a, const tra_array *out
     dorgqr_(&w->m, &w->k, &w->k, w->a, &w->m, w->tau, w->work, &w->nwork, &info);
     for (int64_t i = 0, row = 0; i < out->ext.v[0]; i++) {
         bool there = is_block(f) || is_there(a, i);
-        for (int64_t j = 0; j < w->w; j++)
-            tra_lapack_set(out, i * w->w + j, there && j < w->k ? w->ints[j] * w->a[j * w->m + row] : 0);
+        for (int64_t j = 0; j < w->width; j++)
+            tra_lapack_set(out, i * w->width + j, there && j < w->k ? w->ints[j] * w->a[j * w->m + row] : 0);
         row += there;
     }
 }
@@ -125,7 +125,7 @@ static bool has_rows(const job *w, int64_t n, const char *name) {
 
 /* R of a matrix and its right sides has that of the matrix, and beside it Q' times the right sides. */
 static void put_x(job *w, const tra_array *out) {
-    int n = (int)out->ext.v[0], right = w->w - n, info;
+    int n = (int)out->ext.v[0], right = w->width - n, info;
     double rcond = 0, *by = w->tau; /* which nobody reads any more */
     if (!has_rows(w, n, "solve")) return;
     for (int64_t j = 0; j < n; j++) memset(w->a + j * w->m + j + 1, 0, (size_t)(w->m - j - 1) * sizeof *w->a);
@@ -143,25 +143,25 @@ static void put_x(job *w, const tra_array *out) {
 
 void tra_tsqr_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch) {
     tra_lapack f = k->row->lapack;
-    job w = {.w = (int)width(f, &a->ext, b ? &b->ext : NULL), .a = scratch, .columns = k->columns};
+    job w = {.width = (int)width(f, &a->ext, b ? &b->ext : NULL), .a = scratch, .columns = k->columns};
     int info;
     if (b && b->ext.v[0] != a->ext.v[0]) {
         tra_kernel_fail("solve: the matrix has %" PRId64 " rows, and its right side %" PRId64, a->ext.v[0],
                         b->ext.v[0]);
         return;
     }
-    w.tau = w.a + a->ext.v[0] * w.w;
-    w.work = w.tau + w.w;
-    w.nwork = BLOCK * w.w;
+    w.tau = w.a + a->ext.v[0] * w.width;
+    w.work = w.tau + w.width;
+    w.nwork = BLOCK * w.width;
     w.ints = (int *)(w.work + w.nwork);
-    if (w.w == 0 || tra_elements_of(&out->ext) == 0) return;
+    if (w.width == 0 || tra_elements_of(&out->ext) == 0) return;
     if (!load(&w, f, a, b)) {
         tra_lapack_fill(out, NAN);
         return;
     }
-    w.k = w.m < w.w ? w.m : w.w;
-    if ((f == TRA_L_TSQR_LAST_R || f == TRA_L_TSQR_LAST_Q) && !has_rows(&w, w.w, "qr and svd")) return;
-    if (w.m > 0) dgeqrf_(&w.m, &w.w, w.a, &w.m, w.tau, w.work, &w.nwork, &info);
+    w.k = w.m < w.width ? w.m : w.width;
+    if ((f == TRA_L_TSQR_LAST_R || f == TRA_L_TSQR_LAST_Q) && !has_rows(&w, w.width, "qr and svd")) return;
+    if (w.m > 0) dgeqrf_(&w.m, &w.width, w.a, &w.m, w.tau, w.work, &w.nwork, &info);
     if (f == TRA_L_TSQR_LAST_X)
         put_x(&w, out);
     else if (f == TRA_L_TSQR_FIRST_R || f == TRA_L_TSQR_NEXT_R || f == TRA_L_TSQR_LAST_R)

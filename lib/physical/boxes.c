@@ -24,7 +24,7 @@ bool tra_digits_of(const tra_placement *p, const tra_catalog *c, tra_digits *out
     int boxes = 1;
     int64_t below = 1;
     uint32_t divided = 0;
-    out->p = p, out->c = c, out->independent = true, out->n = out->nuneven = 0;
+    out->place = p, out->c = c, out->independent = true, out->n = out->nuneven = 0;
     if (!c->grid || p->owner || c->n == 0) return false;
     for (int i = p->naxes - 1; i >= 0; below *= p->axis[i--].sites) {
         const tra_axis *x = &p->axis[i];
@@ -102,10 +102,10 @@ void tra_boxes_of(const tra_digits *p, int site, tra_boxes *out) {
     }
     out->n = 1;
     for (int i = 0; i < p->nuneven; i++) {
-        const tra_axis *x = &p->p->axis[p->uneven[i]];
+        const tra_axis *x = &p->place->axis[p->uneven[i]];
         int64_t n = 1, below = 1;
         for (int j = 0; j < x->n; j++) n *= tra_max64(1, x->ext[j]);
-        for (int j = p->uneven[i] + 1; j < p->p->naxes; j++) below *= p->p->axis[j].sites;
+        for (int j = p->uneven[i] + 1; j < p->place->naxes; j++) below *= p->place->axis[j].sites;
         int64_t g = site / below % x->sites;
         tra_boxes old;
         old.n = out->n;

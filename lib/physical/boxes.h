@@ -26,7 +26,7 @@ typedef struct tra_digit {
  * values of an outer one are divided in the middle of an inner one: then it is `uneven`, and a site's share of it may
  * take several boxes. A dimension that no axis divides is a part for one site. */
 typedef struct tra_digits {
-    const tra_placement *p;
+    const tra_placement *place;
     const tra_catalog *c;
     bool independent; /* no dimension is divided twice */
     int n;

@@ -239,13 +239,13 @@ static int64_t moved_at(const tra_digits *p, const tra_digits *q, int site, int6
     tra_boxes_of(p, site, &a);
     tra_boxes_of(q, site, &b);
     int64_t already = tra_boxes_common(p->c, &a, &b);
-    *out = tra_place_copies(p->p) == 1 ? tra_place_copies(q->p) * tra_boxes_floats(p->c, &a) - already : 0;
-    return tra_place_summands(p->p) * tra_boxes_floats(p->c, &b) - already;
+    *out = tra_place_copies(p->place) == 1 ? tra_place_copies(q->place) * tra_boxes_floats(p->c, &a) - already : 0;
+    return tra_place_summands(p->place) * tra_boxes_floats(p->c, &b) - already;
 }
 
 static int64_t moved_boxes(const tra_digits *p, const tra_digits *q, int64_t *max_in, int64_t *max_out) {
     int64_t total = 0, most_in = 0, most_out = 0, out;
-    for (int s = 0; s < q->p->sites; s++) {
+    for (int s = 0; s < q->place->sites; s++) {
         int64_t in = moved_at(p, q, s, &out);
         total += in;
         most_in = tra_max64(most_in, in);

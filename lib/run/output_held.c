@@ -158,7 +158,7 @@ tra_status tra_held_put(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_block
 struct tra_panels_writing {
     tra_outfile *o;
     tra_worker *w;
-    tra_held x;
+    tra_held held;
     int64_t bytes;
     tra_stored_counting *count;
 };
@@ -171,29 +171,29 @@ bool tra_outlet_takes_panels(const tra_outlet *s) {
 tra_panels_writing *tra_outlet_begin_panels(tra_outlet *s, tra_worker *w, int64_t t) {
     tra_panels_writing *x = tra_calloc(1, sizeof *x);
     tra_cell whole = tra_cell_new(&s->file->memory_type, t, NULL);
-    *x = (tra_panels_writing){.o = s->file, .w = w, .x.rec.ordinal = t};
+    *x = (tra_panels_writing){.o = s->file, .w = w, .held.rec.ordinal = t};
     x->count = tra_stored_count_begin(x->o->levels, &x->o->file_type.cat->bound, &whole);
     return x;
 }
 
 tra_status tra_outlet_put_panel(tra_panels_writing *x, tra_block *b, tra_err *e) {
-    tra_cell panel = tra_cell_new(&x->o->memory_type, x->x.rec.ordinal, b->ptr);
-    if (x->o->digester) tra_digester_add(x->o->digester, &x->x.rec.digest, x->x.rec.ordinal, panel.head);
+    tra_cell panel = tra_cell_new(&x->o->memory_type, x->held.rec.ordinal, b->ptr);
+    if (x->o->digester) tra_digester_add(x->o->digester, &x->held.rec.digest, x->held.rec.ordinal, panel.head);
     tra_stored_count_panel(x->count, &panel);
     x->bytes += b->bytes;
-    return hold(x->o, x->w, &x->x, b, true, e);
+    return hold(x->o, x->w, &x->held, b, true, e);
 }
 
 tra_status tra_outlet_end_panels(tra_panels_writing *x, tra_status s, tra_err *e) {
     tra_outfile *o = x->o;
     tra_thread_tally *tally = &o->tallies[x->w->id];
-    tra_stored_count_end(x->count, o->counts + x->x.rec.ordinal * o->ncounts);
+    tra_stored_count_end(x->count, o->counts + x->held.rec.ordinal * o->ncounts);
     if (s == TRA_OK) {
         tally->arrays++;
         tally->bytes += x->bytes;
-        tra_digest_add(&tally->digest, &x->x.rec.digest);
+        tra_digest_add(&tally->digest, &x->held.rec.digest);
     }
-    s = tra_held_end(o, &x->x, s, e);
+    s = tra_held_end(o, &x->held, s, e);
     free(x);
     return s;
 }

@@ -15,7 +15,7 @@
 
 static inline tra_status next_value(reading *x, const void **v) {
     feed *f = &x->feed[x->form->values];
-    if (x->x->iso) return *v = f->raw, TRA_OK;
+    if (x->stored->iso) return *v = f->raw, TRA_OK;
     if (f->used == f->have) TRA_TRY(tra_reading_more(x, x->form->values));
     *v = f->raw + (size_t)f->used++ * f->from->each;
     return TRA_OK;
@@ -46,7 +46,7 @@ static tra_status emit_both(reading *x, int64_t row, int64_t column, const void 
     memcpy(v, value, x->r->size);
     for (int k = 0; k < (row == column ? 1 : 2); k++) {
         int64_t at[2] = {k ? column : row, k ? row : column};
-        if (k && x->x->mirror < 0 && !tra_element_negate(x->r->type.dtype, v))
+        if (k && x->stored->mirror < 0 && !tra_element_negate(x->r->type.dtype, v))
             return damaged(x, x->form->values, "a value in it has no negative of its type");
         if (x->counts) {
             x->counts[at[outer] / x->size]++;
@@ -61,9 +61,9 @@ static tra_status emit_both(reading *x, int64_t row, int64_t column, const void 
 static tra_status emit(reading *x, int64_t row, int64_t column, const void *value) {
     const char *why = no_value(x, value);
     if (why) return damaged(x, x->form->values, why);
-    if (x->x->mirror) return emit_both(x, row, column, value);
+    if (x->stored->mirror) return emit_both(x, row, column, value);
     if (x->items) return gather(x, row, column, value);
-    if (x->array && x->x->mapping) { /* a mapping may emit a coordinate twice */
+    if (x->array && x->stored->mapping) { /* a mapping may emit a coordinate twice */
         char *to = x->array + (size_t)(row * x->ext.v[x->ext.n - 1] + column) * x->r->size;
         bool holds = tra_element_add(x->r->type.dtype, to, value);
         return holds ? TRA_OK : damaged(x, 0, "values of one element add up to more than its type holds");
@@ -118,7 +118,7 @@ static tra_status range(reading *x, int l, int64_t *end) {
     int p = x->form->pointers[l];
     *end = x->end[l];
     if (p < 0) return TRA_OK;
-    if (l == 0 && x->x->unordered) return TRA_OK;
+    if (l == 0 && x->stored->unordered) return TRA_OK;
     TRA_TRY(next_int(x, p, end));
     if (*end < x->next[l]) return damaged(x, p, "its ranges do not ascend");
     if (*end > x->end[l]) return damaged(x, p, "a range of it ends beyond what the tuple has");
@@ -139,16 +139,16 @@ static tra_status visit_sparse(reading *x, int l, int64_t row, int64_t column) {
         for (int i = l; i < l + g; i++) {
             int64_t at;
             TRA_TRY(next_int(x, f->indices[i], &at));
-            if (i == 0 && !x->x->mirror) at -= x->origin;
+            if (i == 0 && !x->stored->mirror) at -= x->origin;
             if (at < 0 || at >= x->limit[i]) return damaged(x, f->indices[i], "it has an index out of range");
-            if (!ascends && !x->x->unordered && at < last[i])
+            if (!ascends && !x->stored->unordered && at < last[i])
                 return damaged(x, f->indices[i], "its indices do not ascend");
             ascends = ascends || at > last[i];
             last[i] = at;
             r += at * x->stride[i];
             if (i == x->last) c = at;
         }
-        if (!ascends && !x->x->unordered) return damaged(x, f->indices[l + g - 1], "it has an index twice");
+        if (!ascends && !x->stored->unordered) return damaged(x, f->indices[l + g - 1], "it has an index twice");
         TRA_TRY(leaf ? visit_value(x, r, c, true) : visit(x, l + g, r, c));
     }
     return TRA_OK;
@@ -170,9 +170,9 @@ static tra_status make_rows(reading *x, tra_cell *cell) {
         bool same_row = i > 0 && v[i].hi == v[i - 1].hi, same = same_row && v[i].lo == v[i - 1].lo;
         rows += !same_row;
         entries += !same;
-        if (same && !x->x->unordered) return damaged(x, x->form->values, "it has an entry twice");
+        if (same && !x->stored->unordered) return damaged(x, x->form->values, "it has an entry twice");
     }
-    if (!x->x->unordered && (entries != x->x->of[x->ordinal] || rows != x->x->rows[x->ordinal]))
+    if (!x->stored->unordered && (entries != x->stored->of[x->ordinal] || rows != x->stored->rows[x->ordinal]))
         return damaged(x, x->form->values, "it has not as many entries as its tables say");
     x->rows = tra_rows_make(cell, rows, entries);
     void *to = NULL;
@@ -219,9 +219,9 @@ size_t tra_stored_read_scratch(const tra_rel *r) {
 /* Begins with the slices of the tuple; where the file has one triangle, with all of it. */
 static void begin_feeds(reading *x, char *scratch) {
     const tra_form *f = x->form;
-    int64_t n = x->r->cat.n, t = x->x->mirror ? 0 : x->ordinal, after = x->x->mirror ? n : t + 1;
+    int64_t n = x->r->cat.n, t = x->stored->mirror ? 0 : x->ordinal, after = x->stored->mirror ? n : t + 1;
     for (int l = 0; l < f->levels.n; l++) {
-        const int64_t *begin = x->x->begin + l * (n + 1);
+        const int64_t *begin = x->stored->begin + l * (n + 1);
         x->next[l] = begin[t];
         x->end[l] = f->group[l] == 0 ? begin[after] - begin[t] : begin[after];
     }
@@ -230,9 +230,9 @@ static void begin_feeds(reading *x, char *scratch) {
         feed *d = &x->feed[i];
         if (c->kind == TRA_COLUMNS || c->kind == TRA_PACKED) continue;
         int l = c->kind == TRA_POINTERS ? c->level - 1 : c->level;
-        const int64_t *begin = l < 0 ? NULL : x->x->begin + l * (n + 1);
+        const int64_t *begin = l < 0 ? NULL : x->stored->begin + l * (n + 1);
         int64_t from = begin ? begin[t] : t, to = begin ? begin[after] : after;
-        *d = (feed){.from = &x->x->c[i], .at = from + (c->kind == TRA_POINTERS), .left = to - from};
+        *d = (feed){.from = &x->stored->c[i], .at = from + (c->kind == TRA_POINTERS), .left = to - from};
         d->raw = scratch;
         scratch += PIECE * sizeof(int64_t);
         d->ints = c->kind == TRA_VALUES ? NULL : (int64_t *)(void *)scratch;
@@ -249,7 +249,7 @@ static void begin_levels(reading *x) {
     tra_strides(&lead, stride);
     for (int l = 0; l < f->levels.n; l++) {
         int d = f->levels.order[l];
-        x->limit[l] = x->x->mirror ? f->ext[l] : x->ext.v[d];
+        x->limit[l] = x->stored->mirror ? f->ext[l] : x->ext.v[d];
         x->stride[l] = d < lead.n ? stride[d] : 0;
         if (d == lead.n) x->last = l;
     }
@@ -260,12 +260,12 @@ static tra_status check_sums(reading *x) {
     const tra_form *f = x->form;
     for (int i = 0; i < f->n; i++) {
         feed *d = &x->feed[i];
-        if (f->c[i].kind == TRA_COLUMNS || (x->x->iso && i == f->values)) continue;
+        if (f->c[i].kind == TRA_COLUMNS || (x->stored->iso && i == f->values)) continue;
         if (d->left > 0 || d->used < d->have) return damaged(x, i, "it has more elements than the ranges above it say");
-        if (x->check && tra_chunk_sum_end(XXH64_digest(&d->sum)) != x->x->sums[x->ordinal * f->n + i])
+        if (x->check && tra_chunk_sum_end(XXH64_digest(&d->sum)) != x->stored->sums[x->ordinal * f->n + i])
             return damaged(x, i, "its bytes do not have the checksum that was recorded");
     }
-    if (x->check) atomic_store_explicit(&x->x->checked[x->ordinal], true, memory_order_relaxed);
+    if (x->check) atomic_store_explicit(&x->stored->checked[x->ordinal], true, memory_order_relaxed);
     return TRA_OK;
 }
 
@@ -280,7 +280,7 @@ static tra_status blame(reading *x, tra_status s) {
         if (x->form->c[i].kind == TRA_COLUMNS) continue;
         while (d->left > 0)
             if (tra_reading_more(x, i) != TRA_OK) return damaged(x, i, x->cause.msg);
-        if (tra_chunk_sum_end(XXH64_digest(&d->sum)) != x->x->sums[x->ordinal * x->form->n + i])
+        if (tra_chunk_sum_end(XXH64_digest(&d->sum)) != x->stored->sums[x->ordinal * x->form->n + i])
             return damaged(x, i, why);
     }
     return damaged(x, component, first);
@@ -295,11 +295,12 @@ static tra_status take_entry(void *ctx, int64_t row, int64_t column, const void 
 /* Visits all entries of the tuple. */
 static tra_status visit_all(reading *x) {
     const tra_form *f = x->form;
-    if (x->x->mapping) {
+    if (x->stored->mapping) {
         tra_status s = tra_mapping_run(x->r, x->ordinal, x->packed, take_entry, x, &x->cause);
         return s == TRA_OK || x->why ? s : damaged(x, 0, x->cause.msg);
     }
-    if (x->x->iso && tra_dataset_read(x->r, &x->x->c[f->values], 0, 1, x->feed[f->values].raw, &x->cause) != TRA_OK)
+    if (x->stored->iso &&
+        tra_dataset_read(x->r, &x->stored->c[f->values], 0, 1, x->feed[f->values].raw, &x->cause) != TRA_OK)
         return damaged(x, f->values, x->cause.msg);
     tra_status s = visit(x, 0, 0, 0);
     if (s == TRA_OK && x->in_place) s = tra_reading_entries(x);
@@ -308,10 +309,10 @@ static tra_status visit_all(reading *x) {
 
 static tra_status read_cell(reading *x, tra_cell *cell) {
     int64_t t = x->ordinal;
-    bool exact = cell->layout && !gathers(x->x);
+    bool exact = cell->layout && !gathers(x->stored);
     if (exact) {
-        x->room = x->x->of[t];
-        x->room_rows = x->x->rows[t];
+        x->room = x->stored->of[t];
+        x->room_rows = x->stored->rows[t];
         x->rows = tra_rows_make(cell, x->room_rows, x->room);
         tra_reading_in_place(x);
     }
@@ -327,7 +328,7 @@ static tra_status read_cell(reading *x, tra_cell *cell) {
 static char *begin_reading(reading *x, tra_rel *r, int64_t ordinal, const tra_dims *ext) {
     const struct tra_stored *s = r->stored;
     char *room = (char *)x + align16(sizeof *x);
-    *x = (reading){.r = r, .x = s, .form = &s->form, .ordinal = ordinal, .ext = *ext};
+    *x = (reading){.r = r, .stored = s, .form = &s->form, .ordinal = ordinal, .ext = *ext};
     x->check = s->sums && !atomic_load_explicit(&s->checked[ordinal], memory_order_relaxed);
     begin_feeds(x, room);
     begin_levels(x);
@@ -354,9 +355,10 @@ static tra_status tell(reading *x, tra_status s, tra_err *e) {
 
 /* Begins to read a matrix by columns into a cell of columns in scratch. false: another way must be taken. */
 static bool begin_columns(reading *x, const tra_cell *cell, tra_cell *columns, char *scratch) {
-    if (x->x->unordered || x->x->mapping || !cell->layout || x->form->levels.n != 2 || x->ext.v[0] > UINT32_MAX)
+    if (x->stored->unordered || x->stored->mapping || !cell->layout || x->form->levels.n != 2 ||
+        x->ext.v[0] > UINT32_MAX)
         return false;
-    int64_t n = x->x->of[x->ordinal];
+    int64_t n = x->stored->of[x->ordinal];
     *columns = (tra_cell){
         .layout = cell->layout, .sparse = true, .array = cell->array, .head = (tra_cell_head *)(void *)scratch};
     columns->array.ext.v[0] = x->ext.v[1], columns->array.ext.v[1] = x->ext.v[0];
@@ -380,7 +382,7 @@ static tra_status read_columns(reading *x, const tra_cell *columns, tra_cell *ce
     char *room = (char *)columns->head;
     tra_turn_matrix(&turn, &c, x->ext.v[0], room, room + columns_room(x->r, x->room));
     int64_t nrows = tra_turn_sort(&turn);
-    if (nrows != x->x->rows[x->ordinal])
+    if (nrows != x->stored->rows[x->ordinal])
         return damaged(x, x->form->values, "it has not as many entries as its tables say");
     tra_rows_view v = tra_rows_begin(cell, nrows, c.n);
     tra_turn_write(&turn, &v);

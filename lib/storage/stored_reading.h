@@ -20,7 +20,7 @@ typedef struct feed {
 
 typedef struct reading {
     tra_rel *r;
-    const struct tra_stored *x;
+    const struct tra_stored *stored;
     const tra_form *form;
     int64_t ordinal;
     bool check; /* checksums of slices */

@@ -53,7 +53,7 @@ tra_status tra_reading_more(reading *x, int component) {
 /* ---- entries ---------------------------------------------------------------------------------------------------- */
 
 void tra_reading_in_place(reading *x) {
-    const struct tra_stored *s = x->x;
+    const struct tra_stored *s = x->stored;
     int l = x->form->levels.n - 1;
     bool plain = !s->mirror && !s->unordered && !s->iso && !s->mapping && !x->items && !x->array && !x->counts;
     bool pairs = x->form->group[0] == 2 && x->form->levels.n == 2;
@@ -147,8 +147,7 @@ tra_status tra_reading_entries(reading *x) {
         int64_t n = x->feed[index].used = x->feed[index].have, first = tra_max64(0, done - 1);
         if (done + n > v->n) return damaged(x, index, "it has more entries than its ranges say");
         bad += descents(v->column + first, done + n - first);
-        for (; r < v->nrows && v->begin[r] < done + n; r++)
-            bad -= v->column[v->begin[r] - 1] >= v->column[v->begin[r]];
+        for (; r < v->nrows && v->begin[r] < done + n; r++) bad -= v->column[v->begin[r] - 1] >= v->column[v->begin[r]];
         done += n;
         if (bad || greatest(v->column + done - n, n) >= x->limit[x->last]) {
             for (r = 0; r < v->nrows; r++) {

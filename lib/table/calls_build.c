@@ -154,7 +154,7 @@ static const tra_colexpr *finish(tra_tabulation *t, tra_coltype type, int naxes,
     bool errors = t->n > 0 && memchr(t->state, TRA_STATE_ERROR, (size_t)t->n);
     const tra_colexpr **kids = tra_news(a, const tra_colexpr *, naxes + 1);
     tra_colaxis *axes = tra_news(a, tra_colaxis, naxes + 1);
-    for (int k = 0; k < naxes; k++) kids[k] = x[k].x, axes[k] = x[k].v;
+    for (int k = 0; k < naxes; k++) kids[k] = x[k].column, axes[k] = x[k].v;
     bool lookup = naxes == 1 && is_coded(kids[0]);
     tra_colexpr *y = tra_colexpr_node(a, lookup ? TRA_C_LOOKUP : TRA_C_PICK, type, naxes, kids);
     y->axis = axes;
@@ -241,14 +241,14 @@ static int64_t axes_of(tra_arena *a, int n, const tra_colexpr *const *kids, tra_
     for (int i = 0; i < n; i++) {
         if (is_constant(kids[i])) continue;
         tra_operand_axis *one = &x[(*naxes)++];
-        one->x = narrowed(a, kids[i]);
-        if (!axis_of(one->x, &one->v)) one->v.count = INT64_MAX;
+        one->column = narrowed(a, kids[i]);
+        if (!axis_of(one->column, &one->v)) one->v.count = INT64_MAX;
         total = tra_mul_most(total, one->v.count);
     }
     if (total <= ENTRIES_FEW || tra_strings_of_few) return total;
     for (int k = 0; k < *naxes; k++) {
         tra_colaxis v;
-        if (x[k].v.count > ENTRIES_FEW / 16 && values_of(a, x[k].x, &v) && v.count < x[k].v.count) x[k].v = v;
+        if (x[k].v.count > ENTRIES_FEW / 16 && values_of(a, x[k].column, &v) && v.count < x[k].v.count) x[k].v = v;
         listed = tra_mul_most(listed, x[k].v.count);
     }
     return listed;
@@ -292,7 +292,7 @@ static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *cons
         tra_status status = tra_tabulate_parts(a, kids[0], bytes_of(kids[1]), kids[2], out, e);
         if (status != TRA_NO) return status;
     }
-    tra_operand_axis one = {.x = column}, *x = tra_news(a, tra_operand_axis, n + 1);
+    tra_operand_axis one = {.column = column}, *x = tra_news(a, tra_operand_axis, n + 1);
     bool coded = column && tra_coltype_is_coded(column->type);
     if (coded) one.v.count = column->dict->n;
     int64_t total = strings ? axes_of(a, n, kids, x, &naxes) : INT64_MAX;

@@ -38,7 +38,7 @@ typedef struct tra_tabulation {
 } tra_tabulation;
 /* The values that an expression may have: codes or whole numbers, from `least` on or those of a list. */
 typedef struct tra_operand_axis {
-    const tra_colexpr *x;
+    const tra_colexpr *column;
     tra_colaxis v;
 } tra_operand_axis;
 /* Who finds the operands of entries, for one thread: v, of which set sets those that are not constant. */

@@ -149,7 +149,7 @@ static bool is_sure(const pairing *p, const tra_band_query *q, int64_t i) {
 /* The same with all right rows of its key, for a row of which it is not known what it asks for. */
 static tra_status pair_all(pairing *p, const tra_right *r, const tra_band_query *q, int64_t i, int64_t row,
                            tra_err *e) {
-    const tra_finder *x = &r->x;
+    const tra_finder *x = &r->finder;
     int64_t begin = q->begin[i], end = q->end[i];
     if (r->band.all) return pair_list(p, x, row, begin, end, e);
     for (int64_t k = 0; k < p->right->rows && begin < end; k++) /* lists lack rows that no box has */
@@ -210,7 +210,7 @@ static tra_status pair_boxes(pairing *p, tra_right *r, tra_band_query *q, int64_
     for (int64_t from = 0; from < rows; from += n) {
         n = tra_min64(n, rows - from);
         bool counts = exact && (!makes_pairs(p) || (!p->out && !p->noted));
-        while (!tra_band_search(p->l, &r->band, &r->x, q, from, n, !counts, most)) n = tra_ceil_div(n, 2);
+        while (!tra_band_search(p->l, &r->band, &r->finder, q, from, n, !counts, most)) n = tra_ceil_div(n, 2);
         for (int64_t i = from; i < from + n; i++) {
             bool sure = is_sure(p, q, i);
             if (p->sure != sure) TRA_TRY(flush(p, e));
@@ -261,7 +261,7 @@ static bool has_one(const tra_lookup *l, const tra_finder *x) { return l->s.asof
 static tra_status find(const pairing *p, const tra_right *r, int64_t row, int n, int32_t *found, void *scratch,
                        tra_err *e) {
     const tra_lookup *l = p->l;
-    const tra_finder *x = &r->x;
+    const tra_finder *x = &r->finder;
     TRA_TRY(tra_finder_slots(l, x, p->left, row, n, p->first, found, scratch, e));
     if (l->s.asof) return tra_asof_partners(l, p->left, row, n, p->first, x, found, &r->asof, scratch, e);
     const int32_t *head = x->head;
@@ -279,13 +279,13 @@ static tra_status run_strips(pairing *p, const tra_right *r, tra_found *known, i
         int32_t *found = known ? known->v + row : own;
         if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
         if (!known || !known->set) TRA_TRY(find(p, r, row, n, found, scratch, e));
-        if (has_one(p->l, &r->x)) {
+        if (has_one(p->l, &r->finder)) {
             TRA_TRY(put_single(p, row, n, found, e));
             continue;
         }
         for (int i = 0; i < n; i++) {
-            tra_finder_rows(&r->x, found[i], &begin, &end);
-            TRA_TRY(pair_list(p, &r->x, row + i, begin, end, e));
+            tra_finder_rows(&r->finder, found[i], &begin, &end);
+            TRA_TRY(pair_list(p, &r->finder, row + i, begin, end, e));
         }
     }
     TRA_TRY(flush(p, e));
@@ -346,17 +346,17 @@ static int64_t met_in_box(const void *ctx, int64_t row) {
     const boxes_asked *b = ctx;
     const pairing *p = b->p;
     if (tra_right_ask(p->l, p->left, row, 1, p->first, b->r, b->q, b->slot, b->scratch, NULL) != TRA_OK) return 0;
-    (void)tra_band_search(p->l, &b->r->band, &b->r->x, b->q, 0, 1, false, INT64_MAX);
+    (void)tra_band_search(p->l, &b->r->band, &b->r->finder, b->q, 0, 1, false, INT64_MAX);
     return tra_right_met(b->r, b->q, 0, p->right->rows);
 }
 
 /* Notes keys that many left rows have, or that meet many right rows. */
 static void note_left(const pairing *p, tra_right *r, const tra_found *found, int32_t *slot, void *scratch) {
     const tra_lookup *l = p->l;
-    const slots_found slots = {&r->x, found->v};
+    const slots_found slots = {&r->finder, found->v};
     tra_band_query q;
     const boxes_asked boxes = {p, r, &q, slot, scratch};
-    bool pairs = !l->band && found->v && !has_one(l, &r->x);
+    bool pairs = !l->band && found->v && !has_one(l, &r->finder);
     if (l->band) tra_band_query_begin(l, p->left->rows, (char *)scratch + tra_right_scratch(l), &q);
     tra_table_note_keys(p->left, l->meets[0].n, l->meets[0].column, 0,
                         l->band ? met_in_box

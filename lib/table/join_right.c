@@ -19,11 +19,11 @@ int64_t tra_right_scratch(const tra_lookup *l) {
 static tra_status make_index(const tra_lookup *l, const tra_batch *right, bool lists, tra_right *r, void *scratch,
                              tra_err *e) {
     void *room = (char *)r + tra_round64(sizeof *r);
-    r->x = (tra_finder){0};
-    TRA_TRY(tra_finder_make(l, right, lists, &r->x, &room, scratch, e));
+    r->finder = (tra_finder){0};
+    TRA_TRY(tra_finder_make(l, right, lists, &r->finder, &room, scratch, e));
     tra_table_note_keys(right, l->meets[1].n, l->meets[1].column, 1, NULL, NULL);
-    if (l->s.asof) TRA_TRY(tra_asof_open(l, right, &r->x, &r->asof, room, scratch, e));
-    return l->band ? tra_band_open(l, right, &r->x, &r->band, room, scratch, e) : TRA_OK;
+    if (l->s.asof) TRA_TRY(tra_asof_open(l, right, &r->finder, &r->asof, room, scratch, e));
+    return l->band ? tra_band_open(l, right, &r->finder, &r->band, room, scratch, e) : TRA_OK;
 }
 
 bool tra_lookup_is_kept(const tra_lookup *l, const tra_kept *kept) {
@@ -37,7 +37,7 @@ tra_status tra_right_index(const tra_lookup *l, const tra_batch *right, bool lis
     tra_right *r = *out = kept->room;
     tra_status s = TRA_OK;
     if (kept->lock) pthread_mutex_lock(kept->lock);
-    if (kept->of != l || (lists && (r->x.exists || r->x.first))) {
+    if (kept->of != l || (lists && (r->finder.exists || r->finder.first))) {
         __atomic_store_n(&kept->of, NULL, __ATOMIC_RELAXED); /* others ask without the lock */
         s = make_index(l, right, lists, r, scratch, e);
         if (s == TRA_OK) __atomic_store_n(&kept->of, l, __ATOMIC_RELEASE);
@@ -52,10 +52,10 @@ tra_status tra_right_ask(const tra_lookup *l, const tra_batch *left, int64_t row
     for (int64_t to = 0; to < n; to += STRIP) {
         int own = (int)tra_min64(STRIP, n - to);
         if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
-        TRA_TRY(tra_finder_slots(l, &r->x, left, row + to, own, first, slot, scratch, e));
+        TRA_TRY(tra_finder_slots(l, &r->finder, left, row + to, own, first, slot, scratch, e));
         tra_band_ask(l, left, row + to, own, first, &r->band, q, to, scratch);
         for (int i = 0; i < own; i++) {
-            tra_finder_rows(&r->x, slot[i], &begin, &end);
+            tra_finder_rows(&r->finder, slot[i], &begin, &end);
             q->begin[to + i] = (int32_t)begin;
             q->end[to + i] = (int32_t)end;
         }
@@ -86,14 +86,14 @@ tra_status tra_lookup_partners(const tra_lookup *l, const tra_batch *left, const
     void *own = slot + STRIP;
     for (int64_t r = 0; r < left->rows; r += STRIP) {
         int n = (int)tra_min64(STRIP, left->rows - r);
-        TRA_TRY(tra_finder_slots(l, &x->x, left, r, n, first, slot, own, e));
+        TRA_TRY(tra_finder_slots(l, &x->finder, left, r, n, first, slot, own, e));
         for (int i = 0; i < n; i++) {
-            tra_finder_rows(&x->x, slot[i], &begin, &end);
+            tra_finder_rows(&x->finder, slot[i], &begin, &end);
             from[r + i] = (int32_t)begin;
             to[r + i] = (int32_t)end;
         }
     }
-    *list = x->x.list;
+    *list = x->finder.list;
     tra_table_note_keys(left, l->meets[0].n, l->meets[0].column, 0, partners_of, &(partners){from, to});
     return TRA_OK;
 }
@@ -105,7 +105,7 @@ static tra_status count_boxes(const tra_lookup *l, const tra_batch *left, const 
     for (int64_t row = 0, n; row < left->rows; row += n) {
         n = tra_min64(q.rows, left->rows - row);
         TRA_TRY(tra_right_ask(l, left, row, n, first, x, &q, slot, own, e));
-        (void)tra_band_search(l, &x->band, &x->x, &q, 0, n, false, INT64_MAX);
+        (void)tra_band_search(l, &x->band, &x->finder, &q, 0, n, false, INT64_MAX);
         for (int64_t i = 0; i < n; i++) pairs[row + i] = tra_right_met(x, &q, i, right->rows);
     }
     return TRA_OK;
@@ -122,9 +122,9 @@ tra_status tra_lookup_count(const tra_lookup *l, const tra_batch *left, const tr
     for (int64_t r = 0; r < left->rows; r += STRIP) {
         int n = (int)tra_min64(STRIP, left->rows - r);
         if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
-        TRA_TRY(tra_finder_slots(l, &x->x, left, r, n, first, slot, own, e));
+        TRA_TRY(tra_finder_slots(l, &x->finder, left, r, n, first, slot, own, e));
         for (int i = 0; i < n; i++) {
-            tra_finder_rows(&x->x, slot[i], &begin, &end);
+            tra_finder_rows(&x->finder, slot[i], &begin, &end);
             pairs[r + i] = end - begin;
         }
     }

@@ -7,7 +7,7 @@
 
 /* The index of the right table, at the beginning of what is kept. */
 typedef struct tra_right {
-    tra_finder x;
+    tra_finder finder;
     tra_asof_index asof;
     tra_band_index band;
 } tra_right;

@@ -238,7 +238,7 @@ static bool is_coordinate(const descent *d, const tra_calc *t, int dim, int valu
     if (t->kind != TRA_CALC_APPLY || t->nkids != 2) return false;
     const tra_fused_name *c = component(d, t->kids[0]);
     bool here = t->kids[1]->kind == TRA_CALC_NAME && t->kids[1]->level >= 0 && t->kids[1]->level == d->place;
-    return here && c && c->part == TRA_FUSED_COORDINATE && c->of == d->operand && c->dim == dim;
+    return here && c && c->part == TRA_FUSED_COORDINATE && c->operand == d->operand && c->dim == dim;
 }
 
 static bool is_level(const tra_calc *t, int level) {
@@ -265,12 +265,13 @@ static bool ascends(const fusing *f, const tra_fused_plan *x, const tra_calc *t)
             if (t->nkids != 2 || t->nnames[0] != 1) return false;
             const tra_fused_name *c = component(&d, t->kids[0]);
             bool rows = c && c->part == TRA_FUSED_COORDINATE && c->dim == 0 && d.nloops == 0;
-            if (rows) d.place = t->binders[0].level, d.operand = c->of, value = t->binders[1].level;
+            if (rows) d.place = t->binders[0].level, d.operand = c->operand, value = t->binders[1].level;
             if (d.nloops < n - 1) d.key[d.nloops] = t->kids[0]->kind == TRA_CALC_RANGE ? t->binders[0].level : -1;
             d.nloops++;
         } else if (t->kind == TRA_CALC_MERGE && n == 2 && d.nloops++ == 0) { /* of rows with the same number */
             const tra_fused_name *c = component(&d, t->kids[0]);
-            if (c && c->part == TRA_FUSED_COORDINATE && c->dim == 0) d.operand = c->of, value = t->binders[2].level;
+            if (c && c->part == TRA_FUSED_COORDINATE && c->dim == 0)
+                d.operand = c->operand, value = t->binders[2].level;
         } else if (t->kind != TRA_CALC_IF) {
             break;
         }

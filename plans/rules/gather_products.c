@@ -45,7 +45,7 @@ static tra_expr *all_positions(const gathering *f) {
     v[1] = (tra_column){.name = strcmp(v[0].name, "position") == 0 ? "at" : "position", .type = TRA_COL_I64};
     *b = (tra_border){.rank = 1, .label = {f->border->label[0]}, .out = s};
     tra_rows_kernel k = tra_rows_op(&tra_entries_ops, b, s);
-    k.rows = TRA_ROWS_ELEMENTS, k.most = INT64_MAX, k.flops = tra_rows_op_of(&f->y->node)->flops;
+    k.extent = TRA_ROWS_ELEMENTS, k.most = INT64_MAX, k.flops = tra_rows_op_of(&f->y->node)->flops;
     return tra_make_below(f->w, f->x, tra_proto_rows_by(f->w, &k, f->index, f->index));
 }
 

@@ -395,7 +395,7 @@ tra_expr *tra_factor_groups(factoring *f) {
     double rows = tra_rows_expected(&source->node);
     tra_rows_kernel k = tra_rows_op(s->part ? &tra_slot_words_ops : &tra_slot_sums_ops, s, NULL);
     k.dtype = s->part ? TRA_I64 : TRA_F64, k.width = s->part ? 1 : 1 + f->nsums;
-    k.rows = TRA_ROWS_FIXED, k.most = s->n, k.flops = 4.0 * (1 + f->nkeys) + 3.0 * f->nsums;
+    k.extent = TRA_ROWS_FIXED, k.most = s->n, k.flops = 4.0 * (1 + f->nkeys) + 3.0 * f->nsums;
     tra_expr *sums = tra_factor_pass(f, source, &k);
     tra_expr *all = sums ? tra_factor_total(f, sums) : NULL;
     if (all && s->n > SLOTS) /* blocks, which workers share, and of which a few are in memory */

@@ -109,7 +109,7 @@ static tra_expr *make_sums(factoring *f, const joining *g) {
     *s = (tra_row_sums){r, f->own->n[0] * f->own->n[1], u.at, f->own->n[0], f->own->same};
     tra_rows_kernel k = tra_rows_op(&tra_row_sums_ops, s, NULL);
     k.width = f->own->n[1], k.flops = 4.0 * u.sums.n;
-    k.rows = TRA_ROWS_FIXED, k.most = f->own->n[0];
+    k.extent = TRA_ROWS_FIXED, k.most = f->own->n[0];
     return tra_factor_pass(f, g->x, &k);
 }
 
@@ -250,7 +250,7 @@ static void sum_columns(factoring *f, const tra_expr *array) {
     double pairs = p->same ? nx * (nx + 1) / 2.0 : (double)nx * ny;
     tra_expr *source = tra_memo_expr(f->pipe->source);
     tra_rows_kernel k = tra_rows_op(&tra_column_products_ops, s, NULL);
-    k.width = ny, k.rows = TRA_ROWS_FIXED, k.most = nx;
+    k.width = ny, k.extent = TRA_ROWS_FIXED, k.most = nx;
     k.use = array ? TRA_USE_JOIN : TRA_USE_MAP;
     k.flops = TRA_COLUMN_FLOPS * tra_rowwise_out(r)->n + 2.0 * f->pipe->nselects + pairs / AT_ONCE;
     tra_expr *sums = array ? tra_factor_beside(f, source, &array->node, false, &k) : tra_factor_pass(f, source, &k);

@@ -157,7 +157,7 @@ static void claim(narrowing *f, const tra_expr *rows) {
     tra_union_part *p = tra_new(f->a, tra_union_part);
     *p = (tra_union_part){rows->node.type.columns, first * block, f->from.v[0] + f->size.v[0]};
     tra_rows_kernel part = tra_rows_op(&tra_union_part_ops, p, p->in);
-    part.rows = TRA_ROWS_PRODUCT, part.each = across, part.counts = true, part.flops = 1;
+    part.extent = TRA_ROWS_PRODUCT, part.each = across, part.counts = true, part.flops = 1;
     part.most = tra_rows_op_of(&f->y->node)->most;
     double all = (double)tra_catalog_elements(f->x->node.type.cat);
     part.share = all > 0 ? (double)tra_type_entries(&rows->node.type).expected / all : 1;

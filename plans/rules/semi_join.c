@@ -84,9 +84,9 @@ static const tra_kernel *of_as_many(selecting *p, const tra_node *right) {
     tra_rows_kernel k = *tra_rows_op_of(&p->x->node);
     double had = tra_share_expected(&p->x->node.in[1]->type), has = fmax(1e-12, tra_share_expected(&right->type));
     double left = tra_share_expected(&p->x->node.in[0]->type);
-    if (k.kept != TRA_KEPT_MET && (k.rows == TRA_ROWS_PRODUCT || k.rows == TRA_ROWS_OUTER))
+    if (k.kept != TRA_KEPT_MET && (k.extent == TRA_ROWS_PRODUCT || k.extent == TRA_ROWS_OUTER))
         k.share *= had / has;
-    else if (k.kept == TRA_KEPT_ALWAYS && k.rows == TRA_ROWS_PAIRS)
+    else if (k.kept == TRA_KEPT_ALWAYS && k.extent == TRA_ROWS_PAIRS)
         k.share *= fmin(left, had) / fmin(left, has);
     else
         tra_rows_meet_as_many(&k, had / has);

@@ -201,8 +201,8 @@ static void multiply(query *q) {
     f.made->out = tra_group_out(tra_group_as(q->a, q->g, TRA_GROUP_PARTIAL));
     const tra_rows_kernel *was = tra_kernel_rows(q->group->node.kernel);
     tra_rows_kernel k = tra_rows_op(&tra_joined_sums_ops, f.made, f.made->out);
-    k.label = product_text(&f), k.use = TRA_USE_JOIN, k.rows = divided ? TRA_ROWS_PAIRS : TRA_ROWS_PRODUCT;
-    k.most = divided ? q->group->node.type.cat->bound.v[0] : was->rows == TRA_ROWS_MOST ? was->most : 1;
+    k.label = product_text(&f), k.use = TRA_USE_JOIN, k.extent = divided ? TRA_ROWS_PAIRS : TRA_ROWS_PRODUCT;
+    k.most = divided ? q->group->node.type.cat->bound.v[0] : was->extent == TRA_ROWS_MOST ? was->most : 1;
     k.counts = true, k.share = share_of(q, l, r), k.flops = flops_of(&f, l, r);
     tra_node n = {.op = TRA_OP_JOIN, .in = {&l->node, &r->node}, .kernel = tra_rows_kernel_of(q->a, &k)};
     if (partial) {

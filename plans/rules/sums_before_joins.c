@@ -86,7 +86,7 @@ static const tra_node *group_node(query *q, const side *x, const tra_node *in, c
     tra_rows_kernel k = kernel_of(q->group);
     k.label = tra_arena_printf(q->a, "%s the join, by %d keys: %s", what, x->nkeys, k.text);
     k.columns = x->columns;
-    k.rows = TRA_ROWS_MOST;
+    k.extent = TRA_ROWS_MOST;
     k.most = INT64_MAX;            /* as many as there are rows, so that all bounds stay */
     int64_t all = in->type.cat->n; /* each block has as many groups as the keys have values, at most */
     for (int i = 0; i < x->nkeys; i++) {
@@ -205,7 +205,7 @@ static const tra_node *make_join(query *q, const tra_node *left, const tra_node 
     k.columns = tra_lookup_out(*l);
     k.data = *l;
     if (both && y->nkeys == q->s->nkeys && q->group->node.type.cat->bound.v[0] <= left->type.cat->bound.v[0]) {
-        k.rows = TRA_ROWS_SAME; /* one partner at most, and the result of the group is bounded by less than pairs */
+        k.extent = TRA_ROWS_SAME; /* one partner at most, and the result of the group is bounded by less than pairs */
         k.most = k.each = k.all = 0;
         k.share = fmin(1, pairs / fmax(1, tra_rows_expected(left)));
     }

@@ -53,7 +53,7 @@ static budget budget_of(const search *s) {
  * are never needed: so each is made once for its figures, and again only if it is to be run or shown. */
 typedef struct found {
     search *s;
-    entry x;
+    entry chosen;
     tra_cost cost;
     int64_t least, base, start; /* bytes: its least ceiling; of that, what are no blocks; what a process has before it
                                  * plans */
@@ -97,7 +97,7 @@ static void add_found(finding *f, search *s, const entry *x) {
     const char *estimated = tra_plan_memory_estimated(p);
     TRA_ROOM(f->v, f->n, f->cap);
     f->v[f->n++] = (found){.s = s,
-                           .x = decided,
+                           .chosen = decided,
                            .cost = p->cost,
                            .least = p->least_memory,
                            .base = p->base_memory,
@@ -112,7 +112,7 @@ static void add_found(finding *f, search *s, const entry *x) {
 static const char *text_of(const found *x, tra_arena *texts) {
     if (*x->text) return *x->text;
     tra_str s = {0};
-    tra_print_plan(x->s, &x->x, &s);
+    tra_print_plan(x->s, &x->chosen, &s);
     *x->text = tra_arena_take(texts, &s);
     return *x->text;
 }
@@ -187,7 +187,7 @@ static void make_plans(finding *f, const tra_plan_options *o, bool fit, tra_aren
     for (int i = 0; i < f->n; i++) tra_trace_plan(o, i, f->n, &f->v[i].cost, f->v[i].strategy);
     for (int i = 0; i < f->n; i++) {
         if (o->first > 0 && i >= o->first && i + 1 != o->also) continue;
-        out->v[i] = tra_finish_plan(f->v[i].s, &f->v[i].x, a, &choices[i]);
+        out->v[i] = tra_finish_plan(f->v[i].s, &f->v[i].chosen, a, &choices[i]);
         out->v[i]->rank = i + 1;
         if (o->by_eindecomp) out->v[i]->cost.eindecomp = f->v[i].cost.eindecomp;
         if (!fit) out->v[i]->memory = 0;
@@ -302,7 +302,7 @@ static tra_status find_homes(finding *f, tra_err *e) {
         TRA_TRY(find_plans(f, s, false, e));
         const found best = *best_found(f, first->o);
         better = best.s == s;
-        home = tra_homes_as_made(best.s, &best.x, home, first->a);
+        home = tra_homes_as_made(best.s, &best.chosen, home, first->a);
         if (better) continue;
         search_end(s);
         f->n = before;

@@ -198,7 +198,7 @@ tra_node *tra_table_taken(tra_table_builder *w, const tra_take *t, int64_t n) {
     *kept = own;
     tra_rows_kernel k = tra_rows_op(&tra_take_ops, kept, NULL);
     k.label = take_text(b, tra_table_op_text(w->op.op), kept, n);
-    k.use = TRA_USE_JOIN, k.dtype = w->in->type.dtype, k.width = t->dim, k.rows = TRA_ROWS_TAKEN, k.each = most;
+    k.use = TRA_USE_JOIN, k.dtype = w->in->type.dtype, k.width = t->dim, k.extent = TRA_ROWS_TAKEN, k.each = most;
     k.sparse = w->in->type.sparse && (missing == 0 || t->fill == 0), k.flops = 2;
     tra_node join = {.in = {x, at}, .kernel = tra_rows_kernel_of(b->arena, &k)};
     if (own.cut) join.joinl = (tra_dims){1, {t->dim}}, join.joinr = (tra_dims){1, {0}};

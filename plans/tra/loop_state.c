@@ -62,7 +62,7 @@ static tra_node *project_with_room(tra_table_builder *w, int64_t rows) {
     tra_table_split_terms(w, &names, &x);
     tra_rowwise_project(r, w->op.nterms, names, x);
     tra_rows_kernel op = tra_rows_op(&tra_rowwise_ops, r, tra_rowwise_out(r));
-    op.rows = TRA_ROWS_EITHER, op.most = rows, op.counts = true;
+    op.extent = TRA_ROWS_EITHER, op.most = rows, op.counts = true;
     tra_node *n = tra_table_kernel(w, w->in, NULL, 0, 0, &op);
     return tra_table_record(w, n);
 }

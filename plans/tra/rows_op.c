@@ -401,7 +401,7 @@ tra_rows_kernel tra_rows_op(const tra_rows_ops *kind, const void *args, const tr
     return (tra_rows_kernel){.use = TRA_USE_MAP,
                              .columns = columns,
                              .dtype = TRA_F64,
-                             .rows = TRA_ROWS_SAME,
+                             .extent = TRA_ROWS_SAME,
                              .share = 1,
                              .ops = kind,
                              .data = args};
@@ -424,7 +424,7 @@ const void *tra_rows_args(const tra_node *n, const tra_rows_ops *kind) {
 
 void tra_rows_identity(const tra_rows_kernel *op, tra_str *out) {
     if (!print_op(op, true, out)) tra_str_add(out, op->text);
-    tra_str_printf(out, "; %d %" PRId64 " %" PRId64 " %" PRId64 " %d %" PRId64, (int)op->rows, op->most, op->each,
+    tra_str_printf(out, "; %d %" PRId64 " %" PRId64 " %" PRId64 " %d %" PRId64, (int)op->extent, op->most, op->each,
                    op->all, (int)op->dtype, op->width);
     for (int i = 0; op->columns && i < op->columns->n; i++) tra_str_printf(out, " %s", op->columns->v[i].name);
 }

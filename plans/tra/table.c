@@ -264,7 +264,7 @@ static tra_node *build_project(tra_table_builder *w) {
 static tra_node *count_rows(tra_table_builder *w) {
     tra_dtype t = w->op.dtype;
     tra_rows_kernel op = tra_rows_op(&tra_rows_count_ops, NULL, NULL);
-    op.dtype = t, op.rows = TRA_ROWS_NONE;
+    op.dtype = t, op.extent = TRA_ROWS_NONE;
     tra_node sum = {.in = {tra_table_kernel(w, w->in, NULL, 0, 0, &op)}};
     if (!sum.in[0]) return NULL;
     if (tra_kernel_named(w->b->arena, "matadd", TRA_USE_AGG, 0, NULL, &sum.kernel, NULL) != TRA_OK) return NULL;

@@ -26,7 +26,7 @@ static tra_node *cut_slices(tra_table_builder *w, tra_node *in, int64_t rows, in
     *x = (tra_row_slicing){in->type.columns, rows};
     if (!at) return NULL;
     tra_rows_kernel op = tra_rows_op(&tra_row_slice_ops, x, x->in);
-    op.rows = TRA_ROWS_MOST, op.most = rows, op.counts = true;
+    op.extent = TRA_ROWS_MOST, op.most = rows, op.counts = true;
     op.share = (double)in->type.cat->bound.v[0] / ((double)rows * (double)slices), op.divides = true;
     op.flops = 1 / (double)slices;
     return tra_table_kernel(w, in, at, -1, -1, &op);
@@ -49,7 +49,7 @@ tra_node *tra_table_cross_parts(tra_table_builder *w, const tra_lookup *l, tra_n
     if (!slices || !right) return NULL;
     tra_rows_kernel op = tra_rows_op(&tra_lookup_ops, l, tra_lookup_out(l));
     enum { EACH = 10 }; /* operations for each value of a pair */
-    op.rows = TRA_ROWS_PRODUCT, op.counts = true, op.flops = EACH * (double)op.columns->n;
+    op.extent = TRA_ROWS_PRODUCT, op.counts = true, op.flops = EACH * (double)op.columns->n;
     op.flops *= (double)tra_type_entries(&right->type).expected / (double)x->right_blocks;
     tra_node *pairs = tra_table_kernel(w, slices, right, -1, -1, &op);
     int64_t n[] = {left->type.cat->n, x->slices, x->right_blocks};

@@ -55,7 +55,7 @@ static tra_node *make_table(tra_table_builder *w, tra_border *k, const tra_dims 
     for (int64_t i = 0; sparse && i < blocks->type.cat->n; i++)
         most = tra_max64(most, tra_type_entries1(&blocks->type, i).bound);
     tra_rows_kernel op = tra_rows_op(entries ? &tra_entries_ops : &tra_unmatrix_ops, k, k->out);
-    op.rows = entries ? TRA_ROWS_ELEMENTS : TRA_ROWS_SAME, op.most = most, op.counts = sparse;
+    op.extent = entries ? TRA_ROWS_ELEMENTS : TRA_ROWS_SAME, op.most = most, op.counts = sparse;
     double room =
         fmin((double)most, (double)tra_catalog_elements(blocks->type.cat) / (double)tra_max64(1, blocks->type.cat->n));
     double expected = (double)tra_type_entries(&blocks->type).expected;

@@ -162,7 +162,7 @@ static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *
     tra_rows_kernel op = tra_rows_op(&tra_group_ops, g, tra_group_out(g));
     if (wide) op.ops = &tra_pivot_wide_ops, op.data = p;
     op.label = tra_arena_printf(w->b->arena, "%s%s", passes[pass], tra_table_call_text(w));
-    op.rows = one_group ? TRA_ROWS_ONE : TRA_ROWS_MOST, op.most = most, op.counts = !one_group;
+    op.extent = one_group ? TRA_ROWS_ONE : TRA_ROWS_MOST, op.most = most, op.counts = !one_group;
     op.share = share_of_room(in, most, groups), op.divides = true;
     op.all = pass == TRA_GROUP_PARTIAL || most == INT64_MAX ? 0 : most;
     double block = fmax(1, (double)tra_type_entries(&in->type).expected / (double)tra_max64(1, in->type.cat->n));

@@ -106,7 +106,7 @@ static tra_node *values_elsewhere(tra_table_builder *w, tra_node *sorted, const 
     tra_node *blocks = tra_positions(w->b, w->call->span, sorted->type.cat->frontier.v[0], 1);
     if (!blocks) return NULL;
     tra_rows_kernel ends = tra_rows_op(&tra_group_ends_ops, x, x->ends);
-    ends.rows = TRA_ROWS_MOST, ends.most = 2, ends.counts = true, ends.flops = 1;
+    ends.extent = TRA_ROWS_MOST, ends.most = 2, ends.counts = true, ends.flops = 1;
     tra_rows_kernel carry = ends;
     carry.columns = x->carry, carry.ops = &tra_group_carry_ops;
     tra_node *all_ends = tra_table_one_block(w, tra_table_kernel(w, sorted, blocks, 0, 0, &ends), 0);

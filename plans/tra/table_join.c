@@ -182,7 +182,7 @@ static tra_rows_kernel lookup_kernel(const tra_table_builder *w, const tra_looku
     bool has_all = s->how == TRA_LOOKUP_LEFT || (s->matched && !w->op.where);
     bool exact = s->how == TRA_LOOKUP_KEEP || (once && has_all && !filters);
     tra_rows_kernel op = tra_rows_op(&tra_lookup_ops, l, tra_lookup_out(l));
-    op.rows = once ? TRA_ROWS_SAME : s->how == TRA_LOOKUP_INNER ? TRA_ROWS_PRODUCT : TRA_ROWS_OUTER;
+    op.extent = once ? TRA_ROWS_SAME : s->how == TRA_LOOKUP_INNER ? TRA_ROWS_PRODUCT : TRA_ROWS_OUTER;
     op.each = once || size->partners_most == INT64_MAX ? 0 : size->partners_most, op.all = once ? 0 : size->rows_most;
     op.counts = !exact, op.share = share, op.kept = s->nkeys > 0 ? kept : 0, op.flops = TRA_LOOKUP_FLOPS;
     return op;

@@ -101,7 +101,7 @@ static tra_node *join_parts(tra_table_builder *w, tra_node *left, tra_node *righ
     }
     const tra_lookup *kept = tra_lookup_keeping(a, own, keep);
     tra_rows_kernel op = tra_rows_op(&tra_lookup_ops, kept, tra_lookup_out(kept));
-    op.rows = one ? TRA_ROWS_SAME : TRA_ROWS_PRODUCT;
+    op.extent = one ? TRA_ROWS_SAME : TRA_ROWS_PRODUCT;
     op.each = one || size->partners_most == INT64_MAX ? 0 : size->partners_most, op.all = one ? 0 : size->rows_most;
     op.most = one ? 0 : size->block_most;
     op.counts = true, op.share = one ? 1 : tra_table_join_share(size, &left->type, &right->type);
@@ -129,7 +129,7 @@ static tra_node *place_found(tra_table_builder *w, const tra_lookup *l, const tr
     p->matched = s->matched;
     p->name = s->name[0] ? s->name[0] : "left";
     tra_rows_kernel op = tra_rows_op(&tra_place_ops, p, out);
-    op.rows = once ? TRA_ROWS_SAME : TRA_ROWS_RIGHT;
+    op.extent = once ? TRA_ROWS_SAME : TRA_ROWS_RIGHT;
     double share = s->how == TRA_LOOKUP_ANTI ? 1 - size->matched : once ? size->matched : 1;
     op.most = s->how == TRA_LOOKUP_LEFT ? tra_add_most(rows, more) : more, op.all = once ? 0 : size->rows_most;
     op.counts = !has_all, op.share = share, op.divides = once, op.flops = 10;

@@ -147,7 +147,7 @@ tra_node *tra_table_join_slices(tra_table_builder *w, const tra_lookup *l, tra_n
     double all = (double)x->most * (double)slices->type.cat->n,
            of_them = fmin(tra_share_expected(&slices->type), tra_share_expected(&right->type));
     tra_rows_kernel op = tra_rows_op(&tra_lookup_ops, l, tra_lookup_out(l));
-    op.rows = TRA_ROWS_PAIRS, op.most = x->most, op.all = size->rows_most, op.counts = true;
+    op.extent = TRA_ROWS_PAIRS, op.most = x->most, op.all = size->rows_most, op.counts = true;
     op.share = fmin(1, size->rows_expected / all) / fmax(of_them, 1e-9), op.flops = TRA_LOOKUP_FLOPS;
     tra_node *n = tra_table_kernel(w, slices, right, -1, -1, &op);
     if (n) n->rows = tra_table_own_rows(w->b, n);

@@ -97,7 +97,7 @@ static tra_node *first_rows(tra_table_builder *w, tra_node *in, tra_limiting *x)
     x->in = in->type.columns;
     x->count = count;
     tra_rows_kernel op = tra_rows_op(&tra_limit_count_ops, x, count);
-    op.rows = TRA_ROWS_ONE;
+    op.extent = TRA_ROWS_ONE;
     tra_node *counts = tra_table_kernel(w, in, NULL, 0, 0, &op);
     counts = tra_table_one_block(w, counts, 0);
     tra_node *blocks = counts ? tra_positions(w->b, w->call->span, in->type.cat->frontier.v[0], 1) : NULL;
@@ -154,7 +154,7 @@ static tra_node *sort_rows(tra_table_builder *w, const tra_arrange *s) {
     bool distinct = s->keep == TRA_ARRANGE_DISTINCT;
     *own = *s;
     tra_rows_kernel op = tra_rows_op(&tra_arrange_ops, own, w->in->type.columns);
-    op.label = tra_table_call_text(w), op.rows = s->cut ? TRA_ROWS_MOST : TRA_ROWS_SAME, op.flops = TRA_SORT_FLOPS;
+    op.label = tra_table_call_text(w), op.extent = s->cut ? TRA_ROWS_MOST : TRA_ROWS_SAME, op.flops = TRA_SORT_FLOPS;
     /* a block of no rows has room for one, as everywhere */
     if (s->cut) op.most = tra_max64(1, tra_add_most(s->skip, s->most));
     op.counts = distinct || s->cut, op.share = distinct ? TRA_SHARE_ASSUMED : 1;
@@ -240,7 +240,7 @@ static tra_node *limit_ordered(tra_table_builder *w, const tra_node *of) {
     all.skip = w->op.from, all.most = w->op.count;
     tra_table_builder one = *w;
     tra_rows_kernel top = tra_rows_op(&tra_arrange_ops, first, s);
-    top.rows = TRA_ROWS_MOST, top.most = most, top.counts = true, top.divides = true, top.flops = 10;
+    top.extent = TRA_ROWS_MOST, top.most = most, top.counts = true, top.divides = true, top.flops = 10;
     one.in = tra_table_kernel(w, in, NULL, 0, 0, &top);
     return one.in ? sort_rows(&one, &all) : NULL;
 }

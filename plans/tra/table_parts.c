@@ -139,7 +139,7 @@ tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_ar
 static tra_node *take_samples(tra_table_builder *w, tra_node *sorted, const tra_sampling *s) {
     int64_t most = tra_ceil_div(sorted->type.cat->bound.v[0], s->every);
     tra_rows_kernel op = tra_rows_op(&tra_sample_ops, s, s->out);
-    op.rows = TRA_ROWS_MOST, op.most = most, op.flops = 1 / (double)s->every;
+    op.extent = TRA_ROWS_MOST, op.most = most, op.flops = 1 / (double)s->every;
     op.counts = true; /* the last block may have fewer rows */
     return tra_table_kernel(w, sorted, NULL, 0, 0, &op);
 }
@@ -147,7 +147,7 @@ static tra_node *take_samples(tra_table_builder *w, tra_node *sorted, const tra_
 /* The splitters between parts, of all samples in one block. */
 static tra_node *choose_splitters(tra_table_builder *w, tra_node *samples, const tra_sampling *s) {
     tra_rows_kernel op = tra_rows_op(&tra_splitters_ops, s, s->out);
-    op.rows = TRA_ROWS_MOST, op.most = s->parts - 1, op.counts = true, op.flops = TRA_SORT_FLOPS;
+    op.extent = TRA_ROWS_MOST, op.most = s->parts - 1, op.counts = true, op.flops = TRA_SORT_FLOPS;
     /* a table of no rows has none */
     return tra_table_kernel(w, samples, NULL, 0, 0, &op);
 }
@@ -168,7 +168,7 @@ tra_node *tra_table_part_ranges(tra_table_builder *w, tra_node *sorted, const tr
     tra_node *parts = splitters ? tra_positions(w->b, w->call->span, d->parts, 1) : NULL;
     if (!parts) return NULL;
     tra_rows_kernel op = tra_rows_op(&tra_range_ops, s, range);
-    op.rows = TRA_ROWS_MOST, op.most = 2, op.counts = true, op.flops = TRA_SORT_FLOPS;
+    op.extent = TRA_ROWS_MOST, op.most = 2, op.counts = true, op.flops = TRA_SORT_FLOPS;
     return tra_table_kernel(w, splitters, parts, -1, -1, &op);
 }
 

@@ -231,7 +231,7 @@ bool tra_table_key_values(const tra_table_builder *w, const tra_column *c, const
 
 static tra_rows_kernel pivot_kernel(const tra_table_builder *w, const tra_pivot *p) {
     tra_rows_kernel op = tra_rows_op(&tra_pivot_ops, p, NULL);
-    op.dtype = w->op.dtype, op.width = p->key[1].n, op.rows = TRA_ROWS_FIXED, op.most = p->key[0].n;
+    op.dtype = w->op.dtype, op.width = p->key[1].n, op.extent = TRA_ROWS_FIXED, op.most = p->key[0].n;
     op.sparse = true, op.flops = 4;
     return op;
 }
@@ -250,7 +250,7 @@ static tra_node *pivot_parts(tra_table_builder *w, tra_node *groups, const tra_p
     tra_rows_kernel k = pivot_kernel(w, p);
     int64_t rows = tra_ceil_div(p->key[0].n, groups->type.cat->n), blocks = tra_ceil_div(p->key[0].n, rows);
     tra_node fields = {.in = {tra_positions(w->b, w->call->span, p->key[0].n, rows), groups}};
-    k.ops = &tra_pivot_block_ops, k.use = TRA_USE_JOIN, k.rows = TRA_ROWS_SAME;
+    k.ops = &tra_pivot_block_ops, k.use = TRA_USE_JOIN, k.extent = TRA_ROWS_SAME;
     k.share = 1 / (double)blocks, k.flops = 4 / (double)blocks;
     fields.kernel = tra_rows_kernel_of(w->b->arena, &k);
     if (!fields.in[0] || !(fields.in[0] = tra_build_made(w->b, TRA_OP_JOIN, w->call->span, &fields))) return NULL;

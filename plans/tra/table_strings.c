@@ -20,7 +20,7 @@ typedef struct wanted {
     tra_table_builder *w;
     int n;
     const char **name, **text; /* of the columns, and of the calls */
-    const tra_colexpr **x;
+    const tra_colexpr **call;
     bool *reads; /* columns of w->in that these read */
 } wanted;
 
@@ -54,10 +54,10 @@ static tra_ast *replace(wanted *x, const tra_ast *ast) {
         const char *text = tra_arena_take(a, &s), *name = tra_arena_printf(a, "string %d", x->w->b->nmade++);
         for (int i = 0; i < x->n; i++) /* the same call stands twice */
             if (strcmp(x->text[i], text) == 0) return tra_table_name_ast(a, x->name[i], ast->span);
-        TRA_ARENA_DOUBLE(a, x->x, x->n);
+        TRA_ARENA_DOUBLE(a, x->call, x->n);
         TRA_ARENA_DOUBLE(a, x->name, x->n);
         TRA_ARENA_DOUBLE(a, x->text, x->n);
-        x->x[x->n] = call;
+        x->call[x->n] = call;
         x->text[x->n] = text;
         x->name[x->n] = tra_table_free_name(a, x->w->in->type.columns, name);
         mark_columns(call, x->reads);
@@ -203,7 +203,7 @@ static bool find_calls(wanted *x) {
     tra_ast *call = tra_table_ast_copy(w->b->arena, w->call);
     x->n = 0;
     x->name = x->text = NULL;
-    x->x = NULL;
+    x->call = NULL;
     x->reads = tra_news(w->b->arena, bool, w->in->type.columns->n + 1);
     for (int i = w->right ? 2 : 1; i < call->nkids; i++) call->kids[i] = replace(x, call->kids[i]);
     if (x->n > 0) w->call = call;
@@ -274,8 +274,8 @@ static bool make_strings(tra_table_builder *w, int *made, const char ***name) {
         kept[n++] = c;
     }
     tra_made_strings m = {
-        .from = file->rel, .nkept = n, .kept = kept, .nmade = x.n, .name = x.name, .text = x.text, .x = x.x};
-    note_strings(w, x.n, x.x);
+        .from = file->rel, .nkept = n, .kept = kept, .nmade = x.n, .name = x.name, .text = x.text, .x = x.call};
+    note_strings(w, x.n, x.call);
     tra_status status = tra_makes_tables->strings(&m, tra_table_identity(b, "strings"), &path, &e);
     if (own_file) tra_rel_leave_strings(file->rel);
     if (status != TRA_OK) return failed(b, call->span, &e) != NULL;
@@ -332,7 +332,7 @@ tra_node *tra_table_with_strings(tra_table_builder *w, tra_node *(*build)(tra_ta
     }
     tra_strings_of_few = false;
     wanted x = {.w = &start};
-    if (n && b->deferred > before && find_calls(&x)) note_strings(&start, x.n, x.x);
+    if (n && b->deferred > before && find_calls(&x)) note_strings(&start, x.n, x.call);
     return n;
 }
 

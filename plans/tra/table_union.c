@@ -23,7 +23,7 @@ static tra_node *spread_blocks(tra_table_builder *w, tra_node *table, int64_t n,
     tra_union_part *p = tra_new(b->arena, tra_union_part);
     *p = (tra_union_part){table->type.columns, from, from + blocks};
     tra_rows_kernel op = tra_rows_op(&tra_union_part_ops, p, p->in);
-    op.rows = TRA_ROWS_EITHER, op.most = most, op.counts = true;
+    op.extent = TRA_ROWS_EITHER, op.most = most, op.counts = true;
     tra_node *part = tra_table_kernel(w, at, table, 1, 0, &op);
     return tra_build_rekey(b, w->call->span, part, names, 1, key);
 }
@@ -42,7 +42,7 @@ static tra_node *append_blocks(tra_table_builder *w, tra_node *const *in, const 
     for (int i = 0; i < 2; i++)
         if (!(spread[i] = spread_blocks(w, in[i], n[0] + n[1], i ? n[0] : 0, most))) return NULL;
     tra_rows_kernel op = tra_rows_op(&tra_union_both_ops, u, out);
-    op.rows = TRA_ROWS_EITHER, op.most = most, op.counts = true;
+    op.extent = TRA_ROWS_EITHER, op.most = most, op.counts = true;
     return tra_table_kernel(w, spread[0], spread[1], 0, 0, &op);
 }
 

@@ -25,7 +25,7 @@ static double flops_of_function(const tra_window_column *v) {
  * number of the row. */
 static tra_node *window_kernel(tra_table_builder *w, tra_node *in, tra_node *reached, const tra_window *x) {
     tra_rows_kernel op = tra_rows_op(&tra_window_ops, x, x->out);
-    op.rows = reached ? TRA_ROWS_MOST : TRA_ROWS_SAME, op.most = reached ? x->context->part_rows : 0;
+    op.extent = reached ? TRA_ROWS_MOST : TRA_ROWS_SAME, op.most = reached ? x->context->part_rows : 0;
     op.counts = reached != NULL || x->top > 0, op.share = x->top > 0 ? TRA_SHARE_ASSUMED : 1, op.divides = true;
     op.flops = 20 + (reached ? 0 : TRA_SORT_FLOPS); /* a part is sorted already */
     for (int i = 0; i < x->n; i++) op.flops += flops_of_function(&x->v[i]);
@@ -77,9 +77,9 @@ static tra_node *contexts(tra_table_builder *w, tra_node *parts, const tra_windo
     tra_node *numbers = tra_positions(w->b, w->call->span, d->parts, 1);
     if (!numbers) return NULL;
     tra_rows_kernel k = tra_rows_op(&tra_window_summary_ops, x, c->summary);
-    k.rows = TRA_ROWS_MOST, k.most = TRA_WINDOW_SUMMARY_ROWS, k.counts = true, k.flops = 10;
+    k.extent = TRA_ROWS_MOST, k.most = TRA_WINDOW_SUMMARY_ROWS, k.counts = true, k.flops = 10;
     tra_node *all = tra_table_one_block(w, tra_table_kernel(w, parts, numbers, 0, 0, &k), 0);
-    k.ops = &tra_window_reach_ops, k.rows = TRA_ROWS_SAME, k.share = 1 / (double)d->parts, k.flops = 1;
+    k.ops = &tra_window_reach_ops, k.extent = TRA_ROWS_SAME, k.share = 1 / (double)d->parts, k.flops = 1;
     *reached = tra_table_kernel(w, all, numbers, -1, -1, &k);
     if (!*reached) return NULL;
     k = tra_rows_op(&tra_window_pick_ops, x, x->in);

@@ -399,23 +399,23 @@ static double rows_of_tables(const tra_node *n) {
 static void set_run_counted(tra_arena *a, tra_node *n) {
     const tra_rows_kernel *rows = n->kernel ? tra_kernel_rows(n->kernel) : NULL;
     double share = tra_share_expected(&n->in[0]->type);
-    bool left = rows && rows->rows == TRA_ROWS_SAME; /* the rows are those of the left operand, or some of them */
-    bool pairs = rows && (rows->rows == TRA_ROWS_PRODUCT || rows->rows == TRA_ROWS_OUTER);
+    bool left = rows && rows->extent == TRA_ROWS_SAME; /* the rows are those of the left operand, or some of them */
+    bool pairs = rows && (rows->extent == TRA_ROWS_PRODUCT || rows->extent == TRA_ROWS_OUTER);
     if (rows && (rows->kept == TRA_KEPT_MET || pairs))
         share *= tra_share_expected(&n->in[1]->type);
     else if (n->in[1] && !left)
         share = share < tra_share_expected(&n->in[1]->type) ? share : tra_share_expected(&n->in[1]->type);
     /* a result of few rows does not have fewer because its operand has not all rows that it has room for */
-    if (rows && rows->rows == TRA_ROWS_MOST && rows->most < n->in[0]->type.cat->bound.v[0]) share = 1;
+    if (rows && rows->extent == TRA_ROWS_MOST && rows->most < n->in[0]->type.cat->bound.v[0]) share = 1;
     if (rows && rows->counts && rows->kept == TRA_KEPT_UNMET)
         share *= 1 - (1 - rows->share) * tra_share_expected(&n->in[1]->type);
     else if (rows && rows->counts)
         share *= rows->share;
     double expected = share * (double)tra_catalog_elements(n->type.cat);
-    if (rows && rows->rows == TRA_ROWS_EITHER) expected = rows_of_tables(n);
-    if (rows && rows->rows == TRA_ROWS_RIGHT) expected = (double)tra_type_entries(&n->in[1]->type).expected;
+    if (rows && rows->extent == TRA_ROWS_EITHER) expected = rows_of_tables(n);
+    if (rows && rows->extent == TRA_ROWS_RIGHT) expected = (double)tra_type_entries(&n->in[1]->type).expected;
     bool keeps = n->op == TRA_OP_CONCAT || n->op == TRA_OP_REKEY;
-    if (rows) keeps = rows->divides || (n->op == TRA_OP_TRANSFORM && rows->rows == TRA_ROWS_SAME);
+    if (rows) keeps = rows->divides || (n->op == TRA_OP_TRANSFORM && rows->extent == TRA_ROWS_SAME);
     int64_t most = keeps ? tra_type_entries(&n->in[0]->type).bound : INT64_MAX;
     if (keeps && rows && !rows->columns && n->in[0]->type.columns)
         most = tra_mul_most(most, rows->width); /* elements */
