@@ -71,7 +71,7 @@ tra_passes tra_kernel_passes(const tra_kernel *k, bool held, tra_dtype t, const 
         if (steps[i]->cls != TRA_K_ROWS) continue;
         tra_rows_extent rows = steps[i]->rows->extent;
         bool counted = rows == TRA_ROWS_MOST || rows == TRA_ROWS_ONE; /* flops have what is written, too */
-        return (tra_passes){.moved = ROWS * (counted ? 1 : (1 + 5 * written) / 6)};
+        return (tra_passes){.moved = ROWS * (counted || steps[i]->rows->sorts ? 1 : (1 + 5 * written) / 6)};
     }
     /* the largest arrays of two operands need not fit together: only those that meet do */
     if (!held && b && tra_kernel_shape2(k, a, b, a, b, &next, NULL, NULL) != TRA_OK) return all;

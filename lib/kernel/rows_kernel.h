@@ -141,6 +141,7 @@ typedef struct tra_rows_kernel {
     bool sparse;  /* a tensor: by type, with an entry for each row of the operand, at most */
     bool counts;  /* there may be fewer rows than that: only the run tells how many */
     double share; /* of that bound, that are expected (EITHER: those of both operands are) */
+    bool sorts;   /* its work does not become less where fewer rows are expected */
     tra_rows_kept kept; /* the left operand's rows */
     bool divides; /* no row of the left operand comes to more than one result: together they have no more than it */
     double flops; /* for each row of the (left) operand */

@@ -234,18 +234,18 @@ double tra_identity(double identity, tra_dtype t) {
 /* Elements of one type to any other, at strides: a function for each type of src. What is no number of a narrower type
  * of integers is noted. */
 #define IS_NARROW(dtype)                                                                                               \
-    (sizeof(dtype) < 8 && (double)(dtype)0.5 == 0 && (dtype)-1 < (dtype)1) /* no float, no bool                        \
-                                                                            */
-#define FITS(dtype, v) (!IS_NARROW(dtype) || (int64_t)(v) == (int64_t)(dtype)(int64_t)(v))
+    (sizeof(dtype) < 8 && (double)(dtype)0.5 == 0 && (dtype)-1 < (dtype)1)                  /* no float, no bool       \
+                                                                                             */
+#define LOST(dtype, v) (IS_NARROW(dtype) ? (int64_t)(v) ^ (int64_t)(dtype)(int64_t)(v) : 0) /* 0: it fits */
 #define MOVE(name, dtype)                                                                                              \
     case TRA_##name: {                                                                                                 \
         dtype *d = dst;                                                                                                \
-        bool fits = true;                                                                                              \
+        int64_t lost = 0;                                                                                              \
         if (sd == 1 && ss == 1)                                                                                        \
-            for (int64_t i = 0; i < n; i++) d[i] = (dtype)s[i], fits &= FITS(dtype, s[i]);                             \
+            for (int64_t i = 0; i < n; i++) d[i] = (dtype)s[i], lost |= LOST(dtype, s[i]);                             \
         else                                                                                                           \
-            for (int64_t i = 0; i < n; i++) d[i * sd] = (dtype)s[i * ss], fits &= FITS(dtype, s[i * ss]);              \
-        tra_overflow |= !fits;                                                                                         \
+            for (int64_t i = 0; i < n; i++) d[i * sd] = (dtype)s[i * ss], lost |= LOST(dtype, s[i * ss]);              \
+        tra_overflow |= lost != 0;                                                                                     \
         return;                                                                                                        \
     }
 #define X(name, text, stype, ...)                                                                                      \
@@ -386,6 +386,12 @@ static const void *source(const tra_insn_read *x, tra_dtype in, double (*regs)[T
     return buf;
 }
 
+/* Is what it gives of the type of its operands always, since it chooses one of them or gives less? */
+static bool stays(tra_scalar_op op) {
+    tra_scalar_class class = tra_scalar_class_of(op);
+    return class == TRA_SC_IF || (class == TRA_SC_SAME && op != TRA_S_IDIV);
+}
+
 static void run_typed(const tra_typed *code, double (*regs)[TRA_STRIP], const void *const *in, int64_t n, void *d,
                       tra_dtype to) {
     double abuf[TRA_STRIP], bbuf[TRA_STRIP], cbuf[TRA_STRIP];
@@ -406,7 +412,7 @@ static void run_typed(const tra_typed *code, double (*regs)[TRA_STRIP], const vo
             tra_strip(c->in)(c->op, to_reg, a, b, c->a.number, n);
         if (last && to_reg != d) tra_convert(d, to, to_reg, c->in, n);
         /* a narrow integer is computed as i64, in which nothing of this overflows: does it fit? */
-        if (tra_dtype_rows[c->type].class == TRA_CLASS_INT && tra_dtype_size(c->type) < 8) {
+        if (tra_dtype_rows[c->type].class == TRA_CLASS_INT && tra_dtype_size(c->type) < 8 && !stays(c->op)) {
             int32_t narrow[TRA_STRIP];
             if (!last || to != c->type) tra_convert(narrow, c->type, to_reg, c->in, n);
         }
@@ -448,8 +454,7 @@ void tra_code_nests(const tra_code *code, int nargs, const tra_array *const *arg
         const void *in[2] = {NULL, NULL};
         for (int i = 0; i < nargs; i++)
             in[i] = operand_load(arg[i], &nest[i], pos, len, typed->load[i], regs[code->nregs + i]);
-        tra_typed_strip(typed, regs, in, len, (char *)out->data + (size_t)pos * tra_dtype_size(out->dtype),
-                        out->dtype);
+        tra_typed_strip(typed, regs, in, len, (char *)out->data + (size_t)pos * tra_dtype_size(out->dtype), out->dtype);
     }
     free(typed);
 }

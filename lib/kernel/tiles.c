@@ -123,8 +123,9 @@ static tile_fn tile_of(const tra_code *code, tra_scalar_op fold, bool *exchanged
 /* ---- loops ------------------------------------------------------------------------------------------------------ */
 
 enum {
-    STEPS = 2048, /* of a sum, at most: those of a tile's rows and of a band of columns are packed */
+    STEPS = 2048, /* of a sum at a time: those of a tile's rows and of a band of columns are packed */
     BAND = 8192,  /* elements of columns that are packed together: 64 KiB, which stay in a cache */
+    GROUP = 256   /* rows whose results wait for the next steps of a longer sum: 32 KiB */
 };
 
 typedef struct tiling {
@@ -132,8 +133,35 @@ typedef struct tiling {
     const tra_array *in[2], *out; /* what rows and columns of the tiles index, and the result */
     int o[2];                     /* which operands of the kernel these are, and their strides in loops */
     tra_loop row, column;
-    int64_t n, *at[2]; /* steps of a sum, and where each is in the two */
+    tra_scalar_op fold;
+    const tra_nest *sum;
+    int64_t all;       /* steps of the sum */
+    int64_t n, *at[2]; /* those that are taken now, and where each is in the two */
 } tiling;
+
+/* Takes the steps of the sum from `from` on, STEPS at most. */
+static void take_steps(tiling *t, int64_t from) {
+    tra_nest sum = *t->sum;
+    int64_t off[3] = {0}, rest = from;
+    for (int d = sum.n - 1; d >= 0; rest /= sum.v[d].n, d--) {
+        sum.v[d].at = rest % sum.v[d].n;
+        for (int o = 0; o < 2; o++) off[o] += sum.v[d].at * sum.v[d].s[o];
+    }
+    t->n = tra_min64(STEPS, t->all - from);
+    for (int64_t l = 0; l < t->n; l++, tra_nest_next(&sum, off))
+        for (int side = 0; side < 2; side++) t->at[side][l] = off[t->o[side]];
+}
+
+/* Folds the results of more steps into those of the steps before. */
+static void fold_tile(tra_scalar_op fold, double *to, const double *more) {
+    lanes x, y;
+    for (int i = 0; i < ROWS * COLUMNS; i += (int)(sizeof x / sizeof *to)) {
+        memcpy(&x, to + i, sizeof x);
+        memcpy(&y, more + i, sizeof y);
+        x = fold == TRA_S_ADD ? PLUS(x, y) : fold == TRA_S_MAX ? MOST(x, y) : LEAST(x, y);
+        memcpy(to + i, &x, sizeof x);
+    }
+}
 
 /* panel[step][place]: the elements at `width` places from `from` on, of which there are n. */
 static void pack(const tiling *t, int side, int64_t off, const tra_loop *l, int64_t from, int64_t n, int width,
@@ -156,25 +184,38 @@ static void pack(const tiling *t, int side, int64_t off, const tra_loop *l, int6
     }
 }
 
-/* A plane of results, rows x columns, from these offsets in the operands and the result on. */
-static void run_plane(const tiling *t, const int64_t *off, double *rows, double *columns, int64_t band) {
-    double tile[ROWS * COLUMNS];
-    int64_t a = off[t->o[0]], b = off[t->o[1]];
-    for (int64_t j0 = 0; j0 < t->column.n && !tra_cancelled(); j0 += band) {
-        int64_t nj = tra_min64(band, t->column.n - j0);
-        for (int64_t j = 0; j < nj; j += COLUMNS)
-            pack(t, 1, b, &t->column, j0 + j, tra_min64(COLUMNS, nj - j), COLUMNS, columns + j * t->n);
-        for (int64_t i = 0; i < t->row.n && !tra_cancelled(); i += ROWS) {
-            int64_t ni = tra_min64(ROWS, t->row.n - i);
-            pack(t, 0, a, &t->row, i, ni, ROWS, rows);
+/* Rows i0 to i0 + ni of a plane of results, and a band of nj columns from j0 on. */
+static void run_group(tiling *t, const int64_t *off, int64_t i0, int64_t ni, int64_t j0, int64_t nj, double *rows,
+                      double *columns) {
+    double part[GROUP / ROWS][ROWS * COLUMNS], tile[ROWS * COLUMNS];
+    bool whole = t->all <= STEPS; /* then the band may have several tiles of columns, else one */
+    for (int64_t l = 0; l < t->all && !tra_cancelled(); l += t->n) {
+        if (!whole || i0 == 0) {
+            take_steps(t, l);
+            for (int64_t j = 0; j < nj; j += COLUMNS)
+                pack(t, 1, off[t->o[1]], &t->column, j0 + j, tra_min64(COLUMNS, nj - j), COLUMNS, columns + j * t->n);
+        }
+        for (int64_t i = 0; i < ni && !tra_cancelled(); i += ROWS) {
+            int64_t rest = tra_min64(ROWS, ni - i);
+            pack(t, 0, off[t->o[0]], &t->row, i0 + i, rest, ROWS, rows);
             for (int64_t j = 0; j < nj; j += COLUMNS) {
-                t->tile(rows, ROWS, columns + j * t->n, COLUMNS, t->n, tile);
-                for (int64_t x = 0; x < ni; x++)
-                    tra_store(t->out->data, t->out->dtype, off[2] + (i + x) * t->row.s[2] + (j0 + j) * t->column.s[2],
-                              t->column.s[2], tile + x * COLUMNS, TRA_F64, tra_min64(COLUMNS, nj - j));
+                double *to = whole ? tile : part[i / ROWS];
+                t->tile(rows, ROWS, columns + j * t->n, COLUMNS, t->n, l ? tile : to);
+                if (l) fold_tile(t->fold, to, tile);
+                for (int64_t x = 0; x < rest && l + t->n == t->all; x++)
+                    tra_store(t->out->data, t->out->dtype,
+                              off[2] + (i0 + i + x) * t->row.s[2] + (j0 + j) * t->column.s[2], t->column.s[2],
+                              to + x * COLUMNS, TRA_F64, tra_min64(COLUMNS, nj - j));
             }
         }
     }
+}
+
+/* A plane of results, rows x columns, from these offsets in the operands and the result on. */
+static void run_plane(tiling *t, const int64_t *off, double *rows, double *columns, int64_t band) {
+    for (int64_t j = 0; j < t->column.n && !tra_cancelled(); j += band)
+        for (int64_t i = 0; i < t->row.n && !tra_cancelled(); i += GROUP)
+            run_group(t, off, i, tra_min64(GROUP, t->row.n - i), j, tra_min64(band, t->column.n - j), rows, columns);
 }
 
 /* The longest loop that steps in operand o alone. */
@@ -194,9 +235,9 @@ static bool plan(const tra_code *code, tra_scalar_op fold, const tra_array *cons
     for (int i = 0; i < 2; i++)
         if ((at[i] = longest_in(kept, i)) < 0 || kept->v[at[i]].n < ROWS) return false;
     t->o[0] = exchanged, t->o[1] = !exchanged;
-    t->n = 1;
-    for (int i = 0; i < reduced->n; i++) t->n = tra_mul_most(t->n, reduced->v[i].n);
-    return t->n <= STEPS;
+    t->fold = fold, t->sum = reduced, t->all = 1;
+    for (int i = 0; i < reduced->n; i++) t->all = tra_mul_most(t->all, reduced->v[i].n);
+    return t->all > 0;
 }
 
 bool tra_tiles_take(const tra_code *code, tra_scalar_op fold, const tra_array *const *arg, const tra_nest *kept,
@@ -212,17 +253,14 @@ void tra_tiles_run(const tra_code *code, tra_scalar_op fold, const tra_array *co
     if (!plan(code, fold, arg, kept, reduced, &t, at)) return;
     for (int side = 0; side < 2; side++) t.in[side] = arg[t.o[side]];
     t.row = kept->v[at[t.o[0]]], t.column = kept->v[at[t.o[1]]];
-    tra_nest outer, sum = *reduced;
+    tra_nest outer;
     outer.n = 0;
     for (int i = 0; i < kept->n; i++)
         if (i != at[0] && i != at[1]) outer.v[outer.n++] = kept->v[i];
-    int64_t steps[2][t.n], off[3] = {0}, n = 0, band = tra_max64(1, BAND / t.n / COLUMNS) * COLUMNS;
-    do {
-        for (int side = 0; side < 2; side++) steps[side][n] = off[t.o[side]];
-        n++;
-    } while (tra_nest_next(&sum, off));
+    int64_t most = tra_min64(STEPS, t.all), steps[2][most], off[3] = {0};
+    int64_t band = tra_max64(1, t.all > STEPS ? 1 : BAND / most / COLUMNS) * COLUMNS;
     t.at[0] = steps[0], t.at[1] = steps[1];
-    double rows[t.n * ROWS], columns[t.n * band];
+    double rows[most * ROWS], columns[most * band];
     do {
         run_plane(&t, off, rows, columns, band);
     } while (!tra_cancelled() && tra_nest_next(&outer, off));

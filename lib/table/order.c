@@ -148,7 +148,21 @@ typedef struct marking {
     const int *column;
     const int64_t *at;
     int64_t rows, *begins;
+    const int64_t *known; /* runs that begin anew whatever these columns have, in order; NULL: none */
+    int64_t nknown;
 } marking;
+
+static void mark_known(const marking *x, int64_t from, int64_t to) {
+    int64_t low = 0, high = x->nknown; /* the first of them that is not before `from` */
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (x->known[middle] < from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < x->nknown && x->known[low] < to; low++) x->begins[x->known[low]] = 1;
+}
 
 static void mark_piece(void *ctx, int p, void *scratch) {
     const marking *x = ctx;
@@ -156,22 +170,29 @@ static void mark_piece(void *ctx, int p, void *scratch) {
     int64_t before = from > 0; /* the row before the first one is compared with it */
     (void)scratch;
     memset(x->begins + from, 0, (size_t)(to - from) * sizeof *x->begins);
+    mark_known(x, from, to);
     for (int k = 0; k < x->n; k++)
         mark_changes(&x->b->v[x->column[k]], x->b->schema->v[x->column[k]].type, x->at + from - before,
                      to - from + before, x->begins + from - before);
 }
 
-int64_t tra_order_runs(const tra_batch *b, int ncolumns, const int *column, const int64_t *at, int64_t n,
-                       int64_t *begin) {
+int64_t tra_order_runs_within(const tra_batch *b, int ncolumns, const int *column, const int64_t *at, int64_t n,
+                              const int64_t *known, int64_t nknown, int64_t *begin) {
     enum { STEPS = 2 };
     int64_t runs = 0;
     int pieces = tra_parallel_pieces(tra_mul_most(STEPS * (int64_t)ncolumns, n));
-    tra_parallel(pieces, mark_piece, &(marking){b, ncolumns, pieces, column, at, n, begin}, NULL);
+    marking x = {b, ncolumns, pieces, column, at, n, begin, known, nknown};
+    tra_parallel(pieces, mark_piece, &x, NULL);
     if (n > 0) begin[0] = 1;
     for (int64_t i = 0; i < n; i++)
         if (begin[i]) begin[runs++] = i;
     begin[runs] = n;
     return runs;
+}
+
+int64_t tra_order_runs(const tra_batch *b, int ncolumns, const int *column, const int64_t *at, int64_t n,
+                       int64_t *begin) {
+    return tra_order_runs_within(b, ncolumns, column, at, n, NULL, 0, begin);
 }
 
 int64_t tra_order_count_runs(const tra_batch *b, int ncolumns, const int *column) {

@@ -230,7 +230,20 @@ static bool choose_items(tra_windowing *w) {
     return n >= 0;
 }
 
-/* Brings the items in their order, and finds groups and ties. */
+/* Does anything depend on which rows are ties? */
+static bool asks_for_ties(const tra_window *x) {
+    bool asks = x->top > 0 && x->by != TRA_WINDOW_ROW_NUMBER;
+    for (int i = 0; i < x->n; i++) {
+        const tra_window_column *v = &x->v[i];
+        if (table[v->f].way == TRA_WINDOW_PLACE)
+            asks = asks || (v->f != TRA_WINDOW_ROW_NUMBER && v->f != TRA_WINDOW_NTILE);
+        else
+            asks = asks || (table[v->f].way != TRA_WINDOW_MOVE && v->frame.range);
+    }
+    return asks;
+}
+
+/* Brings the items in their order, and finds groups and ties, where these matter; else a group counts as one. */
 static void sort_items(tra_windowing *w) {
     const tra_window *x = w->x;
     int nby = x->nkeys + x->norder;
@@ -238,7 +251,11 @@ static void sort_items(tra_windowing *w) {
         for (int64_t i = 0; i < w->n; i++) w->at[i] = i;
     if (!w->place) tra_order_rows(&w->in, nby, x->column, x->desc, w->at, w->n, w->work);
     w->ngroups = tra_order_runs(&w->in, x->nkeys, x->column, w->at, w->n, w->group);
-    w->nties = tra_order_runs(&w->in, nby, x->column, w->at, w->n, w->tie);
+    if (asks_for_ties(x))
+        w->nties =
+            tra_order_runs_within(&w->in, x->norder, x->column + x->nkeys, w->at, w->n, w->group, w->ngroups, w->tie);
+    else
+        w->tie = w->group, w->nties = w->ngroups;
 }
 
 /* Of a part, its context is there: the rows of what it reaches. */

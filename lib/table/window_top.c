@@ -27,7 +27,7 @@ typedef struct top {
     uint64_t *room;  /* of each piece so many words, for so many groups */
     int64_t words, groups;
     uint64_t seed;
-    bool full[TRA_PIECES]; /* of a piece: it has more groups than there is room for */
+    bool full[TRA_PIECES]; /* of a piece: it has more groups than there is room for, or than pay */
 } top;
 
 /* The groups of a piece, by place or as they were found. */
@@ -38,7 +38,7 @@ typedef struct heaps {
     uint64_t *key;  /* of groups that are hashed; */
     int32_t *slot;
     int bits;
-    int64_t n;
+    int64_t n, rows; /* groups, and rows that were looked at */
 } heaps;
 
 /* ---- the groups of a strip of rows ------------------------------------------------------------------------------- */
@@ -164,6 +164,7 @@ static bool mark_strip(top *x, heaps *h, int class, int64_t from, int n) {
     int64_t row[STRIP];
     key_words(x, from, n, word);
     n = take_class(x, class, from, n, word, row);
+    h->rows += n;
     if (!find_groups(x, h, n, word)) return false;
     value_words(x, row, n, value);
     for (int i = 0; i < n; i++) {
@@ -226,15 +227,25 @@ static heaps lay_out(const top *x, int piece, int class) {
     return h;
 }
 
+/* Do most rows have a group of their own still, after a part of them? Where groups differ much in size, those that were
+ * drawn before do not tell it. */
+static bool are_many(const top *x, const heaps *h, const heaps *before) {
+    static const double MANY = 0.7;
+    return !x->places && (double)(h->n - before->n) > MANY * (double)(h->rows - before->rows);
+}
+
 static void run_piece(void *ctx, int piece, void *scratch) {
     top *x = ctx;
     int class = piece % x->classes, range = piece / x->classes;
     int64_t strips = tra_ceil_div(x->n, STRIP), from = strips * range / x->ranges * STRIP;
     int64_t to = tra_min64(x->n, strips * (range + 1) / x->ranges * STRIP);
-    heaps h = lay_out(x, piece, class);
+    int64_t eighth = from + (to - from) / 8 / STRIP * STRIP, quarter = from + (to - from) / 4 / STRIP * STRIP;
+    heaps h = lay_out(x, piece, class), before = h;
     (void)scratch;
     for (int64_t at = from; at < to; at += STRIP) {
-        x->full[piece] = !mark_strip(x, &h, class, at, (int)tra_min64(STRIP, to - at));
+        if (at == eighth) before = h;
+        bool many = at == quarter && quarter > eighth && are_many(x, &h, &before);
+        x->full[piece] = many || !mark_strip(x, &h, class, at, (int)tra_min64(STRIP, to - at));
         if (x->full[piece]) return;
     }
     count_ties(x, &h);

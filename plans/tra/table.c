@@ -170,7 +170,8 @@ static tra_node *build_select(tra_table_builder *w) {
     add_term(w, &t);
     tra_node *below = tra_table_select_below(w, &t);
     if (below) return tra_table_record(w, below);
-    tra_node *in = w->in, *top = tra_table_window_top(w, t.x);
+    double share;
+    tra_node *in = w->in, *top = tra_table_window_top(w, t.x, &share);
     const tra_colexpr *rest;
     tra_node *n = tra_table_join_selected(w, t.x, &rest);
     if (n || top) w->in = n ? n : top; /* it has the same columns */
@@ -179,7 +180,7 @@ static tra_node *build_select(tra_table_builder *w) {
         const tra_colexpr *x = n ? rest : t.x;
         tra_rowwise_select(r, x);
         const char *text = tra_arena_printf(w->b->arena, "%s%s", tra_table_call_text(w), n ? ", joined" : "");
-        n = tra_table_rowwise(w, r, text, true, tra_table_selectivity(x));
+        n = tra_table_rowwise(w, r, text, true, top && x == t.x ? share : tra_table_selectivity(x));
     }
     w->in = in;
     return tra_table_record(w, n);

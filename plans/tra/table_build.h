@@ -179,8 +179,8 @@ tra_node *tra_table_order(tra_table_builder *w);
 tra_node *tra_table_limit(tra_table_builder *w);
 tra_node *tra_table_window(tra_table_builder *w);
 /* If w->in is a window of whose rows a predicate wants the first ones of each group alone: a window that has these rows
- * at least. Else NULL, without a diagnostic. */
-tra_node *tra_table_window_top(tra_table_builder *w, const tra_colexpr *predicate);
+ * at least, and in *share how many of them the predicate is expected to leave. Else NULL, without a diagnostic. */
+tra_node *tra_table_window_top(tra_table_builder *w, const tra_colexpr *predicate, double *share);
 tra_node *tra_table_join(tra_table_builder *w);
 tra_node *tra_table_pivot(tra_table_builder *w);
 tra_node *tra_table_matrix(tra_table_builder *w);

@@ -116,22 +116,25 @@ static double key_bits(const tra_column *c) {
     return known ? log2(2 + (double)f.max - (double)f.min) : UNKNOWN;
 }
 
+double tra_table_sort_flops(const tra_schema *s, int n, const int *column) {
+    static const double ROW = 12, BIT = 1.1; /* operations: keys are put in words, which are sorted by digits */
+    double bits = 0;
+    for (int i = 0; i < n; i++) bits += key_bits(&s->v[column[i]]);
+    return ROW + BIT * bits;
+}
+
 tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_arrange *x) {
     if (!in) return NULL;
-    static const double ROW = 12, BIT = 1.1; /* operations: keys are put in words, which are sorted by digits */
     tra_arrange *own = tra_new(w->b->arena, tra_arrange);
     *own = *x;
     own->block = tra_max64(1, in->type.cat->bound.v[0]);
-    double kept = x->keep == TRA_ARRANGE_FIRST && x->kept > 0 ? x->kept : TRA_SHARE_ASSUMED;
-    bool numbered = is_numbered(x), fewer = x->matching || x->keep == TRA_ARRANGE_FIRST || x->top > 0;
+    bool first = x->keep == TRA_ARRANGE_FIRST || x->top > 0, numbered = is_numbered(x), fewer = x->matching || first;
     tra_node *numbers = numbered ? tra_table_block_numbers(w, in) : NULL;
     if (numbered && !numbers) return NULL;
     tra_rows_kernel op = tra_rows_op(&tra_arrange_ops, own, x->out);
-    op.counts = fewer, op.share = x->keep == TRA_ARRANGE_FIRST || x->top > 0 ? kept : 1;
+    op.counts = fewer, op.share = !first ? 1 : x->kept > 0 ? x->kept : TRA_SHARE_ASSUMED;
     double bytes = (double)(tra_schema_row_bytes(x->in) + tra_schema_row_bytes(x->out)); /* rows are put in order */
-    double bits = 0;
-    for (int i = 0; i < x->n; i++) bits += key_bits(&x->in->v[x->column[i]]);
-    op.divides = true, op.flops = ROW + BIT * bits + bytes / 4;
+    op.divides = true, op.flops = tra_table_sort_flops(x->in, x->n, x->column) + bytes / 4;
     return tra_table_kernel(w, in, numbers, 0, 0, &op);
 }
 

@@ -171,11 +171,21 @@ typedef struct tra_window_by {
     const tra_ast *frame; /* of functions that have none of their own; NULL: there is none */
 } tra_window_by;
 
+/* Operations to sort a row by these columns. */
+double tra_table_sort_flops(const tra_schema *s, int n, const int *column);
+
+/* The share of rows that a window is expected to keep, whose first rows of each group alone are wanted: of each block,
+ * where groups have less of their rows, and of all. */
+typedef struct tra_window_kept {
+    double of_blocks, of_all;
+} tra_window_kept;
+
 /* table_window_nodes.c: the nodes of the window whose terms and functions w->op has. top: unless it is 0 only rows
  * whose `by` is at most this are wanted. */
 tra_node *tra_table_window_nodes(tra_table_builder *w, int64_t top, tra_window_function by);
 /* table_window_parts.c: the functions of `fields`, over the rows of `in` (which has their columns, and the blocks of
  * w->in), by numbers of rows that ascend, for each block. */
-tra_node *tra_table_window_functions(tra_table_builder *w, tra_node *in, tra_window *fields);
+tra_node *tra_table_window_functions(tra_table_builder *w, tra_node *in, tra_window *fields,
+                                     const tra_window_kept *kept);
 
 #endif

@@ -8,6 +8,7 @@
 #include "cardinality.h"
 #include "table_parts.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- the table of keys, order and operands ----------------------------------------------------------------------- */
@@ -31,8 +32,8 @@ static tra_node *project_operands(tra_table_builder *w, tra_projection *o) {
     return tra_table_columns(w, w->in, o);
 }
 
-/* Puts the functions beside the rows. */
-static tra_node *put_beside(tra_table_builder *w, tra_node *found, bool top) {
+/* Puts the functions beside the rows. top: beside the share of them that is kept. */
+static tra_node *put_beside(tra_table_builder *w, tra_node *found, bool top, double kept) {
     tra_arena *a = w->b->arena;
     const tra_schema *s = w->in->type.columns;
     if (!found) return NULL;
@@ -46,7 +47,7 @@ static tra_node *put_beside(tra_table_builder *w, tra_node *found, bool top) {
                        .rows = w->in->type.cat->bound.v[0]};
     tra_rows_kernel op = tra_rows_op(&tra_place_ops, p, out);
     op.label = top ? "first of window beside rows" : "window beside rows";
-    op.counts = top, op.share = top ? TRA_SHARE_ASSUMED : 1, op.divides = true, op.flops = TRA_LOOKUP_FLOPS;
+    op.counts = top, op.share = kept, op.divides = true, op.flops = TRA_LOOKUP_FLOPS;
     tra_node *n = tra_table_kernel(w, w->in, found, 0, 0, &op);
     if (n && !top) n->rows = w->in->rows;
     return n;
@@ -117,6 +118,18 @@ static tra_node *join_groups(tra_table_builder *w, tra_node *n, tra_node *groups
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
+/* How many rows of n, whose first columns are the keys, are among the first `top` of their group. */
+static tra_window_kept expect_kept(const tra_table_builder *w, const tra_node *n, int64_t top) {
+    const tra_schema *s = n->type.columns;
+    const int nkeys = w->op.nkeys, *column = tra_table_counting(w->b->arena, s->n, -1);
+    double rows = fmax(1, (double)tra_type_entries(&n->type).expected), blocks = fmax(1, (double)n->type.cat->n);
+    if (top == 0) return (tra_window_kept){1, 1};
+    double all = tra_table_groups_expected(s, nkeys, n, column, NULL, rows);
+    double each = tra_table_groups_expected(s, nkeys, n, column, NULL, rows / blocks);
+    double kept = fmin(1, all * (double)top / rows);
+    return (tra_window_kept){fmax(kept, fmin(1, blocks * each * (double)top / rows)), kept};
+}
+
 /* The functions that see the order of rows; found[i]: the name of the column that says whether a row has the row of lag
  * or lead number i, which has a default. */
 static tra_node *make_ordered(tra_table_builder *w, const char **found, int64_t top, tra_window_function by) {
@@ -143,7 +156,9 @@ static tra_node *make_ordered(tra_table_builder *w, const char **found, int64_t 
     }
     if (x.n == 0) return w->in;
     tra_node *n = project_operands(w, &o);
-    return put_beside(w, n ? tra_table_window_functions(w, n, &x) : NULL, top > 0);
+    if (!n) return NULL;
+    tra_window_kept kept = expect_kept(w, n, top);
+    return put_beside(w, tra_table_window_functions(w, n, &x, &kept), top > 0, kept.of_all);
 }
 
 /* What is computed of the functions at last: shares, and the defaults of lag and lead. */
@@ -200,11 +215,12 @@ static bool looks_back(const tra_table_around *f) {
 }
 
 /* The greatest value that the predicate lets a column have, and which column, from number `from` on, that is; else 0.
- */
-static int64_t most_of(const tra_colexpr *x, int from, int *column) {
-    if (x->op == TRA_C_AND) {
-        int64_t most = most_of(x->kids[0], from, column);
-        return most > 0 ? most : most_of(x->kids[1], from, column);
+ * *share: of the values up to the greatest, how many it is expected to let there be. */
+static int64_t most_of(const tra_colexpr *x, int from, int *column, double *share) {
+    for (int i = 0; x->op == TRA_C_AND && i < x->nkids; i++) {
+        int64_t most = most_of(x->kids[i], from, column, share);
+        for (int k = 0; k < x->nkids && most > 0; k++) *share *= k == i ? 1 : tra_table_selectivity(x->kids[k]);
+        if (most > 0) return most;
     }
     bool turned = x->op == TRA_C_GE || x->op == TRA_C_GT;
     if (x->nkids != 2 || (x->op != TRA_C_LE && x->op != TRA_C_LT && x->op != TRA_C_EQ && !turned)) return 0;
@@ -212,16 +228,18 @@ static int64_t most_of(const tra_colexpr *x, int from, int *column) {
     if (r->op != TRA_C_COLUMN || r->column < from || n->op != TRA_C_CONST || n->null || n->type != TRA_COL_I64)
         return 0;
     *column = r->column;
-    return tra_max64(1, n->value.i - (x->op == TRA_C_LT || x->op == TRA_C_GT));
+    int64_t most = tra_max64(1, n->value.i - (x->op == TRA_C_LT || x->op == TRA_C_GT));
+    *share = x->op == TRA_C_EQ ? 1 / (double)most : 1;
+    return most;
 }
 
-tra_node *tra_table_window_top(tra_table_builder *w, const tra_colexpr *predicate) {
+tra_node *tra_table_window_top(tra_table_builder *w, const tra_colexpr *predicate, double *share) {
     const tra_graph *g = w->b->g;
     const tra_table_op *op = tra_table_op_of(g, w->in);
     int column = -1;
     if (!op || op->op != TRA_TABLE_WINDOW) return NULL;
     int own = op->in[0]->type.columns->n;
-    int64_t top = most_of(predicate, own, &column);
+    int64_t top = most_of(predicate, own, &column, share);
     if (top == 0) return NULL;
     tra_window_function by = op->around[column - own].f;
     if (by != TRA_WINDOW_ROW_NUMBER && by != TRA_WINDOW_RANK && by != TRA_WINDOW_DENSE_RANK) return NULL;

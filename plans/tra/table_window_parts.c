@@ -22,12 +22,15 @@ static double flops_of_function(const tra_window_column *v) {
 }
 
 /* The functions of all rows of `in`, which are whole groups, or the context of a part, with what that reaches; by
- * number of the row. */
-static tra_node *window_kernel(tra_table_builder *w, tra_node *in, tra_node *reached, const tra_window *x) {
+ * number of the row. kept: the share of rows that is expected to have results. */
+static tra_node *window_kernel(tra_table_builder *w, tra_node *in, tra_node *reached, const tra_window *x,
+                               double kept) {
+    static const double PLACED = 60; /* runs of equal keys are found, and results go back to the order of the table */
     tra_rows_kernel op = tra_rows_op(&tra_window_ops, x, x->out);
     op.extent = reached ? TRA_ROWS_MOST : TRA_ROWS_SAME, op.most = reached ? x->context->part_rows : 0;
-    op.counts = reached != NULL || x->top > 0, op.share = x->top > 0 ? TRA_SHARE_ASSUMED : 1, op.divides = true;
-    op.flops = 20 + (reached ? 0 : TRA_SORT_FLOPS); /* a part is sorted already */
+    op.counts = reached != NULL || x->top > 0, op.share = kept, op.divides = op.sorts = true;
+    op.flops =
+        PLACED + (reached ? 0 : tra_table_sort_flops(x->in, x->nkeys + x->norder, x->column)); /* parts are sorted */
     for (int i = 0; i < x->n; i++) op.flops += flops_of_function(&x->v[i]);
     return tra_table_kernel(w, in, reached, 0, 0, &op);
 }
@@ -44,7 +47,8 @@ static tra_node *number_blocks(tra_table_builder *w, tra_node *in) {
 static bool numbered_by_place(const tra_node *in) { return !in->type.bounded && in->type.cat->grid; }
 
 /* The rows sorted by keys and order, in parts; after them the number of the row, and its place in the order. */
-static tra_node *sorted_parts(tra_table_builder *w, tra_node *in, const tra_window *x, const tra_division *d) {
+static tra_node *sorted_parts(tra_table_builder *w, tra_node *in, const tra_window *x, const tra_division *d,
+                              const tra_window_kept *kept) {
     tra_arena *a = w->b->arena;
     const tra_schema *s = in->type.columns;
     int nby = x->nkeys + x->norder, *by = tra_table_counting(a, nby, s->n);
@@ -54,6 +58,7 @@ static tra_node *sorted_parts(tra_table_builder *w, tra_node *in, const tra_wind
     sort.top = x->top; /* by rank, so that ties of what is kept are there, unless rows are numbered */
     sort.of_keys = x->nkeys;
     sort.dense = x->by == TRA_WINDOW_DENSE_RANK;
+    sort.kept = kept->of_blocks;
     sort.numbered = true; /* nothing else of the window asks for ties */
     for (int i = 0; i < x->n; i++) sort.numbered = sort.numbered && x->v[i].f == TRA_WINDOW_ROW_NUMBER;
     if (!numbered_by_place(in)) { /* runs do not tell of which block a row is */
@@ -66,6 +71,7 @@ static tra_node *sorted_parts(tra_table_builder *w, tra_node *in, const tra_wind
     tra_node *parts = sorted ? tra_table_make_parts(w, sorted, &keys, d) : NULL;
     sort.in = sort.out;
     sort.from = tra_table_counting(a, s->n + 1, -1);
+    sort.kept = kept->of_all / kept->of_blocks;
     parts = tra_table_sort_blocks(w, parts, &sort);
     return parts ? tra_table_number_rows(w, parts, "place") : NULL;
 }
@@ -88,18 +94,19 @@ static tra_node *contexts(tra_table_builder *w, tra_node *parts, const tra_windo
 }
 
 /* The functions of a divided table, by numbers of rows that ascend in each part. */
-static tra_node *functions_of_parts(tra_table_builder *w, tra_node *in, tra_window *fields, const tra_division *d) {
+static tra_node *functions_of_parts(tra_table_builder *w, tra_node *in, tra_window *fields, const tra_division *d,
+                                    const tra_window_kept *kept) {
     tra_arena *a = w->b->arena;
     tra_err e = {0};
     int64_t all = tra_catalog_elements(in->type.cat);
-    tra_node *parts = sorted_parts(w, in, fields, d), *reached, *context;
+    tra_node *parts = sorted_parts(w, in, fields, d, kept), *reached, *context;
     if (!parts) return NULL;
     fields->in = parts->type.columns;
     fields->number = fields->in->n - 2;
     if (tra_window_context_new(a, fields, d->part_rows, d->parts, all, &fields->context, &e) != TRA_OK) return NULL;
     const tra_window *x = tra_window_new(a, fields);
     context = contexts(w, parts, x, d, &reached);
-    tra_node *n = context ? window_kernel(w, context, reached, x) : NULL;
+    tra_node *n = context ? window_kernel(w, context, reached, x, 1) : NULL;
     if (!n) return NULL;
     tra_arrange sort = tra_table_sorting(a, x->out, false, 1, zero, NULL, "");
     return tra_table_sort_blocks(w, n, &sort);
@@ -117,7 +124,8 @@ static int64_t parts_held(tra_table_builder *w, const tra_window *fields, const 
     return held > MOST ? 1 : held;
 }
 
-tra_node *tra_table_window_functions(tra_table_builder *w, tra_node *in, tra_window *fields) {
+tra_node *tra_table_window_functions(tra_table_builder *w, tra_node *in, tra_window *fields,
+                                     const tra_window_kept *kept) {
     enum { SELECTING = 96 }; /* bytes of scratch for each row, and its number */
     bool one = in->type.cat->frontier.v[0] == 1;
     const tra_schema *s = in->type.columns;
@@ -128,11 +136,12 @@ tra_node *tra_table_window_functions(tra_table_builder *w, tra_node *in, tra_win
     if (!one) x.held = parts_held(w, fields, s);
     if (!one && tra_table_divide(in->type.cat, &x, &d) &&
         !(tra_window_selects(fields) && tra_table_stays_whole(w, in, SELECTING)))
-        return tra_table_split_numbers(w, functions_of_parts(w, in, fields, &d), w->in);
+        return tra_table_split_numbers(w, functions_of_parts(w, in, fields, &d, kept), w->in);
     bool placed = one || numbered_by_place(in);
     if (!placed && !(in = number_blocks(w, in))) return NULL;
     fields->in = in->type.columns;
     fields->number = placed ? -1 : fields->in->n - 1;
-    tra_node *n = window_kernel(w, tra_table_one_block(w, in, 1), NULL, tra_window_new(w->b->arena, fields));
+    tra_node *n =
+        window_kernel(w, tra_table_one_block(w, in, 1), NULL, tra_window_new(w->b->arena, fields), kept->of_all);
     return one || !n ? n : tra_table_split_numbers(w, n, w->in);
 }

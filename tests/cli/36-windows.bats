@@ -244,6 +244,24 @@ END
     has "first of window beside rows"
 }
 
+@test "of the first rows of each group as many are expected as there are groups, and all of them pass the selection" {
+    awk 'BEGIN { print "g,x"; for (i = 0; i < 6000; i++) print i % 40 "," i * 7919 % 6000 }' >t.csv
+    status 0 tra import -q --table --block 700 t.csv -o t.h5
+    local rows
+    for rows in "n <= 2|80" "n < 2|40" "n == 2|40"; do
+        cat >p.tra <<P
+input t from "t.h5"
+w = window(t, [g], [x], n = row_number())
+O = select(w, ${rows%|*})
+output O to "O.h5"
+P
+        status 0 tra check p.tra
+        has "O: table of about ${rows#*|} of <= 6000 rows"
+        status 0 tra run -q p.tra
+        is "${rows#*|}" eval 'tra export -q --to csv O.h5 -o - | tail -n +2 | wc -l'
+    done
+}
+
 @test "columns that only the table of a window has are not read" {
     status 0 windows 51 300 20 ""
     printf '%s\n' 'input T from "t.h5"' 'W = window(T, [k], [n], r = row_number(), a = sum(x))' \

@@ -216,7 +216,12 @@ TEST(tiles_of_simple_functions_agree_with_the_definition) {
     }
     const tra_scalar *diff = node(TRA_S_SUB, arg(0), arg(1));
     try("id,jd->ij", diff, TRA_S_ADD, (int64_t[128]){['i'] = 5, ['j'] = 20, ['d'] = 2048}, TRA_F64);
-    try("id,jd->ij", diff, TRA_S_ADD, (int64_t[128]){['i'] = 5, ['j'] = 20, ['d'] = 2049}, TRA_F64); /* too long */
+    /* sums that are taken in parts, of more rows than wait for the next part, along two labels, and in planes */
+    try("id,jd->ij", diff, TRA_S_ADD, (int64_t[128]){['i'] = 5, ['j'] = 20, ['d'] = 2049}, TRA_F64);
+    try("id,jd->ij", diff, TRA_S_MAX, (int64_t[128]){['i'] = 259, ['j'] = 33, ['d'] = 4100}, TRA_F32);
+    try("ied,jde->ij", node(TRA_S_ABS, diff, NULL), TRA_S_ADD,
+        (int64_t[128]){['i'] = 9, ['j'] = 17, ['d'] = 71, ['e'] = 61}, TRA_F64);
+    try("bid,bjd->bij", diff, TRA_S_MIN, (int64_t[128]){['b'] = 3, ['i'] = 6, ['j'] = 18, ['d'] = 2500}, TRA_F64);
     try("id,jd->ij", diff, TRA_S_MAX, (int64_t[128]){['i'] = 5, ['j'] = 9000, ['d'] = 7}, TRA_F32);
     tra_arena_free(arena);
 }
