@@ -294,6 +294,10 @@ tra_node *tra_table_join_selected(tra_table_builder *w, const tra_colexpr *x, co
  * be selected, of which the rest of t has selected. Rules (Q-3) do the same with joins that are one node. NULL: it is
  * something else. */
 tra_node *tra_table_select_below(tra_table_builder *w, const tra_table_term *t);
+/* May computing it, or a part of it, fail, or count rows? */
+bool tra_table_may_fail(const tra_colexpr *x);
+/* May several statements read the table, so that it is better made once? */
+bool tra_table_is_shared(const tra_build *b, const tra_node *n);
 /* The inner or left join that made n, which checks nothing of its rows and which nobody else reads; NULL: none did. */
 const tra_table_op *tra_join_below_group(const tra_build *b, const tra_node *n);
 /* If w groups, by the keys of a join that consists of several nodes, what is all of its right table: the same by groups

@@ -1,6 +1,7 @@
 /* table_group.c - group: the groups of each block first, where aggregates have states, then those of all blocks. */
 #include "../../lib/table/tensor_rows.h"
 #include "cardinality.h"
+#include "table_join_order.h"
 #include "table_parts.h"
 
 #include <math.h>
@@ -243,6 +244,17 @@ tra_node *tra_table_group_wide(tra_table_builder *w, const tra_pivot_key *key, c
     return group_pass(w, gather_states(w, partial), rows, columns, TRA_GROUP_FINAL, NULL);
 }
 
+/* Do the groups, or their aggregates, depend on the order of rows? Of keys -0 and 0 the first one stands for both. */
+static bool goes_by_order(const tra_table_builder *w) {
+    bool does = false;
+    for (int k = 0; k < w->op.nterms; k++) does |= tra_coltype_is_float(w->op.term[k].x->type);
+    for (int i = 0; i < w->op.naggs; i++) {
+        tra_aggregate_way way = tra_aggregate_way_of(w->op.agg[i].f);
+        does |= way == TRA_WAY_END || way == TRA_WAY_BY;
+    }
+    return does;
+}
+
 /* ---- the operator ------------------------------------------------------------------------------------------- */
 
 tra_node *tra_table_group(tra_table_builder *w) {
@@ -270,6 +282,8 @@ tra_node *tra_table_group(tra_table_builder *w) {
     if (!ok) return NULL;
     if (w->op.nterms + n == 0) return tra_table_refuse(w, w->call, "a table has columns, and this one would have none");
     int errors = w->b->d->errors;
+    tra_node *joined = goes_by_order(w) ? NULL : tra_table_join_order(w);
+    if (joined) w->in = joined;
     tra_node *shared = tra_table_group_shared(w, operand);
     if (shared || w->b->d->errors > errors) return shared;
     tra_node *below = tra_table_group_joined(w, operand);

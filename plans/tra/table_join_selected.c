@@ -7,10 +7,9 @@
 
 #include <string.h>
 
-/* May computing it, or a part of it, fail, or count rows? */
-static bool may_fail(const tra_colexpr *x) {
+bool tra_table_may_fail(const tra_colexpr *x) {
     bool fails = x->fails || (x->nkids == 0 && x->op != TRA_C_COLUMN && x->op != TRA_C_CONST);
-    for (int i = 0; i < x->nkids && !fails; i++) fails = may_fail(x->kids[i]);
+    for (int i = 0; i < x->nkids && !fails; i++) fails = tra_table_may_fail(x->kids[i]);
     return fails;
 }
 
@@ -67,7 +66,7 @@ tra_node *tra_table_join_selected(tra_table_builder *w, const tra_colexpr *x, co
     const tra_table_op *cross = tra_table_op_of(w->b->g, w->in);
     const tra_colexpr *where = NULL;
     *rest = NULL;
-    if (!cross || cross->op != TRA_TABLE_CROSS || may_fail(x)) return NULL;
+    if (!cross || cross->op != TRA_TABLE_CROSS || tra_table_may_fail(x)) return NULL;
     if (tra_type_entries(&cross->in[1]->type).bound <= FEW) return NULL;
     tra_table_builder j = {
         .b = w->b, .call = w->call, .in = (tra_node *)cross->in[0], .right = (tra_node *)cross->in[1]};
@@ -100,7 +99,8 @@ static tra_ast *both_asts(tra_arena *a, const tra_ast *x, const tra_ast *y) {
  * wanted). */
 static const tra_table_op *below_selections(const tra_build *b, const tra_node *n, const tra_ast **x) {
     const tra_table_op *op = tra_table_op_of(b->g, n);
-    for (; op && op->op == TRA_TABLE_SELECT && !may_fail(op->term[0].x); op = tra_table_op_of(b->g, op->in[0]))
+    for (; op && op->op == TRA_TABLE_SELECT && !tra_table_may_fail(op->term[0].x);
+         op = tra_table_op_of(b->g, op->in[0]))
         if (x) *x = both_asts(b->arena, op->term[0].ast, *x);
     return op;
 }
@@ -113,21 +113,21 @@ static bool passes(const tra_table_op *op) {
            !s->matched_right;
 }
 
-/* May several statements read the table, so that it is better made once? */
-static bool is_shared(const tra_build *b, const tra_node *n) {
+bool tra_table_is_shared(const tra_build *b, const tra_node *n) {
     return n->name && (b->all_open || tra_names_find(&b->often, n->name) >= 0);
 }
 
 /* Is a join of which n alone is made, by selections and joins, divided? */
 static bool is_divided(const tra_build *b, const tra_node *n, int *steps) {
     const tra_table_op *op = below_selections(b, n, NULL);
-    if (!op || !passes(op) || is_shared(b, n) || is_shared(b, op->node) || --*steps < 0) return false;
+    if (!op || !passes(op) || tra_table_is_shared(b, n) || tra_table_is_shared(b, op->node) || --*steps < 0)
+        return false;
     return op->divided || is_divided(b, op->in[0], steps) || is_divided(b, op->in[1], steps);
 }
 
 const tra_table_op *tra_join_below_group(const tra_build *b, const tra_node *n) {
     const tra_table_op *op = tra_table_op_of(b->g, n);
-    return op && passes(op) && !is_shared(b, n) ? op : NULL;
+    return op && passes(op) && !tra_table_is_shared(b, n) ? op : NULL;
 }
 
 /* Which tables a predicate reads: 1: the left one, 2: the right one, 3: both. */
@@ -174,7 +174,7 @@ tra_node *tra_table_select_below(tra_table_builder *w, const tra_table_term *t) 
     enum { MOST_STEPS = 64 };
     int steps = MOST_STEPS;
     const tra_ast *x = t->ast, *v[3] = {NULL};
-    if (may_fail(t->x) || w->nadded > 0 || !is_divided(w->b, w->in, &steps)) return NULL;
+    if (tra_table_may_fail(t->x) || w->nadded > 0 || !is_divided(w->b, w->in, &steps)) return NULL;
     const tra_table_op *op = below_selections(w->b, w->in, &x);
     part_predicate(w->b->arena, op, x, v);
     if (!v[0] && !v[1]) return NULL;

@@ -106,3 +106,50 @@ for i in range(40000): print(f"{i % 3},{i}")' | tra import -q --table - -o s.h5
     is $'e,n,m\n12019-01-03,1,1\n12019-12-31,2,2\n12021-02-27,3,3' tra eval -q \
         'b = project(d, e = d + 3652058, n); join(b, project(b, e, m = n), e == e)' d.csv
 }
+
+@test "joins below a group are made in the cheapest order, where keys are of tables joined before" {
+    "$PYTHON" - <<'END2' >want.csv
+import random, sqlite3
+random.seed(3)
+db = sqlite3.connect(":memory:")
+def make(name, columns, rows):
+    rows = list(rows)
+    db.execute(f"create table {name} ({columns})")
+    db.executemany(f"insert into {name} values ({','.join('?' * len(rows[0]))})", rows)
+    with open(name + ".csv", "w") as f:
+        f.write(columns + "\n")
+        f.writelines(",".join("" if x is None else str(x) for x in r) + "\n" for r in rows)
+def some(n): return random.choice([None, random.randrange(n)])
+make("fact", "f_cust,f_part,f_n", ((some(500), random.randrange(200), some(90)) for i in range(20000)))
+make("cust", "c_id,c_nation", ((i, some(30)) for i in range(500)))
+make("nation", "n_id,n_region", ((i % 25, some(5)) for i in range(30)))       # keys that occur twice
+make("region", "r_id,r_name", ((i, "abcde"[i]) for i in range(5)))
+make("note", "o_part,o_text", ((random.randrange(200), some(4)) for i in range(300)))
+for row in db.execute("""select r_name, o_text, count(*), sum(f_n), max(c_id) from fact
+    join cust on f_cust = c_id join nation on c_nation = n_id join region on n_region = r_id
+    left join note on f_part = o_part where r_name = 'b' and c_id > f_part
+    and exists (select 1 from nation y where y.n_id = o_text + 20)
+    group by 1, 2 order by 1, 2 nulls last"""):
+    print(",".join("" if x is None else str(x) for x in row))
+END2
+    local how t
+    for t in fact cust nation region note; do
+        tra import -q --table $t.csv -o $t.h5
+        echo "input $t from \"$t.h5\""
+    done >p.tra
+    cat >>p.tra <<'END2'
+J = join(join(join(fact, cust, f_cust == c_id), nation, c_nation == n_id), region, n_region == r_id)
+K = join(join(J, note, f_part == o_part, how = left), project(nation, late = n_id - 20), o_text == late, how = semi)
+G = group(select(K, r_name == "b" && c_id > f_part), [r_name, o_text], n = count(), s = sum(f_n), m = max(c_id))
+output G
+END2
+    for how in "" "--sites 3" "--memory 300M"; do
+        # shellcheck disable=SC2086
+        status 0 tra run -q $how p.tra
+        tra export -q G.h5 -o - --to csv | tail -n +2 >have.csv
+        diff want.csv have.csv
+    done
+    tra explain --operators p.tra | grep -o 'join([a-z0-9_"]* == [a-z0-9_]*' >joins # the last join is first
+    [ "$(tail -n 1 joins)" = "join(n_region == r_id" ]
+    [ "$(sed -n '/f_cust == c_id/=' joins)" -lt "$(sed -n '/n_id == c_nation/=' joins)" ]
+}
