@@ -220,7 +220,7 @@ int64_t tra_cell_sum_room(const tra_kernel *join, const tra_kernel *agg, const t
                           const tra_cell *out) {
     const tra_layout *l = kept(out->layout);
     if (join->rows || tra_kernel_is_program(join) || !l || !l->kernels->sum_room) return -1;
-    if (!tra_kernel_is_sum(tra_kernel_first(agg))) return -1;
+    if (!tra_kernel_folds_as(tra_kernel_first(agg), join)) return -1;
     for (int i = 0; i < n; i++)
         if (a[i].layout != l || b[i].layout != l) return -1;
     return l->kernels->sum_room(join, a, b, n, out);

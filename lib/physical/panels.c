@@ -43,7 +43,8 @@ int64_t tra_op_panel(const tra_plan *p, const tra_op *op, const tra_op *output) 
 }
 
 bool tra_op_makes_strips(const tra_plan *p, const tra_op *op) {
-    if (!op->spec.join || !op->spec.agg || !tra_kernel_is_sum(tra_kernel_first(op->spec.agg))) return false;
+    if (!op->spec.join || !op->spec.agg) return false;
+    if (!tra_kernel_folds_as(tra_kernel_first(op->spec.agg), op->spec.join)) return false;
     if (op->spec.partial || tra_kernel_rest(op->spec.agg) || tra_op_tree(p, op).leaves > 1) return false;
     const tra_type *l = &p->ops[op->in[0]].type, *r = &p->ops[op->in[1]].type;
     return l->layout == &tra_rows && r->layout == &tra_rows && tra_op_state_dtype(p, op) == op->type.dtype;

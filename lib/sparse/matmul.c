@@ -11,16 +11,18 @@ enum {
     WIDE = 1 << 21,  /* places that an array has at most */
     SMALL = 1 << 15, /* places that the second cache holds: no table is faster */
     TABLE = 1 << 10, /* places that a table holds */
+    FEW = 1 << 8,    /* products that are merged, unless an array has room for CLOSE times as many */
+    CLOSE = 8,
     SLOTS = 4 * TABLE,
     NEAR = 16, /* entries that a prefetch comes before its use; twice as many for each load fewer that leads to it */
     LARGE = 1 << 17 /* elements that no cache holds: they are prefetched */
 };
 #define EMPTY UINT32_MAX
 
-/* One row of the result: its entries in the outer matrix and in the state; most: places that may be touched, of those
- * from `from` up to `to`. */
+/* One row of the result: its entries in the outer matrix and in the state; steps: products and entries of the state;
+ * most: places that may be touched, of those from `from` up to `to`. */
 typedef struct line {
-    int64_t row, first, end, state, state_end, most, from, to;
+    int64_t row, first, end, state, state_end, steps, most, from, to;
 } line;
 
 /* What a piece adds up in. Between two rows no key is there, no bit is set, and all sums of `flat` are 0. */
@@ -30,6 +32,7 @@ typedef struct adder {
     uint64_t *bits, *touched;
     uint32_t *key;
     bool direct; /* elements are put as they are, else by w */
+    bool ones;   /* directly, as bools */
     tra_rows_maker to;
     tra_rows_writer w;
 } adder;
@@ -94,7 +97,9 @@ static void begin_adder(adder *s, const work *w, char *scratch) {
     tra_dtype type = w->out->array.dtype;
     s->to.v.nrows = s->to.v.n = 0;
     tra_writer_begin(&s->w, &s->to, w->m->after, w->m->t, type);
-    s->direct = w->m->rows_each == 1 && !w->m->after->code && type == w->m->t && w->m->after->arg == type;
+    s->ones = w->m->t == TRA_I64 && type == TRA_BOOL;
+    s->direct = w->m->rows_each == 1 && !w->m->after->code && w->m->after->arg == type;
+    s->direct = s->direct && (type == w->m->t || s->ones);
 }
 
 /* ---- what rows meet ------------------------------------------------------------------------------------------- */
@@ -131,13 +136,26 @@ static inline int64_t state_place(const work *w, const line *l, int64_t k) {
     return (v->row[r - 1] - l->row * w->m->rows_each) * w->m->columns + v->column[k];
 }
 
+/* The value of an entry of the state. */
+#define HELD(name, T)                                                                                                  \
+    static inline T held_##name(const work *w, int64_t k) { return ((const T *)(const void *)w->state.value)[k]; }
+HELD(f64, double)
+HELD(f32, float)
+#undef HELD
+static inline int64_t held_i64(const work *w, int64_t k) {
+    return tra_element_whole(w->m->state->array.dtype, w->state.value, k);
+}
+
 /* ---- putting elements ------------------------------------------------------------------------------------------ */
 
 #define PUT(name, T)                                                                                                   \
     static inline void name(const work *w, adder *s, int64_t row, uint64_t place, T value) {                           \
         if (s->direct) {                                                                                               \
             s->to.v.column[s->to.v.n] = (uint32_t)place;                                                               \
-            ((T *)(void *)s->to.v.value)[s->to.v.n++] = value;                                                         \
+            if (s->ones)                                                                                               \
+                s->to.v.value[s->to.v.n++] = 1;                                                                        \
+            else                                                                                                       \
+                ((T *)(void *)s->to.v.value)[s->to.v.n++] = value;                                                     \
             return;                                                                                                    \
         }                                                                                                              \
         int64_t in = (int64_t)place / w->m->columns;                                                                   \
@@ -162,6 +180,31 @@ static inline int64_t touch_range(adder *s, int64_t words, int64_t first, int64_
         s->bits[w] |= UINT64_MAX >> (64 - (to - from)) << (from & 63);
     }
     return words;
+}
+
+/* Merges runs of ascending keys, which end there, to one; other: room for as many keys. Returns where they are. */
+static uint64_t *merge_runs(uint64_t *key, uint64_t *other, uint32_t *run, uint32_t runs) {
+    while (runs > 1) {
+        uint32_t made = 0, at = 0;
+        for (uint32_t r = 0; r < runs; r += 2) {
+            uint32_t i = at, middle = run[r], end = r + 1 < runs ? run[r + 1] : middle, j = middle;
+            while (i < middle && j < end) { /* without branches: which side goes on cannot be predicted */
+                uint64_t x = key[i], y = key[j];
+                bool left = x < y;
+                other[at++] = left ? x : y;
+                i += left;
+                j += !left;
+            }
+            while (i < middle) other[at++] = key[i++];
+            while (j < end) other[at++] = key[j++];
+            run[made++] = end;
+        }
+        runs = made;
+        uint64_t *swap = key;
+        key = other;
+        other = swap;
+    }
+    return key;
 }
 
 #define T    double
@@ -214,24 +257,26 @@ static bool is_near(const work *w, line *l) {
 
 static int64_t one_row(const work *w, adder *s, line *l, bool count) {
     l->from = 0, l->to = w->m->box;
-    bool near = w->m->box > SMALL && (l->most <= TABLE || w->m->box > WIDE) && is_near(w, l);
+    bool few = l->steps <= FEW;
+    bool near = (few || (w->m->box > SMALL && (l->most <= TABLE || w->m->box > WIDE))) && is_near(w, l);
     bool table = l->most <= TABLE && w->m->box > SMALL && !near;
+    few = few && (!near || l->to - l->from > CLOSE * l->steps);
     int64_t more = width_of(l->to - l->from) - s->clean;
-    if (!table && !count && more > 0) {
+    if (!few && !table && !count && more > 0) {
         memset(s->sum + 8 * s->clean, 0, (size_t)(8 * more));
         if (w->m->fold != TRA_S_ADD) memset(s->terms + 8 * s->clean, 0, (size_t)(8 * more));
         s->clean += more;
     }
     tra_scalar_op fold = w->m->fold;
+#define WAY(n, fold) (few ? merged_##n##_##fold : table ? hashed_##n##_##fold : flat_##n##_##fold)
 #define EACH(type, n)                                                                                                  \
     if (w->m->t == TRA_##type)                                                                                         \
-        return (fold == TRA_S_ADD   ? (table ? hashed_##n##_ADD : flat_##n##_ADD)                                      \
-                : fold == TRA_S_MAX ? (table ? hashed_##n##_MAX : flat_##n##_MAX)                                      \
-                                    : (table ? hashed_##n##_MIN : flat_##n##_MIN))(w, s, l, count);
+        return (fold == TRA_S_ADD ? WAY(n, ADD) : fold == TRA_S_MAX ? WAY(n, MAX) : WAY(n, MIN))(w, s, l, count);
     EACH(F64, f64)
     EACH(F32, f32)
     EACH(I64, i64)
 #undef EACH
+#undef WAY
     return 0;
 }
 
@@ -257,7 +302,8 @@ static bool next_line(const work *w, int piece, int64_t *a, int64_t *r, line *l)
         while (*r < state_end && state->row[*r] / each == row) ++*r;
         l->state_end = state->begin[*r];
     }
-    l->most = tra_min64(w->m->box, l->most + l->state_end - l->state);
+    l->steps = l->most + l->state_end - l->state;
+    l->most = tra_min64(w->m->box, l->steps);
     return true;
 }
 

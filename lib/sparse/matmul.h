@@ -11,10 +11,10 @@
 typedef struct tra_matmul {
     tra_dtype t;                /* of both, and in which is computed: f64, f32, i64 */
     tra_rows_view a, b;         /* outer: row, shared; inner: shared, place */
-    tra_scalar_op fold;         /* ADD; MAX or MIN, without a state */
+    tra_scalar_op fold;         /* ADD, MAX or MIN */
     int64_t shared, box;        /* how many shared coordinates, and places of a row, there are */
     int64_t rows_each, columns; /* row r, place p is row r*rows_each + p/columns, column p%columns of the result */
-    const tra_cell *state;      /* rows of the result, of type t, to which the product is added; NULL */
+    const tra_cell *state;      /* rows of the result, of type t or bool, that are one term more; NULL */
     const tra_unary *after;     /* of each element */
     int64_t from, to;           /* rows of the outer matrix that are computed */
     int64_t each;               /* of them: of one coordinate of the result's first dimension */
@@ -44,7 +44,7 @@ typedef struct tra_matrices {
     int outer, np;      /* the outer operand; how many of the result's first labels number its rows */
     tra_route route[2]; /* of the outer and the inner operand */
     int64_t parts, shared, box, rows_each, columns;
-    bool natural[2]; /* the outer and the inner one, if no entry is 0, are so as they are */
+    bool natural[2]; /* the entries of the outer and the inner one are in that order as they are */
 } tra_matrices;
 /* False: they are none, as the outer operand has labels of the result besides the first ones, or numbers are too
  * large. */

@@ -19,18 +19,24 @@ static inline void NAME(put_product)(T *sum, int64_t *terms, T x, T y) {
     T product = OF(times)(x, y);
     *sum = (*terms)++ == 0 ? product : FOLDED(*sum, product);
 }
+/* The state is one term more. */
+static inline void NAME(put_state)(T *sum, int64_t *terms, T x) {
+    if (IS_SUM)
+        OF(plus)(sum, x);
+    else
+        *sum = (*terms)++ == 0 ? x : FOLDED(*sum, x);
+}
 static inline void NAME(end_sum)(T *sum, int64_t terms, int64_t all) {
     if (!IS_SUM && terms < all) *sum = FOLDED(*sum, 0);
 }
 #define ADD(sum, terms, x, y) NAME(put_product)(&(sum), &(terms), x, y)
-#define PLUS(sum, x)          OF(plus)(&(sum), x)
-#define END(sum, terms)       NAME(end_sum)(&(sum), terms, m->shared)
+#define PLUS(sum, terms, k)   NAME(put_state)(&(sum), &(terms), OF(held)(w, k))
+#define END(sum, terms)       NAME(end_sum)(&(sum), terms, m->shared + (m->state != NULL))
 
 /* Adds up one row in a table of the places that are touched. */
 static int64_t NAME(hashed)(const work *w, adder *s, const line *l, bool count) {
     const tra_matmul *m = w->m;
     const T *av = (const T *)(const void *)m->a.value, *bv = (const T *)(const void *)m->b.value;
-    const T *state = (const T *)(const void *)w->state.value;
     T *sum = (T *)(void *)s->in_table;
     int64_t *terms = (int64_t *)(void *)(s->in_table + 8 * SLOTS); /* of folds */
     uint32_t mask = 63;
@@ -45,7 +51,7 @@ static int64_t NAME(hashed)(const work *w, adder *s, const line *l, bool count) 
     }
     for (int64_t k = l->state; k < l->state_end; k++) {
         SLOT(state_place(w, l, k))
-        if (!count) PLUS(sum[slot], state[k]);
+        if (!count) PLUS(sum[slot], terms[slot], k);
     }
     for (int64_t k = l->first; k < l->end; k++) {
         int64_t q = inner_row(w, m->a.column[k]);
@@ -68,11 +74,48 @@ static int64_t NAME(hashed)(const work *w, adder *s, const line *l, bool count) 
     return n;
 }
 
+/* Adds up one row of few products by merging their places, which ascend for each entry of the outer matrix. */
+static int64_t NAME(merged)(const work *w, adder *s, const line *l, bool count) {
+    const tra_matmul *m = w->m;
+    const T *av = (const T *)(const void *)m->a.value, *bv = (const T *)(const void *)m->b.value;
+    T *value = (T *)(void *)s->in_table;
+    uint32_t *run = (uint32_t *)(void *)(s->in_table + 8 * SLOTS), n = 0, runs = 0;
+    uint64_t *key = s->touched;
+    int64_t different = 0, terms = 0;
+    for (int64_t k = l->state; k < l->state_end; k++) {
+        key[n] = (uint64_t)state_place(w, l, k) << 32 | n;
+        value[n++] = OF(held)(w, k);
+    }
+    for (int64_t k = l->first; k < l->end; k++) {
+        int64_t q = inner_row(w, m->a.column[k]);
+        ahead(w, k);
+        if (q < 0) continue;
+        int64_t i = m->b.begin[q], to = m->b.begin[q + 1];
+        if (n && m->b.column[i] < key[n - 1] >> 32) run[runs++] = n;
+        T x = av[k];
+        for (; i < to; i++) {
+            key[n] = (uint64_t)m->b.column[i] << 32 | n;
+            value[n++] = IS_SUM && count ? 0 : OF(times)(bv[i], x);
+        }
+    }
+    if (n == 0) return 0;
+    run[runs++] = n;
+    key = merge_runs(key, key + FEW, run, runs);
+    for (uint32_t i = 0; i < n; different++) {
+        uint32_t place = (uint32_t)(key[i] >> 32);
+        T sum = value[(uint32_t)key[i++]];
+        for (terms = 1; i < n && key[i] >> 32 == place; i++)
+            NAME(put_state)(&sum, &terms, value[(uint32_t)key[i]]);
+        END(sum, terms);
+        if (!count && sum != 0) OF(put)(w, s, l->row, place, sum);
+    }
+    return different;
+}
+
 /* Adds up one row in an array of all its places, a range of these at a time. */
 static int64_t NAME(flat)(const work *w, adder *s, const line *l, bool count) {
     const tra_matmul *m = w->m;
     const T *av = (const T *)(const void *)m->a.value, *bv = (const T *)(const void *)m->b.value;
-    const T *state = (const T *)(const void *)w->state.value;
     T *sum = (T *)(void *)s->sum;
     int64_t *terms = (int64_t *)(void *)s->terms;
     int64_t all = 0;
@@ -87,7 +130,7 @@ static int64_t NAME(flat)(const work *w, adder *s, const line *l, bool count) {
             int64_t place = state_place(w, l, k) - base;
             if (place < 0 || place >= width) continue;
             TOUCH(place)
-            if (!count) PLUS(sum[at], state[k]);
+            if (!count) PLUS(sum[at], terms[at], k);
         }
         for (int64_t k = l->first; k < l->end; k++) {
             int64_t q = inner_row(w, m->a.column[k]);

@@ -65,7 +65,7 @@ static bool is_natural(const tra_contraction *x, int o, const int8_t *label, int
     if (x->p.rank[o] != n + 1 || x->p.in[o][n] != last || has_label(label, n, last)) return false;
     for (int d = 0; d < n; d++)
         if (x->p.in[o][d] != label[d]) return false;
-    return x->in[o]->array.dtype == x->t;
+    return true;
 }
 
 bool tra_matrices_of(const tra_contraction *x, int outer, int np, const tra_dims *out, tra_matrices *m) {
@@ -116,13 +116,19 @@ static int64_t joined_room(int64_t entries, int64_t rows) {
     return tra_add_most(tra_mul_most(4 + 8, entries), tra_mul_most(16, tra_min64(rows, entries)) + 4 * 64);
 }
 
-/* as_is: an operand that is natural needs no copy. */
+static const tra_cell *operand(const tra_matrices *m, int k) { return m->x->in[k ? 1 - m->outer : m->outer]; }
+
+static int64_t converted_room(const tra_matrices *m, int k, int64_t entries) {
+    return operand(m, k)->array.dtype == m->x->t ? 0 : tra_round64(tra_mul_most(8, entries));
+}
+
+/* as_is: of an operand that is natural no more than values are copied, if they have another type. */
 static int64_t room_of(const tra_matrices *m, int64_t shared, const int64_t entries[2], bool as_is) {
     int64_t outer = tra_round64(tra_turn_room(entries[0], m->parts));
     int64_t inner = tra_round64(m->natural[1] ? joined_room(entries[1], shared) : tra_turn_room(entries[1], shared));
     int64_t sorting[2] = {tra_turn_scratch(entries[0], true), m->natural[1] ? 0 : tra_turn_scratch(entries[1], true)};
-    if (as_is && m->natural[0]) outer = sorting[0] = 0;
-    if (as_is && m->natural[1]) inner = 0;
+    if (as_is && m->natural[0]) outer = converted_room(m, 0, entries[0]), sorting[0] = 0;
+    if (as_is && m->natural[1]) inner = converted_room(m, 1, entries[1]);
     /* when the outer matrix is in order, the inner one; when both are, the product */
     int64_t more = tra_max64(sorting[1], tra_matmul_room(tra_min64(m->parts, entries[0]), entries[1], shared));
     more = tra_max64(sorting[0], tra_add_most(inner, tra_round64(more)));
@@ -132,8 +138,6 @@ static int64_t room_of(const tra_matrices *m, int64_t shared, const int64_t entr
 int64_t tra_matrices_room(const tra_matrices *m, int64_t shared, const int64_t entries[2]) {
     return room_of(m, shared, entries, false);
 }
-
-static const tra_cell *operand(const tra_matrices *m, int k) { return m->x->in[k ? 1 - m->outer : m->outer]; }
 
 /* Must the entries of value 0 of a matrix be left out? Those that meet finite numbers alone add nothing. The outer
  * operand is asked first: many blocks of it may meet one inner operand, which is larger. */
@@ -149,12 +153,9 @@ static bool drops_zeros(const tra_matrices *m, int k) {
     return true;
 }
 
-/* The rows of inner matrices that are so as they are, one after the other. Returns the end of what it took. */
-static char *join_rows(const tra_matrices *m, int n, char *at, tra_rows_view *v) {
-    int64_t entries = 0, nrows = 0, before = 0;
+/* Lays out a matrix of so many rows and entries, with no room between; returns where it ends. */
+static char *lay_out(const tra_matrices *m, int64_t nrows, int64_t entries, char *at, tra_rows_view *v) {
     size_t size = tra_dtype_size(m->x->t);
-    for (int i = 0; i < n; i++)
-        entries += tra_rows_of(operand(&m[i], 1)).n, nrows += tra_rows_of(operand(&m[i], 1)).nrows;
     *v = (tra_rows_view){.size = size, .row = (int64_t *)(void *)at};
     at += tra_round64(8 * nrows);
     v->begin = (int64_t *)(void *)at;
@@ -162,17 +163,39 @@ static char *join_rows(const tra_matrices *m, int n, char *at, tra_rows_view *v)
     v->column = (uint32_t *)(void *)at;
     at += tra_round64(4 * entries);
     v->value = at;
-    at += tra_round64((int64_t)size * entries);
+    return at + tra_round64((int64_t)size * entries);
+}
+
+/* Appends the entries of a row that are not 0; those before `entries` have their values already. */
+static void close_gaps(tra_rows_view *v, tra_dtype t, const uint32_t *column, int64_t first, int64_t n) {
+    for (int64_t k = 0; k < n; k++) {
+        if (!tra_not_zero(v->value, t, first + k)) continue;
+        v->column[v->n] = column[k];
+        tra_turn_value(v->value + (size_t)v->n++ * v->size, v->value + (size_t)(first + k) * v->size, v->size);
+    }
+}
+
+/* The rows of inner matrices that are so as they are, one after the other. Returns the end of what it took. */
+static char *join_rows(const tra_matrices *m, int n, char *at, tra_rows_view *v) {
+    int64_t entries = 0, nrows = 0, before = 0;
+    for (int i = 0; i < n; i++)
+        entries += tra_rows_of(operand(&m[i], 1)).n, nrows += tra_rows_of(operand(&m[i], 1)).nrows;
+    at = lay_out(m, nrows, entries, at, v);
     for (int i = 0; i < n; before += m[i++].shared) {
-        tra_rows_view in = tra_rows_of(operand(&m[i], 1));
+        const tra_cell *c = operand(&m[i], 1);
+        tra_rows_view in = tra_rows_of(c);
+        int64_t first = v->n;
+        bool zeros = tra_has_zero(in.value, c->array.dtype, in.n);
+        tra_convert(v->value + (size_t)first * v->size, m->x->t, in.value, c->array.dtype, in.n);
+        if (!zeros) memcpy(v->column + first, in.column, (size_t)in.n * sizeof *in.column);
         for (int64_t r = 0; r < in.nrows; r++) {
+            int64_t count = in.begin[r + 1] - in.begin[r];
             v->row[v->nrows] = in.row[r] + before;
             v->begin[v->nrows++] = v->n;
-            for (int64_t k = in.begin[r]; k < in.begin[r + 1]; k++) {
-                if (!tra_not_zero(in.value, m->x->t, k)) continue;
-                v->column[v->n] = in.column[k];
-                memcpy(v->value + (size_t)v->n++ * size, in.value + (size_t)k * size, size);
-            }
+            if (zeros)
+                close_gaps(v, m->x->t, in.column + in.begin[r], first + in.begin[r], count);
+            else
+                v->n += count;
             if (v->begin[v->nrows - 1] == v->n) v->nrows--;
         }
     }
@@ -180,25 +203,86 @@ static char *join_rows(const tra_matrices *m, int n, char *at, tra_rows_view *v)
     return at;
 }
 
+/* An outer matrix whose columns are joined: where its next row is. */
+typedef struct beside {
+    tra_rows_view v;
+    int64_t r, before;
+    bool zeros;
+} beside;
+
+/* The rows of outer matrices that are so as they are, beside each other, in one pass over all. false: they have so few
+ * entries that to put these in order is faster. */
+static bool join_columns(const tra_matrices *m, int n, int64_t entries, char **at, tra_rows_view *v) {
+    enum { FEW = 16 };
+    int64_t nrows = 0, before = 0;
+    tra_dtype t = m->x->t;
+    for (int i = 0; i < n; i++) nrows += tra_rows_of(operand(&m[i], 0)).nrows;
+    nrows = tra_min64(nrows, m->parts);
+    if (tra_mul_most(n, nrows) > tra_mul_most(FEW, entries)) return false;
+    beside *all = tra_malloc((size_t)n * sizeof *all);
+    *at = lay_out(m, nrows, entries, *at, v);
+    for (int i = 0; i < n; before += m[i++].shared) {
+        const tra_cell *c = operand(&m[i], 0);
+        tra_rows_view in = tra_rows_of(c);
+        all[i] = (beside){.v = in, .before = before, .zeros = tra_has_zero(in.value, c->array.dtype, in.n)};
+    }
+    for (;;) {
+        int64_t row = INT64_MAX;
+        for (int i = 0; i < n; i++)
+            if (all[i].r < all[i].v.nrows) row = tra_min64(row, all[i].v.row[all[i].r]);
+        if (row == INT64_MAX) break;
+        v->row[v->nrows] = row;
+        v->begin[v->nrows++] = v->n;
+        for (int i = 0; i < n; i++) {
+            beside *b = &all[i];
+            if (b->r == b->v.nrows || b->v.row[b->r] != row) continue;
+            tra_dtype from = operand(&m[i], 0)->array.dtype;
+            for (int64_t k = b->v.begin[b->r], end = b->v.begin[++b->r]; k < end; k++) {
+                if (b->zeros && !tra_not_zero(b->v.value, from, k)) continue;
+                v->column[v->n] = (uint32_t)(b->v.column[k] + b->before);
+                if (from == t)
+                    tra_turn_value(v->value + (size_t)v->n++ * v->size, b->v.value + (size_t)k * v->size, v->size);
+                else
+                    tra_pick(v->value, v->n++, t, b->v.value, from, k);
+            }
+        }
+        if (v->begin[v->nrows - 1] == v->n) v->nrows--;
+    }
+    v->begin[v->nrows] = v->n;
+    free(all);
+    return true;
+}
+
+/* A natural operand; its values may have to be of another type. */
+static void as_it_is(const tra_matrices *m, int k, char **at, tra_rows_view *v) {
+    const tra_cell *c = operand(m, k);
+    *v = tra_rows_of(c);
+    if (c->array.dtype == m->x->t) return;
+    v->size = tra_dtype_size(m->x->t);
+    char *value = *at;
+    *at += tra_round64((int64_t)v->size * v->n);
+    tra_convert(value, m->x->t, v->value, c->array.dtype, v->n);
+    v->value = value;
+}
+
 /* The outer (0) or inner matrix of all products; *at: where room is left. */
 static void bring(const tra_matrices *m, int n, int k, int64_t shared, char **at, tra_rows_view *v) {
     tra_ordering *all;
     int64_t before = 0, entries = 0;
-    if (n == 1 && m->natural[k] && !drops_zeros(m, k)) {
-        *v = tra_rows_of(operand(m, k));
+    bool natural = true;
+    for (int i = 0; i < n; i++) natural = natural && m[i].natural[k], entries += tra_rows_of(operand(&m[i], k)).n;
+    if (n == 1 && natural && !drops_zeros(m, k)) {
+        as_it_is(m, k, at, v);
         return;
     }
-    bool natural = k == 1;
-    for (int i = 0; i < n; i++) natural = natural && m[i].natural[k];
-    if (natural) {
+    if (natural && k == 1) {
         *at = join_rows(m, n, *at, v);
         return;
     }
+    if (natural && join_columns(m, n, entries, at, v)) return;
     all = tra_malloc((size_t)n * sizeof *all);
-    for (int i = 0; i < n; before += m[i++].shared) {
+    for (int i = 0; i < n; before += m[i++].shared)
         all[i] = (tra_ordering){operand(&m[i], k), m[i].route[k], k ? before : 0, k ? 0 : before};
-        entries += tra_rows_of(all[i].in).n;
-    }
     int64_t box = k ? shared : m->parts;
     void *room = *at;
     *at += tra_round64(tra_turn_room(entries, box));
@@ -263,9 +347,10 @@ static bool sum_begin(sum *s, const tra_kernel *step, const tra_cell *a, const t
     tra_dtype t = tra_kernel_dtype(step, TRA_USE_JOIN, a->array.dtype, b->array.dtype);
     tra_array shape = {tra_strip_type(t), out->array.ext, NULL};
     *s = (sum){tra_malloc((size_t)n * sizeof *s->x), tra_malloc((size_t)n * sizeof *s->m)};
-    bool can = out->array.dtype == t && t == shape.dtype, rows[2] = {a->layout, b->layout};
+    bool folds = step->cls == TRA_K_ALIGNED, rows[2] = {a->layout, b->layout};
+    bool can = out->array.dtype == t && (t == shape.dtype || (folds && t == TRA_BOOL));
     for (int i = 0; can && i < n; i++) {
-        can = tra_rows_contracts(step, &a[i].array.ext, &b[i].array.ext);
+        can = folds || tra_rows_contracts(step, &a[i].array.ext, &b[i].array.ext);
         if (!can) break;
         tra_contraction_of(&s->x[i], step, &a[i], &b[i], &shape, -1);
         int o = tra_outer_of(&s->x[i], rows);

@@ -333,3 +333,96 @@ TEST(large_parts_of_which_little_is_touched) {
         tra_arena_free(arena);
     }
 }
+
+/* ---- several products at once --------------------------------------------------------------------------------- */
+
+/* A range of an array's dimension d, of rank 2. */
+static plain range_of(const plain *p, int d, int64_t from, int64_t n) {
+    tra_dims ext = p->ext;
+    ext.v[d] = n;
+    plain out = plain_new(p->type, &ext, true);
+    for (int64_t i = 0; i < out.n; i++) {
+        int64_t at[2] = {i / ext.v[1], i % ext.v[1]};
+        at[d] += from;
+        out.v[i] = p->v[at[0] * p->ext.v[1] + at[1]];
+    }
+    return out;
+}
+
+/* Adds n products to a state, which is given back. */
+static tra_cell added(const tra_kernel *k, const tra_kernel *agg, const tra_cell *a, const tra_cell *b, int n,
+                      tra_cell *state, const plain *want) {
+    tra_cell out = {.layout = &tra_rows, .sparse = true, .array = {want->type, want->ext, NULL}};
+    int64_t bytes = tra_cell_sum_room(k, agg, a, b, n, &out), scratch = 0;
+    CHECK(bytes >= 0);
+    const int64_t entries[2] = {10000, 10000};
+    CHECK(tra_cell_sum_use(k, a, b, entries, n, &out, &scratch) >= 0);
+    void *room = guarded(tra_max64(1, bytes)), *each = guarded(scratch);
+    giver g;
+    give_to(&out, &g);
+    do tra_cell_sum(k, a, b, n, state, &out, false, room, each);
+    while (!is_made(&out));
+    for (int i = 0; i < GUARD; i++) CHECK(((unsigned char *)g.block)[g.bytes + i] == 0xA5);
+    guard_ends(room, tra_max64(1, bytes));
+    guard_ends(each, scratch);
+    if (state) cell_free(state);
+    out.from = NULL;
+    return out;
+}
+
+static bool test_at_once(void) {
+    enum { TERMS = 4 };
+    static const char *const labels[] = {"ij,jk->ik", "ij,kj->ik", "ji,jk->ik", "ji,kj->ik"};
+    static const char *const names[] = {"matadd", "elemmax", "elemmin"};
+    static const tra_scalar_op folds[] = {TRA_S_ADD, TRA_S_MAX, TRA_S_MIN};
+    static const tra_dtype types[] = {TRA_F64, TRA_F32, TRA_I64, TRA_BOOL};
+    int fold = (int)check_draw(3), order = (int)check_draw(4), from = (int)check_draw(TERMS);
+    tra_dtype t = types[check_draw(fold ? 4 : 3)];
+    int64_t each[TERMS], all = 0, large = chance(20) ? 70000 : 9;
+    for (int i = 0; i < TERMS; i++) all += each[i] = 1 + check_draw(3);
+    int64_t rows = 1 + check_draw(7), columns = large == 9 ? 1 + check_draw(9) : large;
+    subject s = {.labels = {labels[order], OP(MUL, ARG0, ARG1), folds[fold]}};
+    const tra_kernel *agg = NULL;
+    if (fold)
+        CHECK(tra_kernel_aligned(arena, labels[order], s.labels.expr, folds[fold], xy, &s.join, NULL) == TRA_OK);
+    else
+        CHECK(tra_kernel_einsum(arena, labels[order], &s.join, NULL) == TRA_OK);
+    CHECK(tra_kernel_named(arena, names[fold], TRA_USE_AGG, 0, NULL, &agg, NULL) == TRA_OK);
+    int shared[2] = {order < 2, order % 2}; /* the dimension of each operand that is summed */
+    tra_dims ea = {2, {all, all}}, eb = {2, {all, all}}, ext;
+    ea.v[1 - shared[0]] = rows, eb.v[1 - shared[1]] = columns;
+    plain a = plain_random(t, &ea, true, false), b = plain_random(t, &eb, true, false), part[2][TERMS];
+    if (chance(40)) /* all products are there */
+        for (int64_t i = 0; i < a.n; i++) a.v[i] = t == TRA_BOOL ? 1 : -1 - (double)(i % 3);
+    if (chance(40))
+        for (int64_t i = 0; i < b.n; i++) b.v[i] = t == TRA_BOOL ? 1 : 1 + (double)(i % 2);
+    CHECK(tra_kernel_shape2(s.join, &ea, &eb, &ea, &eb, &ext, NULL, NULL) == TRA_OK);
+    plain want = expected(&s, &a, &b, &ext);
+    tra_cell term[2][TERMS], state;
+    int64_t before = 0;
+    for (int i = 0; i < TERMS; before += each[i++])
+        for (int o = 0; o < 2; o++) {
+            part[o][i] = range_of(o ? &b : &a, shared[o], before, each[i]);
+            term[o][i] = cell_of(&part[o][i], true, chance(30));
+        }
+    if (from) state = added(s.join, agg, term[0], term[1], from, NULL, &want);
+    state = added(s.join, agg, &term[0][from], &term[1][from], TERMS - from, from ? &state : NULL, &want);
+    bool right = cell_is(&state, &want, true);
+    if (!right) say(&s, &a, &b, 7);
+    cell_free(&state);
+    for (int i = 0; i < TERMS; i++)
+        for (int o = 0; o < 2; o++) free(part[o][i].v), cell_free(&term[o][i]);
+    free(a.v);
+    free(b.v);
+    free(want.v);
+    return right;
+}
+
+TEST(several_products_and_a_state_are_folded_at_once) {
+    for (int i = 0; i < 1500; i++) {
+        arena = tra_arena_new();
+        bool right = test_at_once();
+        tra_arena_free(arena);
+        if (!right) return;
+    }
+}
