@@ -189,9 +189,10 @@ static int64_t reduce_scratch(const plan *p, const tra_kernel *k, const tra_type
     tra_fold_labels l;
     if (tra_rows_moves(p->step) && tra_fold_labels_of(p->step, 0, ext->n, &l) && tra_is_diagonal(&l))
         return tra_rows_reduce_scratch(tra_project_stay(n, ext, l.in));
-    bool moves = out && tra_rows_moves(p->step) && !p->before.code && !p->after.code && tra_dtype_size(a->dtype) >= 4;
-    if (!moves || tra_kernel_shape1(k, ext, &to, NULL, &none) != TRA_OK) return tra_rows_reduce_scratch(n);
-    return tra_rows_move_scratch(n, tra_rows_box(&to), tra_last_extent(&to));
+    bool mapped = p->before.code || p->after.code || tra_kernel_dtype(k, TRA_USE_MAP, a->dtype, a->dtype) != a->dtype;
+    if (!out || !tra_rows_moves(p->step) || tra_kernel_shape1(k, ext, &to, NULL, &none) != TRA_OK)
+        return tra_rows_reduce_scratch(n);
+    return tra_rows_move_scratch(n, tra_rows_box(&to), tra_last_extent(&to), mapped);
 }
 
 static int64_t scratch_of(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,

@@ -282,7 +282,8 @@ static void bring(const tra_matrices *m, int n, int k, int64_t shared, char **at
     if (natural && join_columns(m, n, entries, at, v)) return;
     all = tra_malloc((size_t)n * sizeof *all);
     for (int i = 0; i < n; before += m[i++].shared)
-        all[i] = (tra_ordering){operand(&m[i], k), m[i].route[k], k ? before : 0, k ? 0 : before};
+        all[i] = (tra_ordering){
+            .in = operand(&m[i], k), .route = m[i].route[k], .row = k ? before : 0, .column = k ? 0 : before};
     int64_t box = k ? shared : m->parts;
     void *room = *at;
     *at += tra_round64(tra_turn_room(entries, box));

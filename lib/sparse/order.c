@@ -50,6 +50,7 @@ static bool rows_in(const job *x, int piece, int i, int64_t *before, tra_rows_vi
     v->row += from;
     v->begin += from;
     v->nrows = to - from;
+    if (x->in[i].value) v->value = (char *)(uintptr_t)x->in[i].value, v->size = tra_dtype_size(x->in[i].type);
     return true;
 }
 
@@ -62,14 +63,14 @@ static bool rows_in(const job *x, int piece, int i, int64_t *before, tra_rows_vi
         int last = in->in->array.ext.n - 1;                                                                            \
         int64_t mr = last >= 0 ? in->route.row[last] : 0, mc = last >= 0 ? in->route.column[last] : 0;                 \
         if (!rows_in(x, piece, (int)i, &before, &v)) continue;                                                         \
-        bool zeros =                                                                                                   \
-            tra_has_zero(v.value + (size_t)v.begin[0] * v.size, in->in->array.dtype, v.begin[v.nrows] - v.begin[0]);   \
+        tra_dtype type = in->value ? in->type : in->in->array.dtype;                                                   \
+        bool zeros = tra_has_zero(v.value + (size_t)v.begin[0] * v.size, type, v.begin[v.nrows] - v.begin[0]);         \
         for (int64_t r = 0; r < v.nrows; r++) {                                                                        \
             if (!row_at(in, v.row[r], &row0, &column0, &from, &to)) continue;                                          \
             int64_t k = from > 0 ? tra_rows_entry(&v, r, from) : v.begin[r], end = v.begin[r + 1];                     \
             for (; k < end && (int64_t)v.column[k] < to; k++) {                                                        \
                 int64_t row = row0 + (int64_t)v.column[k] * mr, column = column0 + (int64_t)v.column[k] * mc;          \
-                if (zeros && !tra_not_zero(v.value, in->in->array.dtype, k)) continue;                                 \
+                if (zeros && !tra_not_zero(v.value, type, k)) continue;                                                \
                 (void)column;                                                                                          \
                 __VA_ARGS__;                                                                                           \
             }                                                                                                          \
@@ -94,10 +95,10 @@ static void divide_piece(void *ctx, int piece, void *scratch) {
         tra_turn_item *to_ = &x->turn.items[at[row >> shift]++];
         to_->row = (uint32_t)row;
         to_->column = (uint32_t)column;
-        if (in->in->array.dtype == x->t)
+        if (type == x->t)
             tra_turn_value(&to_->value, v.value + (size_t)k * v.size, v.size);
         else
-            tra_pick(&to_->value, 0, x->t, v.value, in->in->array.dtype, k);
+            tra_pick(&to_->value, 0, x->t, v.value, type, k);
     })
 }
 

@@ -10,6 +10,8 @@ typedef struct tra_ordering {
     const tra_cell *in;
     tra_route route;
     int64_t row, column;
+    const char *value; /* of its entries, of that type, instead of its own; NULL */
+    tra_dtype type;
 } tra_ordering;
 
 /* Can entries of rows below row_box, in columns below column_box, be put in order by it? */

@@ -1,10 +1,11 @@
 /* pairs.c - products of rows with rows, summed over labels, into dense arrays: for each entry of one operand the
  * entries of the other that the shared labels lead to. */
-#include "project.h"
+#include "order.h"
 
 #include <string.h>
 
-bool tra_is_natural(const tra_contraction *x, int o) {
+/* Are the labels of the operand the shared ones, and then one of its own? */
+static bool leads(const tra_contraction *x, int o) {
     int rank = x->p.rank[o];
     const int8_t *label = x->p.in[o];
     if (rank == 0 || x->has[1 - o][label[rank - 1]]) return false;
@@ -13,7 +14,11 @@ bool tra_is_natural(const tra_contraction *x, int o) {
         for (int i = 0; i < d; i++)
             if (label[i] == label[d]) return false;
     }
-    return x->in[o]->array.dtype == x->t && x->out->dtype == x->t;
+    return true;
+}
+
+bool tra_is_natural(const tra_contraction *x, int o) {
+    return leads(x, o) && x->in[o]->array.dtype == x->t && x->out->dtype == x->t;
 }
 
 void tra_inner_of(const tra_contraction *x, int o, tra_inner *in, void *scratch) {
@@ -175,7 +180,135 @@ static void meet_rows(const tra_contraction *x) {
     add_meetings(x, v, &m);
 }
 
+/* ---- outer products of rows -------------------------------------------------------------------------------------- */
+
+enum { NEAR = 1 << 20 }; /* bytes of a result that stays in the second cache, wherever products are added */
+
+/* Operands as matrices: a row for each value of the shared labels, whose columns are places of the result, at steps. */
+typedef struct crossing {
+    int64_t box, times[2 * TRA_MAXDIM]; /* of rows; of each shared label in the number of the row */
+    int own[2];                         /* the dimension of the only label that the operand alone has; -1: several */
+    tra_rows_view v[2];
+    int64_t step[2];
+    char *room;
+    int64_t left; /* bytes of room */
+} crossing;
+
+/* Are all elements of the result to be made, none of which depends on a shared label? */
+static bool may_cross(const tra_contraction *x, crossing *m) {
+    for (int l = 0; l < x->p.nlabels; l++) {
+        if (x->from[l] > 0 || x->to[l] < x->extent[l]) return false;
+        if (x->has[0][l] && x->has[1][l] && x->sc[l] != 0) return false;
+    }
+    int first = leads(x, 1) || !leads(x, 0) ? 1 : 0; /* rows are numbered as it has them */
+    m->box = 1;
+    for (int d = x->p.rank[first] - 1; d >= 0; d--) {
+        int l = x->p.in[first][d];
+        if (!x->has[1 - first][l] || memchr(x->p.in[first], l, (size_t)d)) continue;
+        m->times[l] = m->box;
+        m->box = tra_mul_most(m->box, x->extent[l]);
+    }
+    for (int o = 0; o < 2; o++) {
+        int n = 0;
+        for (int d = 0; d < x->p.rank[o]; d++)
+            if (!x->has[1 - o][x->p.in[o][d]]) n++, m->own[o] = d;
+        if (n != 1) m->own[o] = -1;
+    }
+    return x->out->dtype == x->t && (int64_t)tra_array_bytes(x->out) <= NEAR && m->box <= (int64_t)1 << 32;
+}
+
+/* Are the rows of the operand that matrix? */
+static bool is_matrix(const tra_contraction *x, int o, const crossing *m) {
+    int64_t times = 1;
+    if (!leads(x, o)) return false;
+    for (int d = x->p.rank[o] - 2; d >= 0; times *= x->extent[x->p.in[o][d]], d--)
+        if (m->times[x->p.in[o][d]] != times) return false;
+    return true;
+}
+
+static bool take(crossing *m, int64_t bytes, int64_t more, char **at) {
+    if (tra_add_most(tra_round64(bytes), more) > m->left) return false;
+    *at = m->room;
+    m->room += tra_round64(bytes);
+    m->left -= tra_round64(bytes);
+    return true;
+}
+
+/* Is it the same matrix as that of the first operand, but for the step? */
+static bool is_same(const tra_contraction *x, const crossing *m) {
+    const int8_t *a = x->p.in[0], *b = x->p.in[1];
+    bool same = x->in[0]->head == x->in[1]->head && x->p.rank[0] == x->p.rank[1] && m->own[0] == m->own[1];
+    for (int d = 0; same && d < x->p.rank[0]; d++) same = d == m->own[0] || a[d] == b[d];
+    return same && m->own[0] >= 0;
+}
+
+/* False: there is no room. */
+static bool bring(const tra_contraction *x, int o, crossing *m) {
+    const tra_cell *in = x->in[o];
+    tra_rows_view *v = &m->v[o];
+    char *at;
+    m->step[o] = m->own[o] >= 0 ? x->sc[x->p.in[o][m->own[o]]] : 1;
+    if (o == 1 && is_same(x, m)) {
+        *v = m->v[0];
+        return true;
+    }
+    *v = tra_rows_of(in);
+    if (is_matrix(x, o, m) && in->array.dtype == x->t) return true;
+    if (is_matrix(x, o, m)) {
+        v->size = tra_dtype_size(x->t);
+        if (!take(m, (int64_t)v->size * v->n, 0, &at)) return false;
+        tra_convert(at, x->t, v->value, in->array.dtype, v->n);
+        v->value = at;
+        return true;
+    }
+    tra_ordering all = {.in = in};
+    for (int d = 0; d < x->p.rank[o]; d++) {
+        int l = x->p.in[o][d];
+        all.route.label[d] = (int8_t)l;
+        if (memchr(x->p.in[o], l, (size_t)d)) continue;
+        if (x->has[1 - o][l])
+            all.route.row[d] = m->times[l];
+        else
+            all.route.column[d] = m->own[o] >= 0 ? 1 : x->sc[l];
+    }
+    int64_t n = v->n;
+    if (!take(m, tra_turn_room(n, m->box), tra_turn_scratch(n, true), &at)) return false;
+    tra_order_entries(&all, 1, m->box, x->t, at, m->room, v);
+    return true;
+}
+
+/* What comes near to a result that stays in the cache: each row of both is multiplied out. room: so many bytes. False:
+ * it is not done so. */
+static bool cross(const tra_contraction *x, void *room, int64_t bytes) {
+    crossing m = {.room = room, .left = bytes};
+    if (!may_cross(x, &m) || !bring(x, 0, &m) || !bring(x, 1, &m)) return false;
+    for (int o = 0; o < 2; o++) /* what is no entry meets what is no number: it adds nothing */
+        if (tra_has_zero(m.v[o].value, x->t, m.v[o].n) && !tra_finite(m.v[1 - o].value, x->t, m.v[1 - o].n))
+            return false;
+    const tra_rows_view *a = &m.v[0], *b = &m.v[1];
+    for (int64_t r = 0, s = 0; r < a->nrows && s < b->nrows;) {
+        if (a->row[r] != b->row[s]) {
+            bool before = a->row[r] < b->row[s];
+            r += before, s += !before;
+            continue;
+        }
+        int64_t from = b->begin[s], n = b->begin[s + 1] - from;
+        for (int64_t k = a->begin[r]; k < a->begin[r + 1]; k++)
+            x->loops->scatter(b->value + (size_t)from * b->size, b->column + from, n, a->value + (size_t)k * a->size,
+                              (char *)x->out->data + (size_t)(a->column[k] * m.step[0]) * a->size, m.step[1]);
+        r++, s++;
+        if (r % TRA_STRIP == 0 && tra_cancelled()) break;
+    }
+    return true;
+}
+
 /* ---- the interface ---------------------------------------------------------------------------------------------- */
+
+/* Bytes of scratch that there are for these cells. */
+static int64_t scratch_of(const tra_contraction *x) {
+    if (x->in[0]->array.dtype == x->in[1]->array.dtype && (tra_is_natural(x, 0) || tra_is_natural(x, 1))) return 0;
+    return tra_max64(tra_project_scratch(tra_rows_of(x->in[0]).n), tra_project_scratch(tra_rows_of(x->in[1]).n));
+}
 
 void tra_contract_pairs(const tra_contraction *x, void *scratch) {
     tra_inner in;
@@ -183,6 +316,7 @@ void tra_contract_pairs(const tra_contraction *x, void *scratch) {
         meet_rows(x);
         return;
     }
+    if (cross(x, scratch, scratch_of(x))) return;
     int o = tra_is_natural(x, 1) || !tra_is_natural(x, 0) ? 0 : 1, rank = x->p.rank[o];
     tra_inner_of(x, 1 - o, &in, scratch);
     const tra_cell *outer = x->in[o];

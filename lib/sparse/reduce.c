@@ -267,16 +267,56 @@ void tra_rows_lines(const tra_lines_of *of, tra_cell *out) {
 
 /* ---- into rows --------------------------------------------------------------------------------------------------- */
 
+/* What entries get instead of their values, at the beginning of the scratch. */
+static int64_t mapped_room(int64_t entries, bool mapped) { return mapped ? tra_round64(tra_mul_most(8, entries)) : 0; }
+
 /* Are there so many entries that what sorting takes in scratch has room for putting them in order in pieces? */
-static bool is_quick(const tra_cell *in, int64_t box, int64_t columns) {
-    int64_t have = tra_project_scratch(tra_rows_of(in).n);
-    return tra_can_order(box, columns) && tra_add_most(tra_turn_scratch(tra_rows_of(in).n, false), 64) <= have &&
+static bool is_quick(const tra_cell *in, int64_t box, int64_t columns, bool mapped) {
+    int64_t n = tra_rows_of(in).n, have = tra_project_scratch(n) - mapped_room(n, mapped);
+    return tra_can_order(box, columns) && tra_add_most(tra_turn_scratch(n, false), 64) <= have &&
            tra_ceil_div(box, 8) + 128 <= have;
 }
 
-/* Entries that only move, into rows. */
-static void move(const tra_cell *in, const tra_route *route, int64_t box, tra_cell *out, void *scratch) {
+/* Two functions of the values of entries, one after the other. */
+typedef struct mapping {
+    const tra_unary *before, *after;
+    tra_dtype load, t;  /* in which `before` is computed; of what is between both */
+    tra_dtype from, to; /* of the entries and the result */
+    const tra_rows_view *v;
+    char *value;
+    int n; /* pieces */
+} mapping;
+
+static void map_piece(void *ctx, int piece, void *scratch) {
+    const mapping *x = ctx;
+    size_t size = tra_dtype_size(x->to);
+    int64_t from = (int64_t)((__int128)x->v->n * piece / x->n), to = (int64_t)((__int128)x->v->n * (piece + 1) / x->n);
+    bool zeros = tra_has_zero(x->v->value + (size_t)from * x->v->size, x->from, to - from);
+    double own[TRA_STRIP], result[TRA_STRIP];
+    (void)scratch;
+    for (int64_t k = from; k < to; k += TRA_STRIP) {
+        int64_t n = tra_min64(TRA_STRIP, to - k);
+        char *at = x->value + (size_t)k * size;
+        const void *value = tra_load(x->v->value, x->from, k, 1, n, x->load, own);
+        if (x->before->code) tra_unary_strip(x->before, value, x->load, n, result, x->t), value = result;
+        tra_unary_strip(x->after, value, x->t, n, at, x->to);
+        for (int64_t i = 0; zeros && i < n; i++) /* is no entry */
+            if (!tra_not_zero(x->v->value, x->from, k + i)) memset(at + (size_t)i * size, 0, size);
+    }
+}
+
+/* Entries that only move, into rows; map: to other values. */
+static void move(const tra_cell *in, mapping *map, const tra_route *route, int64_t box, tra_cell *out, char *scratch) {
     tra_ordering all = {.in = in, .route = *route};
+    tra_rows_view of = tra_rows_of(in);
+    if (map) {
+        map->v = &of;
+        map->value = scratch;
+        map->n = tra_parallel_pieces(tra_mul_most(8, of.n));
+        scratch += mapped_room(of.n, true);
+        tra_parallel(map->n, map_piece, map, NULL);
+        all.value = map->value, all.type = map->to;
+    }
     int64_t rows, n = tra_order_count(&all, box, scratch, &rows);
     if (!tra_rows_take(out, rows, n)) return;
     tra_rows_view v = tra_rows_begin(out, rows, n);
@@ -286,12 +326,13 @@ static void move(const tra_cell *in, const tra_route *route, int64_t box, tra_ce
 
 int64_t tra_rows_reduce_scratch(int64_t entries) { return tra_project_scratch(entries); }
 
-int64_t tra_rows_move_scratch(int64_t entries, int64_t box, int64_t columns) {
-    int64_t marks = tra_ceil_div(box, 8) + 128, each = tra_project_scratch(1 << 20) >> 20;
+int64_t tra_rows_move_scratch(int64_t entries, int64_t box, int64_t columns, bool mapped) {
+    int64_t marks = tra_ceil_div(box, 8) + 256, each = (tra_project_scratch(1 << 20) >> 20) - (mapped ? 8 : 0);
     int64_t fixed = tra_turn_scratch(0, false), few = 1 + marks / each; /* fewer are not quick */
     few = tra_max64(few, 1 + fixed / (each - (tra_turn_scratch(1, false) - fixed)));
     if (!tra_can_order(box, columns) || entries <= few) return tra_project_scratch(entries);
-    return tra_max64(tra_project_scratch(few), tra_add_most(tra_turn_scratch(entries, false), 64));
+    int64_t quick = tra_add_most(tra_turn_scratch(entries, false), 64 + mapped_room(entries, mapped));
+    return tra_max64(tra_project_scratch(few), tra_min64(TRA_SIZE_MOST, quick));
 }
 
 /* Makes the result densely in scratch, and rows of it; false: its box is too much larger than entries are many. */
@@ -320,9 +361,12 @@ void tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_
     int64_t each = tra_folded(&l, &in->array.ext);
     tra_fold_route(&l, &out->array.ext, &route);
     int64_t rows, entries = -1, box = tra_rows_box(&out->array.ext);
-    if (moves && !tra_is_diagonal(&l) && out->layout && !before->code && !after->code &&
-        in->array.dtype == out->array.dtype && is_quick(in, box, tra_last_extent(&out->array.ext)))
-        return move(in, &route, box, out, scratch);
+    tra_dtype t = tra_dtype_rows[before->code ? tra_unary_type(before) : in->array.dtype].sum;
+    tra_dtype load = before->code ? tra_strip_type(in->array.dtype) : t;
+    bool mapped = before->code || after->code || in->array.dtype != out->array.dtype;
+    mapping map = {before, after, load, t, in->array.dtype, out->array.dtype, NULL, NULL, 0};
+    if (moves && !tra_is_diagonal(&l) && out->layout && is_quick(in, box, tra_last_extent(&out->array.ext), mapped))
+        return move(in, mapped ? &map : NULL, &route, box, out, scratch);
     if (out->layout && moves && (entries = tra_project_rows(in, &route, box, scratch, &rows)) >= 0 &&
         !tra_rows_take(out, rows, entries))
         return;
@@ -340,8 +384,6 @@ void tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_
     writer w; /* not initialised as a whole: it is large */
     w.dense = out->layout ? NULL : &out->array;
     w.last = tra_last_extent(&out->array.ext);
-    tra_dtype t = tra_dtype_rows[before->code ? tra_unary_type(before) : in->array.dtype].sum;
-    tra_dtype load = before->code ? tra_strip_type(in->array.dtype) : t;
     int64_t n = tra_project(in, &route, load, scratch, &e);
     apply_before(before, load, t, e, n);
     tra_writer_begin(&w.rows, NULL, after, t, out->array.dtype);

@@ -217,8 +217,8 @@ void tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_
                      tra_cell *out, void *scratch);
 /* Bytes of scratch for it, for an operand of which at most so many entries stay (project.h). */
 int64_t tra_rows_reduce_scratch(int64_t entries);
-/* The same where entries only move, as they are, into rows below box, in columns below `columns`. */
-int64_t tra_rows_move_scratch(int64_t entries, int64_t box, int64_t columns);
+/* The same where entries only move, into rows below box, in columns below `columns`. mapped: with other values. */
+int64_t tra_rows_move_scratch(int64_t entries, int64_t box, int64_t columns, bool mapped);
 
 /* ---- kernels ------------------------------------------------------------------------------------------------- */
 
