@@ -651,3 +651,25 @@ same("T", a.T), same("S", a.sum(0)), same("R", a.sum(1)), same("G", a.T @ a), sa
     has "input A by columns"
     lacks '"ij->ji"'
 }
+
+@test "functions of a transposed matrix, and outer products of its rows, of so many entries that they are counted first" {
+    status 0 "$PYTHON" - "$TRA" <<'EOF'
+import numpy as np, scipy.sparse as sp, subprocess, sys
+tra = lambda *words: subprocess.run((sys.argv[1],) + words, check=True)
+g = np.random.default_rng(7)
+at = g.integers(0, 40, 200000), g.integers(0, 90000, 200000)
+for t, d in (("f64", "f8"), ("f32", "f4"), ("i32", "i4"), ("bool", "?")):
+    a = sp.coo_matrix((g.integers(-3, 6, 200000), at), (40, 90000)).tocsr()
+    a.data = a.data.astype(d)  # some entries are 0
+    sp.save_npz("a.npz", a)
+    tra("import", "-q", "a.npz", "--block", "40x90000", "--storage", "csc" if t == "f32" else "csr", "-o", "a.h5")
+    with open("p.tra", "w") as f:
+        f.write('input A from "a.h5"\nC[j,i] as csr = if(A[i,j] > 0, 2 * A[i,j], 0)\nD[i,k] as dense = sum A[i,j] * A[k,j]\n'
+                'output C to "c.h5"\noutput D to "d.h5"\n')
+    tra("run", "-q", "p.tra")
+    for x in "c.npz", "d.npy": tra("export", "-q", x[0] + ".h5", "-o", x)
+    want, got = a.astype("f8").toarray(), sp.load_npz("c.npz")
+    assert (got.data != 0).all() and (got.toarray() == (np.where(want > 0, 2 * want, 0)).T).all(), t
+    assert (np.load("d.npy") == want @ want.T).all(), t
+EOF
+}
