@@ -28,8 +28,6 @@ extern void dgecon_(const char *, const int *, const double *, const int *, cons
 extern void dsyevd_(const char *, const char *, const int *, double *, const int *, double *, double *, const int *,
                     int *, const int *, int *, size_t, size_t);
 extern void dgeqrf_(const int *, const int *, double *, const int *, double *, double *, const int *, int *);
-extern void dorgqr_(const int *, const int *, const int *, double *, const int *, const double *, double *, const int *,
-                    int *);
 extern void dgesdd_(const char *, const int *, const int *, double *, const int *, double *, double *, const int *,
                     double *, const int *, double *, const int *, int *, int *, size_t);
 
@@ -70,8 +68,8 @@ void tra_kernel_fail(const char *fmt, ...) {
     X(CHOLESKY, 5 * n, n, n * n * n / 3, 0.42, run_cholesky(&w, out))                                                  \
     X(EIGH_W, n + 1 + 6 * n + 2 * n * n, 3 + 5 * n, 4 * n * n * n / 3, 0.27, run_eigh(&w, out, false))                 \
     X(EIGH_V, n + 1 + 6 * n + 2 * n * n, 3 + 5 * n, 9 * n * n * n, 0.9, run_eigh(&w, out, true))                       \
-    X(QR_Q, k + 32 * n, 0, 4 * m * n * k, 0.6, run_qr(&w, out, true))                                                  \
-    X(QR_R, k + 32 * n, 0, 2 * m * n * k, 0.6, run_qr(&w, out, false))                                                 \
+    X(QR_Q, tra_qr_space(m, n), k, 4 * m * n * k, 0.6, run_qr(&w, out, true))                                          \
+    X(QR_R, tra_qr_space(m, n), 0, 2 * m * n * k, 0.6, run_qr(&w, out, false))                                         \
     X(SVD_U, SVD_WORK, 8 * k, 14 * m * n * k, 0.5, run_svd(&w, out, f))                                                \
     X(SVD_S, SVD_WORK, 8 * k, 14 * m * n * k, 0.5, run_svd(&w, out, f))                                                \
     X(SVD_V, SVD_WORK, 8 * k, 14 * m * n * k, 0.5, run_svd(&w, out, f))
@@ -158,21 +156,36 @@ void tra_lapack_set(const tra_array *x, int64_t at, double v) {
         ((double *)x->data)[at] = v;
 }
 
+enum { ROWS = 16, COLUMNS = 64 }; /* of a tile, whose elements are copied together */
+
 bool tra_lapack_load(const tra_array *x, int64_t m, int64_t n, double *to, int64_t stride) {
+    double own[ROWS][COLUMNS];
+    const double *row[ROWS];
     bool finite = true;
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) {
-            double v = tra_element_real(x->dtype, x->data, i * n + j);
-            finite = finite && isfinite(v);
-            to[j * stride + i] = v;
+    for (int64_t i = 0; i < m; i += ROWS)
+        for (int64_t j = 0; j < n; j += COLUMNS) {
+            int64_t rows = tra_min64(ROWS, m - i), columns = tra_min64(COLUMNS, n - j);
+            for (int64_t k = 0; k < rows; k++) {
+                row[k] = tra_load(x->data, x->dtype, (i + k) * n + j, 1, columns, TRA_F64, own[k]);
+                finite = finite && tra_finite(row[k], TRA_F64, columns);
+            }
+            for (int64_t l = 0; l < columns; l++)
+                for (int64_t k = 0; k < rows; k++) to[(j + l) * stride + i + k] = row[k][l];
         }
     return finite;
 }
 
-/* Columns of height `stride` to m x n elements. */
-static void store(const double *from, int64_t stride, const tra_array *x, int64_t m, int64_t n) {
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) tra_lapack_set(x, i * n + j, from[j * stride + i]);
+void tra_lapack_store(const double *from, int64_t stride, const tra_array *x, int64_t m, int64_t n, const int *sign) {
+    double row[ROWS][COLUMNS];
+    for (int64_t i = 0; i < m; i += ROWS)
+        for (int64_t j = 0; j < n; j += COLUMNS) {
+            int64_t rows = tra_min64(ROWS, m - i), columns = tra_min64(COLUMNS, n - j);
+            for (int64_t l = 0; l < columns; l++)
+                for (int64_t k = 0; k < rows; k++)
+                    row[k][l] = (sign ? sign[j + l] : 1) * from[(j + l) * stride + i + k];
+            for (int64_t k = 0; k < rows; k++)
+                tra_store(x->data, x->dtype, (i + k) * n + j, 1, row[k], TRA_F64, columns);
+        }
 }
 
 void tra_lapack_fill(const tra_array *x, double v) {
@@ -271,7 +284,7 @@ static void run_solve(job *w, const tra_array *a, const tra_array *b, const tra_
         return;
     }
     solve(w, a, x, right, "solve");
-    store(x, w->n, out, w->n, right);
+    tra_lapack_store(x, w->n, out, w->n, right, NULL);
 }
 
 static void run_inverse(job *w, const tra_array *a, const tra_array *out) {
@@ -279,7 +292,7 @@ static void run_inverse(job *w, const tra_array *a, const tra_array *out) {
     memset(x, 0, (size_t)w->n * (size_t)w->n * sizeof *x);
     for (int64_t i = 0; i < w->n; i++) x[i * w->n + i] = 1;
     solve(w, a, x, w->n, "inverse");
-    store(x, w->n, out, w->n, w->n);
+    tra_lapack_store(x, w->n, out, w->n, w->n, NULL);
 }
 
 static void run_det(job *w, const tra_array *out) {
@@ -319,7 +332,7 @@ static void run_cholesky(job *w, const tra_array *out) {
     }
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < n; i++) w->a[j * n + i] = i < j ? 0 : w->a[j * n + i] / by[i];
-    store(w->a, n, out, n, n);
+    tra_lapack_store(w->a, n, out, n, n, NULL);
 }
 
 /* ---- decompositions ----------------------------------------------------------------------------------------- */
@@ -345,18 +358,16 @@ static void run_eigh(job *w, const tra_array *out, bool vectors) {
         return;
     }
     if (!vectors) {
-        store(w->work, n, out, n, 1);
+        tra_lapack_store(w->work, n, out, n, 1, NULL);
         return;
     }
     for (int64_t j = 0; j < n; j++) scale(w->a + j * n, n, sign_of(w->a + j * n, n, 1));
-    store(w->a, n, out, n, n);
+    tra_lapack_store(w->a, n, out, n, n, NULL);
 }
 
 static void run_qr(job *w, const tra_array *out, bool q) {
-    int m = w->m, n = w->n, k = w->k, lwork = 32 * n, info;
-    double *tau = w->work, *work = w->work + k;
-    dgeqrf_(&m, &n, w->a, &m, tau, work, &lwork, &info);
-    double *diagonal = work; /* its signs, since dorgqr is yet to come */
+    int m = w->m, n = w->n, k = w->k;
+    tra_qr(m, n, w->a, w->work);
     if (!q) {
         for (int64_t i = 0; i < k; i++) {
             double sign = w->a[i * m + i] < 0 ? -1 : 1;
@@ -364,13 +375,9 @@ static void run_qr(job *w, const tra_array *out, bool q) {
         }
         return;
     }
-    uint8_t *negative = (uint8_t *)(diagonal + 32 * (int64_t)n) - k; /* after what dorgqr uses */
-    int less = 32 * n - (k + 7) / 8;
-    for (int64_t i = 0; i < k; i++) negative[i] = w->a[i * m + i] < 0;
-    dorgqr_(&m, &k, &k, w->a, &m, tau, work, &less, &info);
-    for (int64_t j = 0; j < k; j++)
-        if (negative[j]) scale(w->a + j * m, m, -1);
-    store(w->a, m, out, m, k);
+    for (int64_t i = 0; i < k; i++) w->ints[i] = w->a[i * m + i] < 0 ? -1 : 1; /* of R, which Q takes the place of */
+    tra_qr_make_q(m, n, w->a, w->work);
+    tra_lapack_store(w->a, m, out, m, k, w->ints);
 }
 
 static void run_svd(job *w, const tra_array *out, tra_lapack f) {
@@ -382,7 +389,7 @@ static void run_svd(job *w, const tra_array *out, tra_lapack f) {
         tra_kernel_fail("svd: it did not converge");
         return;
     }
-    if (f == TRA_L_SVD_S) store(s, k, out, k, 1);
+    if (f == TRA_L_SVD_S) tra_lapack_store(s, k, out, k, 1, NULL);
     for (int64_t j = 0; j < k; j++) {
         double sign = sign_of(vt + j, n, k);
         for (int64_t i = 0; f == TRA_L_SVD_U && i < m; i++) tra_lapack_set(out, i * k + j, sign * u[j * m + i]);
@@ -437,12 +444,12 @@ double tra_kernel_lapack_share(const tra_kernel *k, const tra_dims *a) {
         LAPACKS(X)
 #undef X
     };
-    static const double TALL = 0.42, HALF = 200; /* of few columns most is done by vectors */
+    static const double TALL = 0.39, SOME = 45, HALF = 200; /* of few columns most is done by vectors */
     const tra_kernel *self = k, *const * step;
     tra_steps(k, &step, &self);
     if (step[0]->cls != TRA_K_LAPACK) return 0;
     tra_lapack f = step[0]->row->lapack;
     double n = a->n > 1 ? (double)tra_max64(1, a->v[1]) : 1;
-    double most = tra_lapack_is_tsqr(f) ? TALL : shares[f];
-    return most * n / (n + HALF);
+    bool qr = tra_lapack_is_tsqr(f) || f == TRA_L_QR_Q || f == TRA_L_QR_R, tall = qr && n < TRA_QR_NARROW;
+    return (tall ? TALL : qr ? shares[TRA_L_QR_Q] : shares[f]) * n / (n + (tall ? SOME : HALF));
 }

@@ -5,7 +5,10 @@
  * always has w rows, of which the last ones are 0 where the block has fewer; and behind its columns stands one that is
  * 1 where there is a row and 0 where there is none. Whoever takes several of these, one below the other, leaves out the
  * rows that are not there: so it sees what it would see of shorter ones, Q has no part in rows that are not there, and
- * the last of them knows whether the matrix has as many rows as columns. */
+ * the last of them knows whether the matrix has as many rows as columns.
+ *
+ * A block in turn is decomposed some rows at a time, which stay in a cache (LAPACK's dlatsqr): of narrow matrices
+ * that takes half to a third of the time of dgeqrf, which goes through all rows for each column. */
 #include "kernel_int.h"
 
 #include <math.h>
@@ -14,12 +17,56 @@
 extern void dgeqrf_(const int *, const int *, double *, const int *, double *, double *, const int *, int *);
 extern void dorgqr_(const int *, const int *, const int *, double *, const int *, const double *, double *, const int *,
                     int *);
+extern void dlatsqr_(const int *, const int *, const int *, const int *, double *, const int *, double *, const int *,
+                     double *, const int *, int *);
+extern void dorgtsqr_row_(const int *, const int *, const int *, const int *, double *, const int *, const double *,
+                          const int *, double *, const int *, int *);
 extern void dtrcon_(const char *, const char *, const char *, const int *, const double *, const int *, double *,
                     double *, int *, int *, size_t, size_t, size_t);
 extern void dtrtrs_(const char *, const char *, const char *, const int *, const int *, const double *, const int *,
                     double *, const int *, int *, size_t, size_t, size_t);
 
-enum { BLOCK = 32 }; /* what LAPACK has of workspace for each column */
+/* ---- one matrix ------------------------------------------------------------------------------------------------- */
+
+enum {
+    FEW = 16,
+    MORE = 32,
+    WIDE = 128, /* reflectors that are applied together, the columns from which on they are more */
+    LEAST = 1024,
+    TIMES = 4 /* rows that are taken at a time: so many, and so many for each column, at least */
+};
+
+/* Are rows taken some at a time? Of many columns most is done by products anyway. */
+static bool in_parts(int64_t m, int64_t n) { return m >= n && n < TRA_QR_NARROW; }
+static int64_t rows_taken(int64_t n) { return tra_max64(LEAST, TIMES * n); }
+static int64_t together(int64_t n) { return n < WIDE ? tra_min64(FEW, n) : MORE; }
+
+int64_t tra_qr_space(int64_t m, int64_t n) {
+    int64_t taken = rows_taken(n), parts = m <= taken ? 1 : tra_ceil_div(m - n, taken - n);
+    return (1 + TRA_QR_WORK) * n + (n < TRA_QR_NARROW ? together(n) * n * parts : 0);
+}
+
+void tra_qr(int m, int n, double *a, double *space) {
+    double *work = space + n, *triangles = work + TRA_QR_WORK * (int64_t)n;
+    int info, taken = (int)rows_taken(n), at_once = (int)together(n), nwork = TRA_QR_WORK * n;
+    if (n == 0) return;
+    if (in_parts(m, n))
+        dlatsqr_(&m, &n, &taken, &at_once, a, &m, triangles, &at_once, work, &nwork, &info);
+    else
+        dgeqrf_(&m, &n, a, &m, space, work, &nwork, &info);
+}
+
+void tra_qr_make_q(int m, int n, double *a, double *space) {
+    double *work = space + n, *triangles = work + TRA_QR_WORK * (int64_t)n;
+    int info, k = m < n ? m : n, taken = (int)rows_taken(n), at_once = (int)together(n), nwork = TRA_QR_WORK * n;
+    if (n == 0) return;
+    if (in_parts(m, n))
+        dorgtsqr_row_(&m, &n, &taken, &at_once, a, &m, triangles, &at_once, work, &nwork, &info);
+    else
+        dorgqr_(&m, &k, &k, a, &m, space, work, &nwork, &info);
+}
+
+/* ---- blocks of rows --------------------------------------------------------------------------------------------- */
 
 /* Is the operand a block of the matrix itself? Else it is R of several, with the column that says which rows are there.
  */
@@ -49,7 +96,7 @@ void tra_tsqr_shape(tra_lapack f, double arg, const tra_dims *a, const tra_dims 
 }
 
 size_t tra_tsqr_scratch(tra_lapack f, const tra_dims *a, const tra_dims *b) {
-    int64_t w = width(f, a, b), doubles = (a->v[0] + 1 + BLOCK) * w;
+    int64_t w = width(f, a, b), doubles = a->v[0] * w + tra_qr_space(a->v[0], w);
     return ((size_t)doubles * sizeof(double) + (size_t)w * sizeof(int) + 127) / 64 * 64;
 }
 
@@ -60,9 +107,9 @@ double tra_tsqr_flops(tra_lapack f, const tra_dims *a, const tra_dims *b) {
 }
 
 typedef struct job {
-    int m, width, k;        /* rows that are there, columns, the lesser of both */
-    double *a, *tau, *work; /* a: column by column */
-    int nwork, *ints;
+    int m, width, k;   /* rows that are there, columns, the lesser of both */
+    double *a, *space; /* a: column by column */
+    int *ints;
     const tra_dim_labels *columns; /* of the matrix, or NULL */
 } job;
 
@@ -104,10 +151,13 @@ static void put_r(const job *w, const tra_array *out) {
 
 /* Rows that are not there, and columns beyond the rows, are 0. */
 static void put_q(job *w, tra_lapack f, const tra_array *a, const tra_array *out) {
-    int info;
-    for (int64_t i = 0; i < w->k; i++) /* signs of the diagonal of R, which dorgqr writes over */
+    for (int64_t i = 0; i < w->k; i++) /* signs of the diagonal of R, which Q takes the place of */
         w->ints[i] = w->a[i * w->m + i] < 0 ? -1 : 1;
-    dorgqr_(&w->m, &w->k, &w->k, w->a, &w->m, w->tau, w->work, &w->nwork, &info);
+    tra_qr_make_q(w->m, w->width, w->a, w->space);
+    if (is_block(f) && w->k == w->width) {
+        tra_lapack_store(w->a, w->m, out, w->m, w->width, w->ints);
+        return;
+    }
     for (int64_t i = 0, row = 0; i < out->ext.v[0]; i++) {
         bool there = is_block(f) || is_there(a, i);
         for (int64_t j = 0; j < w->width; j++)
@@ -126,13 +176,13 @@ static bool has_rows(const job *w, int64_t n, const char *name) {
 /* R of a matrix and its right sides has that of the matrix, and beside it Q' times the right sides. */
 static void put_x(job *w, const tra_array *out) {
     int n = (int)out->ext.v[0], right = w->width - n, info;
-    double rcond = 0, *by = w->tau; /* which nobody reads any more */
+    double rcond = 0, *by = w->space, *work = by + w->width; /* which nobody reads any more */
     if (!has_rows(w, n, "solve")) return;
     for (int64_t j = 0; j < n; j++) memset(w->a + j * w->m + j + 1, 0, (size_t)(w->m - j - 1) * sizeof *w->a);
     tra_lapack_scale(w->a, n, n, w->m, by);
-    dtrcon_("1", "U", "N", &n, w->a, &w->m, &rcond, w->work, w->ints, &info, 1, 1, 1);
+    dtrcon_("1", "U", "N", &n, w->a, &w->m, &rcond, work, w->ints, &info, 1, 1, 1);
     if (!tra_lapack_is_regular(rcond, n, out->dtype, "solve")) {
-        tra_lapack_fail_singular("solve", w->a, n, w->m, out->dtype, w->columns, w->work);
+        tra_lapack_fail_singular("solve", w->a, n, w->m, out->dtype, w->columns, work);
         return;
     }
     double *x = w->a + (int64_t)n * w->m;
@@ -144,16 +194,13 @@ static void put_x(job *w, const tra_array *out) {
 void tra_tsqr_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch) {
     tra_lapack f = k->row->lapack;
     job w = {.width = (int)width(f, &a->ext, b ? &b->ext : NULL), .a = scratch, .columns = k->columns};
-    int info;
     if (b && b->ext.v[0] != a->ext.v[0]) {
         tra_kernel_fail("solve: the matrix has %" PRId64 " rows, and its right side %" PRId64, a->ext.v[0],
                         b->ext.v[0]);
         return;
     }
-    w.tau = w.a + a->ext.v[0] * w.width;
-    w.work = w.tau + w.width;
-    w.nwork = BLOCK * w.width;
-    w.ints = (int *)(w.work + w.nwork);
+    w.space = w.a + a->ext.v[0] * w.width;
+    w.ints = (int *)(w.space + tra_qr_space(a->ext.v[0], w.width));
     if (w.width == 0 || tra_elements_of(&out->ext) == 0) return;
     if (!load(&w, f, a, b)) {
         tra_lapack_fill(out, NAN);
@@ -161,7 +208,7 @@ void tra_tsqr_run(const tra_kernel *k, const tra_array *a, const tra_array *b, c
     }
     w.k = w.m < w.width ? w.m : w.width;
     if ((f == TRA_L_TSQR_LAST_R || f == TRA_L_TSQR_LAST_Q) && !has_rows(&w, w.width, "qr and svd")) return;
-    if (w.m > 0) dgeqrf_(&w.m, &w.width, w.a, &w.m, w.tau, w.work, &w.nwork, &info);
+    if (w.m > 0) tra_qr(w.m, w.width, w.a, w.space);
     if (f == TRA_L_TSQR_LAST_X)
         put_x(&w, out);
     else if (f == TRA_L_TSQR_FIRST_R || f == TRA_L_TSQR_NEXT_R || f == TRA_L_TSQR_LAST_R)

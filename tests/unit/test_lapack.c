@@ -196,6 +196,36 @@ TEST(blocks_of_rows) {
     tra_arena_free(arena);
 }
 
+/* Of a, m x n column by column: is what tra_qr and tra_qr_make_q give Q and R of it? */
+static void check_qr(int m, int n) {
+    int k = m < n ? m : n;
+    size_t bytes = (size_t)m * (size_t)n * sizeof(double);
+    double *a = malloc(bytes), *q = malloc(bytes), *r = calloc((size_t)k * (size_t)n, sizeof *r), worst = 0;
+    double *space = malloc((size_t)tra_qr_space(m, n) * sizeof *space);
+    for (int64_t i = 0; i < (int64_t)m * n; i++) q[i] = a[i] = draw();
+    tra_qr(m, n, q, space);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i <= j && i < k; i++) r[j * k + i] = q[j * m + i];
+    tra_qr_make_q(m, n, q, space);
+    for (int64_t x = 0; x < 300; x++) { /* some elements of Q'Q and of Q R */
+        int64_t i = x % k, j = x == 0 ? k - 1 : (x * 7919) % k, row = (x * 104729) % m, column = (x * 31) % n;
+        double dot = i == j ? -1 : 0, product = -a[column * m + row];
+        for (int64_t l = 0; l < m; l++) dot += q[i * m + l] * q[j * m + l];
+        for (int64_t l = 0; l < k; l++) product += q[l * m + row] * r[column * k + l];
+        worst = fmax(worst, fmax(fabs(dot), fabs(product)));
+    }
+    if (!(worst < 1e-11)) check_report("qr of %d x %d: %g", m, n, worst);
+    free(a), free(q), free(r), free(space);
+}
+
+/* Around the sizes at which rows are taken in parts, and more reflectors together. */
+TEST(parts_of_rows) {
+    static const int shapes[][2] = {{1, 1},     {1024, 1},  {1025, 1},  {2048, 3},   {1030, 15},  {2100, 16},
+                                    {3071, 17}, {4097, 40}, {900, 127}, {5000, 128}, {1100, 129}, {4096, 300},
+                                    {511, 511}, {700, 512}, {300, 600}, {16, 17},    {5, 40}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) check_qr(shapes[i][0], shapes[i][1]);
+}
+
 TEST(misfits) {
     arena = tra_arena_new();
     const tra_kernel *k;
