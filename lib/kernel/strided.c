@@ -1,6 +1,8 @@
 /* strided.c - loops over strided arrays, and copies in any order of dimensions. */
 #include "kernel_int.h"
 
+#include "../base/simd.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -58,10 +60,54 @@ static tra_loop take(tra_nest *nest, int i) {
 
 /* ---- copies ------------------------------------------------------------------------------------------------- */
 
+typedef uint32_t words __attribute__((vector_size(32)));
+#define MIX(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define LOW_1(a, b)    MIX(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define HIGH_1(a, b)   MIX(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define LOW_2(a, b)    MIX(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define HIGH_2(a, b)   MIX(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+#define LOW_4(a, b)    MIX(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
+#define HIGH_4(a, b)   MIX(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
+
+/* Turns tiles of 8 x 8 elements of 4 bytes: y rows of x elements, ss apart, to x rows of y elements, ds apart. */
+TRA_ANY_TARGET static void turn_words(uint32_t *d, int64_t ds, const uint32_t *s, int64_t ss, int64_t x, int64_t y) {
+    for (int64_t i = 0; i < x; i += 8)
+        for (int64_t j = 0; j < y; j += 8) {
+            words r[8], t[8], u[8];
+            for (int k = 0; k < 8; k++) memcpy(&r[k], s + (j + k) * ss + i, sizeof *r);
+            for (int k = 0; k < 8; k += 2) t[k] = LOW_1(r[k], r[k + 1]), t[k + 1] = HIGH_1(r[k], r[k + 1]);
+            for (int k = 0; k < 8; k += 4)
+                for (int l = 0; l < 2; l++) {
+                    u[k + 2 * l] = LOW_2(t[k + l], t[k + l + 2]);
+                    u[k + 2 * l + 1] = HIGH_2(t[k + l], t[k + l + 2]);
+                }
+            for (int k = 0; k < 4; k++) r[k] = LOW_4(u[k], u[k + 4]), r[k + 4] = HIGH_4(u[k], u[k + 4]);
+            for (int k = 0; k < 8; k++) memcpy(d + (i + k) * ds + j, &r[k], sizeof *r);
+        }
+}
+
+/* Turns whole tiles of a plane whose elements, of 4 bytes, stay as they are; false: it has none. Of 8 bytes it takes as
+ * long as a loop. */
+static bool turn_tiles(void *dst, int64_t d0, const void *src, int64_t s0, size_t size, tra_loop *x, tra_loop *y) {
+    enum { TILE = 8 };
+    if (size != 4 || x->s[0] != 1 || y->s[1] != 1 || x->n < TILE || y->n < TILE) return false;
+    x->n = x->n / TILE * TILE, y->n = y->n / TILE * TILE;
+    turn_words((uint32_t *)dst + d0, x->s[1], (const uint32_t *)src + s0, y->s[0], x->n, y->n);
+    return true;
+}
+
 /* A plane of x by y steps. In tiles, so that both the rows read and the rows written stay in the first cache. */
 static void copy_plane(void *dst, tra_dtype dt, int64_t d0, const void *src, tra_dtype st, int64_t s0, tra_loop x,
                        tra_loop y) {
     enum { TILE = 8 }; /* more would share one set of the cache where rows are powers of two */
+    tra_loop tx = x, ty = y;
+    if (dt == st && turn_tiles(dst, d0, src, s0, tra_dtype_size(dt), &tx, &ty)) { /* the rest are narrow planes */
+        tra_loop below = x, beside = y;
+        below.n -= tx.n, beside.n -= ty.n;
+        if (below.n) copy_plane(dst, dt, d0 + tx.n * x.s[1], src, st, s0 + tx.n * x.s[0], below, y);
+        if (beside.n) copy_plane(dst, dt, d0 + ty.n * y.s[1], src, st, s0 + ty.n * y.s[0], tx, beside);
+        return;
+    }
 #define PLANE(dtype, stype)                                                                                            \
     for (int64_t i0 = 0; i0 < x.n; i0 += TILE)                                                                         \
         for (int64_t j0 = 0; j0 < y.n; j0 += TILE)                                                                     \

@@ -112,7 +112,7 @@ double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *
                         const tra_rates *rates) {
     static const double GATHERS = 5;   /* gathers take as long as an operation on an entry; threads share them out */
     static const double COMPUTED = 85; /* operations of a product are done while a pass computes */
-    static const double ROWS = 0.4;    /* steps of a pass over rows of tables */
+    static const double ROWS = 0.37;   /* steps of a pass over rows of tables */
     tra_dtype t = out->dtype;
     size_t size = tra_dtype_size(t);
     double pace = k ? tra_kernel_pace(k) : 0;

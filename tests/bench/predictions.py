@@ -260,7 +260,9 @@ def run_once(work, env, start, options):
                        env=env, cwd=work, capture_output=True, text=True)
     if p.returncode: return None, f"status {p.returncode}: {p.stderr.strip()[:160]}"
     m = json.load(open(os.path.join(work, "m.json")))
-    told_of = m["plans"][0]["measured"]["seconds"] + (m.get("timeline") or {"phases": {}})["phases"].get("convert", 0)
+    phases = (m.get("timeline") or {"phases": {}})["phases"]  # planning makes strings, which seconds_before has
+    before = phases.get("convert", 0) + (phases.get("plan", 0) if m.get("seconds_before") else 0)
+    told_of = m["plans"][0]["measured"]["seconds"] + before
     return (processor(before) - start) / options.get("threads", 1) if CPU else told_of, m
 
 

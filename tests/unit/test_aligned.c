@@ -295,6 +295,34 @@ TEST(tiles_take_nan_as_the_functions_do) {
     tra_arena_free(arena);
 }
 
+/* Arrays of three dimensions in any order of these, with whole tiles and without. */
+TEST(copies_in_any_order_of_dimensions) {
+    static const tra_dtype types[] = {TRA_F32, TRA_I32, TRA_F64, TRA_BOOL};
+    static const int64_t extents[] = {1, 7, 8, 9, 16, 21};
+    static const int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    for (int round = 0; round < 240; round++) {
+        tra_dtype t = types[round % 4];
+        const int *to = orders[round / 4 % 6];
+        int64_t ext[3], s[3], d[3], n, wrong = 0;
+        for (int i = 0; i < 3; i++) ext[i] = extents[check_draw(6)];
+        s[2] = 1, s[1] = ext[2], s[0] = ext[1] * ext[2], n = ext[0] * s[0];
+        d[to[2]] = 1, d[to[1]] = ext[to[2]], d[to[0]] = ext[to[1]] * ext[to[2]];
+        size_t size = tra_dtype_size(t);
+        char *from = malloc((size_t)n * size), *got = malloc((size_t)n * size);
+        for (int64_t i = 0; i < n * (int64_t)size; i++) from[i] = (char)check_draw(t == TRA_BOOL ? 2 : 60);
+        tra_nest nest;
+        nest.n = 0;
+        for (int i = 0; i < 3; i++) tra_nest_add(&nest, ext[i], s[i], d[i], 0);
+        tra_strided_copy(got, t, from, t, &nest);
+        for (int64_t at = 0; at < n; at++) {
+            int64_t i = at / s[0], j = at / s[1] % ext[1], k = at % ext[2];
+            wrong += memcmp(got + (size_t)(i * d[0] + j * d[1] + k * d[2]) * size, from + (size_t)at * size, size) != 0;
+        }
+        if (wrong) check_report("round %d: %d elements are wrong", round, (int)wrong);
+        free(from), free(got);
+    }
+}
+
 static const char *printed(const tra_kernel *k) {
     tra_str s = {0};
     tra_kernel_print(k, &s);
