@@ -46,7 +46,7 @@ enum { TRA_PROGRAM_MOST = 24 }; /* labels, operands and keys of a program */
 
 /* What a name in the plan's scope stands for, for the arrays that meet. */
 typedef enum tra_fused_part {
-    TRA_FUSED_EXTENT,     /* number: of label `of` */
+    TRA_FUSED_EXTENT,     /* number: of label `operand` */
     TRA_FUSED_ROWS,       /* number: rows with entries (numbered: all), */
     TRA_FUSED_ENTRIES,    /* number: and entries, of `operand`, which is held as rows; */
     TRA_FUSED_COORDINATE, /* array: along dimension `dim`, which is not the last, of each of these rows, */

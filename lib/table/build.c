@@ -417,8 +417,8 @@ static tra_status moment(tra_arena *a, tra_colop op, int n, const tra_colexpr **
     return TRA_OK;
 }
 
-static tra_status call(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids, const tra_colexpr **out,
-                       tra_err *e) {
+static tra_status call(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids, const tra_beforehand *beforehand,
+                       const tra_colexpr **out, tra_err *e) {
     tra_colexpr *x;
     switch (ops[op].class) {
     case TRA_COLCLASS_SUM: return add_sub(a, op, kids, out, e);
@@ -441,7 +441,7 @@ static tra_status call(tra_arena *a, tra_colop op, int n, const tra_colexpr **ki
     case TRA_COLCLASS_REAL: return real(a, op, n, kids, out, e);
     case TRA_COLCLASS_CALENDAR: return calendar(a, op, kids[0], out, e);
     case TRA_COLCLASS_MOMENT: return moment(a, op, n, kids, out, e);
-    case TRA_COLCLASS_CALL: return tra_colexpr_of_call(a, op, n, kids, out, e);
+    case TRA_COLCLASS_CALL: return tra_colexpr_of_call(a, op, n, kids, beforehand, out, e);
     case TRA_COLCLASS_HASH:
         for (int i = 0; i < n; i++) TRA_TRY(tra_dictionary_read(kids[i]->dict, e));
         x = tra_colexpr_node(a, op, TRA_COL_I64, n, kids);
@@ -456,15 +456,15 @@ static tra_status call(tra_arena *a, tra_colop op, int n, const tra_colexpr **ki
     return tra_fail(e, TRA_INTERNAL, "an operator that no program names was called");
 }
 
-tra_status tra_colexpr_call(tra_arena *a, tra_colop op, int n, const tra_colexpr *const *kids, const tra_colexpr **out,
-                            tra_err *e) {
+tra_status tra_colexpr_call_with(tra_arena *a, tra_colop op, int n, const tra_colexpr *const *kids,
+                                 const tra_beforehand *beforehand, const tra_colexpr **out, tra_err *e) {
     assert((int)op < OPS);
     if (n < ops[op].least || (ops[op].most >= 0 && n > ops[op].most))
         return tra_fail(e, TRA_PROGRAM, "%s takes %d%s argument%s, not %d", ops[op].text, ops[op].least,
                         ops[op].most != ops[op].least ? " or more" : "", ops[op].least == 1 ? "" : "s", n);
     const tra_colexpr **copy = tra_news(a, const tra_colexpr *, n + 1);
     for (int i = 0; i < n; i++) copy[i] = kids[i];
-    return call(a, op, n, copy, out, e);
+    return call(a, op, n, copy, beforehand, out, e);
 }
 
 tra_status tra_colexpr_convert(tra_arena *a, const tra_colexpr *x, tra_coltype type, const tra_dictionary *dict,

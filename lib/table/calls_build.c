@@ -14,9 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ENTRIES_FEW = 1 << 16, ENTRIES_MOST = 1 << 22 };
-int64_t tra_combinations_most = ENTRIES_MOST;
-bool tra_strings_of_few;
+enum { ENTRIES_FEW = 1 << 16, ENTRIES_MOST = TRA_COMBINATIONS_MOST };
 
 static bool is_constant(const tra_colexpr *x) { return x->op == TRA_C_CONST && !x->untyped; }
 static bool is_coded(const tra_colexpr *x) { return !x->untyped && tra_coltype_is_coded(x->type); }
@@ -235,7 +233,7 @@ static tra_status split_format(tra_arena *a, const tra_colexpr *x, tra_format *f
 
 /* What all the axes have together; INT64_MAX: some have no end. Where that is much, those of columns of files are the
  * values that these have. */
-static int64_t axes_of(tra_arena *a, int n, const tra_colexpr *const *kids, tra_operand_axis *x, int *naxes) {
+static int64_t axes_of(tra_arena *a, int n, const tra_colexpr *const *kids, bool few, tra_operand_axis *x, int *naxes) {
     int64_t total = 1, listed = 1;
     *naxes = 0;
     for (int i = 0; i < n; i++) {
@@ -245,7 +243,7 @@ static int64_t axes_of(tra_arena *a, int n, const tra_colexpr *const *kids, tra_
         if (!axis_of(one->column, &one->v)) one->v.count = INT64_MAX;
         total = tra_mul_most(total, one->v.count);
     }
-    if (total <= ENTRIES_FEW || tra_strings_of_few) return total;
+    if (total <= ENTRIES_FEW || few) return total;
     for (int k = 0; k < *naxes; k++) {
         tra_colaxis v;
         if (x[k].v.count > ENTRIES_FEW / 16 && values_of(a, x[k].column, &v) && v.count < x[k].v.count) x[k].v = v;
@@ -269,16 +267,16 @@ static tra_bytes bytes_of(const tra_colexpr *constant) {
 }
 
 /* Strings of few rows are wanted, and these operands, which are no column of strings, have more values than few. */
-static bool is_left(tra_arena *a, const tra_colexpr *column, int n, const tra_colexpr *const *kids) {
+static bool is_left(tra_arena *a, bool few, const tra_colexpr *column, int n, const tra_colexpr *const *kids) {
     tra_operand_axis *x = tra_news(a, tra_operand_axis, n + 1);
     int naxes;
-    if (!tra_strings_of_few || (column && tra_coltype_is_coded(column->type))) return false;
-    return axes_of(a, n, kids, x, &naxes) > ENTRIES_FEW;
+    if (!few || (column && tra_coltype_is_coded(column->type))) return false;
+    return axes_of(a, n, kids, few, x, &naxes) > ENTRIES_FEW;
 }
 
 /* A call whose result is a string, or that only reads one column of strings; else it is run for each row. */
 static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *const *kids, tra_coltype type,
-                        const tra_colexpr **out, tra_err *e) {
+                        const tra_beforehand *beforehand, const tra_colexpr **out, tra_err *e) {
     int n = c->n, naxes = 0;
     bool several = false, strict = false, strings = tra_coltype_is_coded(type), known = true;
     const tra_colexpr *column = NULL;
@@ -287,7 +285,8 @@ static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *cons
         known = known && tra_colexpr_is_known(kids[i]);
     }
     if (several) column = NULL;
-    if (!known || (strings && is_left(a, column, n, kids))) return *out = as_node(a, c, kids, type), TRA_OK;
+    if (!known || (strings && is_left(a, beforehand->few, column, n, kids)))
+        return *out = as_node(a, c, kids, type), TRA_OK;
     if (c->op == TRA_C_SPLIT_PART && kids[0]->op == TRA_C_COLUMN && is_constant(kids[1]) && !is_constant(kids[2])) {
         tra_status status = tra_tabulate_parts(a, kids[0], bytes_of(kids[1]), kids[2], out, e);
         if (status != TRA_NO) return status;
@@ -295,11 +294,11 @@ static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *cons
     tra_operand_axis one = {.column = column}, *x = tra_news(a, tra_operand_axis, n + 1);
     bool coded = column && tra_coltype_is_coded(column->type);
     if (coded) one.v.count = column->dict->n;
-    int64_t total = strings ? axes_of(a, n, kids, x, &naxes) : INT64_MAX;
+    int64_t total = strings ? axes_of(a, n, kids, beforehand->few, x, &naxes) : INT64_MAX;
     if (strings && !coded && total > ENTRIES_FEW) {
         bool listed = column && values_of(a, column, &one.v);
         if (!listed || one.v.count >= total) column = NULL;
-        if (!column && total > (naxes == 1 ? ENTRIES_MOST : tra_combinations_most))
+        if (!column && total > (naxes == 1 ? ENTRIES_MOST : beforehand->most))
             return *out = as_node(a, c, kids, type), TRA_OK;
     } else if (!coded) {
         column = NULL;
@@ -315,7 +314,7 @@ static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *cons
         tra_arena_release(a, mark);
         if (status == TRA_NO) return *out = as_node(a, c, kids, type), TRA_OK;
         if (status != TRA_OK) return status;
-        if (strings && total > tra_combinations_most) return *out = as_node(a, c, kids, type), TRA_OK;
+        if (strings && total > beforehand->most) return *out = as_node(a, c, kids, type), TRA_OK;
     }
     if (!strings || !tra_affords_results(a, true, total)) return *out = as_node(a, c, kids, type), TRA_OK;
     tra_tabulation t = tra_tabulation_of(a, c, kids, type, total);
@@ -350,8 +349,8 @@ static bool is_conversion(tra_colop op, const tra_colexpr *x, tra_coltype to) {
     return to == TRA_COL_F64 || (!tra_coltype_is_float(to) && x->type <= TRA_COL_I64);
 }
 
-tra_status tra_colexpr_of_call(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids, const tra_colexpr **out,
-                               tra_err *e) {
+tra_status tra_colexpr_of_call(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids,
+                               const tra_beforehand *beforehand, const tra_colexpr **out, tra_err *e) {
     tra_call c = {.op = op, .n = n};
     tra_call_value *v = tra_news(a, tra_call_value, n + 1);
     bool constants = true, null = false;
@@ -383,7 +382,7 @@ tra_status tra_colexpr_of_call(tra_arena *a, tra_colop op, int n, const tra_cole
         tra_tabulation t = tra_tabulation_of(a, &c, kids, type, 1);
         TRA_TRY(tra_tabulate_call(&t, v, e));
     }
-    TRA_TRY(build(a, &c, kids, type, out, e));
+    TRA_TRY(build(a, &c, kids, type, beforehand, out, e));
     *out = tra_colexpr_fold(a, *out);
     return TRA_OK;
 }

@@ -10,13 +10,6 @@
 #include "../relation/store.h"
 #include "table.h"
 
-/* The most combinations of values that operands may have for which the strings of a call are computed beforehand:
- * where strings of rows can be made, as many as there are rows, but at least 2^16. Planning has one thread. */
-enum { TRA_COMBINATIONS_MOST = 1 << 22 };
-extern int64_t tra_combinations_most;
-/* Only strings of few rows are wanted: those of more than 2^16 combinations are not computed beforehand, but that
- * functions of one column of strings are. */
-extern bool tra_strings_of_few;
 /* Has every expression of strings in the tree a dictionary? */
 bool tra_colexpr_is_known(const tra_colexpr *x);
 /* Is it such a call, and is all known that it reads? */

@@ -169,8 +169,21 @@ const tra_colexpr *tra_colexpr_micros(tra_arena *a, int64_t micros); /* a timest
 /* An operator on operands: finds the type, converts operands, computes what depends on dictionaries and constants
  * alone. TRA_PROGRAM, in the terms of the language, when the types do not fit; the caller adds the place. Where a
  * dictionary is not there (of a table that is only declared) the tree has its types, but cannot run. */
-TRA_MUSTUSE tra_status tra_colexpr_call(tra_arena *a, tra_colop op, int n, const tra_colexpr *const *kids,
-                                        const tra_colexpr **out, tra_err *e);
+TRA_MUSTUSE static inline tra_status tra_colexpr_call(tra_arena *a, tra_colop op, int n, const tra_colexpr *const *kids,
+                                                      const tra_colexpr **out, tra_err *e);
+/* Which strings of calls (calls.h) are computed beforehand, for all values that operands may have; others are made of
+ * rows where a program asks for them (made.h). tra_colexpr_call: of TRA_COMBINATIONS_MOST values. */
+enum { TRA_COMBINATIONS_MOST = 1 << 22 };
+typedef struct tra_beforehand {
+    int64_t most; /* of so many combinations of values of several columns: 2^16 at the least */
+    bool few;     /* only strings of few rows are wanted: of 2^16 values, but all of a column of strings */
+} tra_beforehand;
+TRA_MUSTUSE tra_status tra_colexpr_call_with(tra_arena *a, tra_colop op, int n, const tra_colexpr *const *kids,
+                                             const tra_beforehand *beforehand, const tra_colexpr **out, tra_err *e);
+static inline tra_status tra_colexpr_call(tra_arena *a, tra_colop op, int n, const tra_colexpr *const *kids,
+                                          const tra_colexpr **out, tra_err *e) {
+    return tra_colexpr_call_with(a, op, n, kids, &(tra_beforehand){.most = TRA_COMBINATIONS_MOST}, out, e);
+}
 /* Converts to another type: numbers to numbers (as matrix(..., type = f32) needs), strings to another dictionary that
  * has all of theirs, null to any type. TRA_PROGRAM as above. */
 TRA_MUSTUSE tra_status tra_colexpr_convert(tra_arena *a, const tra_colexpr *x, tra_coltype type,

@@ -29,7 +29,7 @@ TRA_MUSTUSE tra_status tra_colexpr_of_strings(tra_arena *a, tra_colop op, int n,
                                               const tra_colexpr **out, tra_err *e);
 /* A function of calls.h (calls_build.c); kids may be changed. */
 TRA_MUSTUSE tra_status tra_colexpr_of_call(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids,
-                                           const tra_colexpr **out, tra_err *e);
+                                           const tra_beforehand *beforehand, const tra_colexpr **out, tra_err *e);
 /* n strings in any order, some of them twice, one after another in `bytes` up to end[i], as a sorted dictionary; table:
  * the code of each, int32. */
 const tra_dictionary *tra_strings_sorted(tra_arena *a, int64_t n, const char *bytes, const int64_t *end,

@@ -41,14 +41,15 @@ typedef struct tra_build {
     int unreadable;            /* how many diagnostics say that an input cannot be read */
     const char *first_unreadable; /* the message of the first of them, and its status */
     tra_status unreadable_as;
-    int deferred, nmade; /* strings that could not be made yet (table_strings.c); what has been made so far */
-    bool refused;        /* what is required does not hold: nothing below that is built */
-    int loop;            /* the loop whose body is being built; -1: none */
-    int depth;           /* loops around the statement that is being built */
-    tra_names open;      /* relations of which columns may be used without their names; */
-    tra_names words;     /* of others only those that have one of these names, or the end of one; */
-    bool all_open;       /* any relation's may be */
-    tra_names often;     /* names that are read in several places */
+    int deferred, nmade;       /* strings that could not be made yet (table_strings.c); what has been made so far */
+    tra_beforehand beforehand; /* which strings of calls are computed beforehand in the call that is being built */
+    bool refused;              /* what is required does not hold: nothing below that is built */
+    int loop;                  /* the loop whose body is being built; -1: none */
+    int depth;                 /* loops around the statement that is being built */
+    tra_names open;            /* relations of which columns may be used without their names; */
+    tra_names words;           /* of others only those that have one of these names, or the end of one; */
+    bool all_open;             /* any relation's may be */
+    tra_names often;           /* names that are read in several places */
 } tra_build;
 
 /* Everything below that can fail returns false or NULL after a diagnostic, or silently where the cause has one

@@ -445,6 +445,7 @@ tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefi
                    .holding = {.arena = a},
                    .made = {.arena = a},
                    .loop = -1,
+                   .beforehand.most = TRA_COMBINATIONS_MOST,
                    .g = tra_new(a, tra_graph)};
     *out = NULL;
     b.g->arena = a;

@@ -219,7 +219,7 @@ static void report_no_function(const tra_table_scope *sc, const tra_ast *x) {
 static const tra_colexpr *apply(const tra_table_scope *sc, tra_ast *x, tra_colop op, int n, const tra_colexpr **kids) {
     const tra_colexpr *r = NULL;
     tra_err e = {0};
-    bool ok = tra_colexpr_call(sc->b->arena, op, n, kids, &r, &e) == TRA_OK;
+    bool ok = tra_colexpr_call_with(sc->b->arena, op, n, kids, &sc->b->beforehand, &r, &e) == TRA_OK;
     if (ok && tra_colexpr_can_be_made(r)) sc->b->deferred++;
     if (ok) return n ? tra_table_set_units(sc, op, n, kids, r) : r;
     const char *advice = NULL; /* where a date meets something else, or strings are added */

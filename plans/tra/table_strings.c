@@ -302,7 +302,7 @@ tra_node *tra_table_without(const tra_table_builder *w, tra_node *n, int count, 
     return any ? tra_table_project(&one) : n;
 }
 
-tra_node *tra_table_with_strings(tra_table_builder *w, tra_node *(*build)(tra_table_builder *)) {
+static tra_node *build_with_strings(tra_table_builder *w, tra_node *(*build)(tra_table_builder *)) {
     tra_build *b = w->b;
     int before = b->deferred, made = 0;
     const char **name = NULL;
@@ -313,8 +313,7 @@ tra_node *tra_table_with_strings(tra_table_builder *w, tra_node *(*build)(tra_ta
     /* explain decides by the same number as run, so that it tells the plan that runs */
     int64_t most = b->loop >= 0 || by_row ? TRA_COMBINATIONS_MOST
                                           : tra_min64(tra_max64(rows_of(w->in), 1 << 16), TRA_COMBINATIONS_MOST);
-    tra_combinations_most = most;
-    tra_strings_of_few = first;
+    b->beforehand = (tra_beforehand){.most = most, .few = first};
     tra_node *n = build(w);
     while (n && b->deferred > before && makes) {
         b->deferred = before;
@@ -323,16 +322,21 @@ tra_node *tra_table_with_strings(tra_table_builder *w, tra_node *(*build)(tra_ta
             tra_table_find_first(w, &failed);
         else
             failed = !make_strings(w, &made, &name);
-        tra_combinations_most = most;
-        tra_strings_of_few = false;
+        b->beforehand = (tra_beforehand){.most = most};
         if (failed) return NULL;
         first = false;
         start = *w;
         n = tra_table_without(w, build(w), made, name);
     }
-    tra_strings_of_few = false;
+    b->beforehand.few = false;
     wanted x = {.w = &start};
     if (n && b->deferred > before && find_calls(&x)) note_strings(&start, x.n, x.call);
+    return n;
+}
+
+tra_node *tra_table_with_strings(tra_table_builder *w, tra_node *(*build)(tra_table_builder *)) {
+    tra_node *n = build_with_strings(w, build);
+    w->b->beforehand = (tra_beforehand){.most = TRA_COMBINATIONS_MOST};
     return n;
 }
 
