@@ -228,6 +228,8 @@ void tra_turn_write(tra_turn *x, const tra_rows_view *v) {
 typedef struct turning {
     tra_turn *x;
     const tra_rows_view *in;
+    int64_t from, to; /* of columns from .. to - 1; */
+    uint32_t *done;   /* how many entries of each row were turned before; NULL: all columns are turned at once */
 } turning;
 
 /* The rows of the operand that a piece has. */
@@ -252,17 +254,25 @@ static void divide_piece(void *ctx, int piece, void *scratch) {
     int64_t *at = w->x->at[piece], end = first_row(w, piece + 1);
     int shift = w->x->shift;
     (void)scratch;
-    for (int64_t r = first_row(w, piece); r < end; r++)
-        for (int64_t k = v->begin[r]; k < v->begin[r + 1]; k++) {
-            tra_turn_item *to = &w->x->items[at[v->column[k] >> shift]++];
-            to->row = v->column[k];
+    for (int64_t r = first_row(w, piece); r < end; r++) {
+        int64_t k = v->begin[r], last = v->begin[r + 1];
+        if (w->done) {
+            k += w->done[r];
+            for (last = k; last < v->begin[r + 1] && v->column[last] < w->to;) last++;
+            w->done[r] = (uint32_t)(last - v->begin[r]);
+        }
+        for (; k < last; k++) {
+            uint32_t row = (uint32_t)(v->column[k] - w->from);
+            tra_turn_item *to = &w->x->items[at[row >> shift]++];
+            to->row = row;
             to->column = (uint32_t)v->row[r];
             tra_turn_value(&to->value, v->value + (size_t)k * v->size, v->size);
         }
+    }
 }
 
 void tra_turn_matrix(tra_turn *x, const tra_rows_view *in, int64_t columns, void *room, void *scratch) {
-    turning w = {x, in};
+    turning w = {.x = x, .in = in};
     tra_turn_begin(x, in->n, columns, room, scratch);
     x->pieces = tra_parallel_pieces(tra_mul_most(8, in->n));
     tra_parallel(x->pieces, count_piece, &w, NULL);
@@ -272,52 +282,27 @@ void tra_turn_matrix(tra_turn *x, const tra_rows_view *in, int64_t columns, void
 
 /* ---- a matrix, some columns at a time ---------------------------------------------------------------------------- */
 
-typedef struct turning_columns {
-    turning of;
-    int64_t from, to;
-    uint32_t *done;
-} turning_columns;
-
 static void count_columns(void *ctx, int piece, void *scratch) {
-    const turning_columns *w = ctx;
-    const tra_rows_view *v = w->of.in;
-    int64_t *at = w->of.x->at[piece], end = first_row(&w->of, piece + 1);
-    int shift = w->of.x->shift;
+    const turning *w = ctx;
+    const tra_rows_view *v = w->in;
+    int64_t *at = w->x->at[piece], end = first_row(w, piece + 1);
+    int shift = w->x->shift;
     (void)scratch;
-    memset(at, 0, (size_t)w->of.x->parts * sizeof *at);
-    for (int64_t r = first_row(&w->of, piece); r < end; r++)
+    memset(at, 0, (size_t)w->x->parts * sizeof *at);
+    for (int64_t r = first_row(w, piece); r < end; r++)
         for (int64_t k = v->begin[r] + w->done[r]; k < v->begin[r + 1] && v->column[k] < w->to; k++)
             at[(v->column[k] - w->from) >> shift]++;
 }
 
-static void divide_columns(void *ctx, int piece, void *scratch) {
-    const turning_columns *w = ctx;
-    const tra_rows_view *v = w->of.in;
-    int64_t *at = w->of.x->at[piece], end = first_row(&w->of, piece + 1);
-    int shift = w->of.x->shift;
-    (void)scratch;
-    for (int64_t r = first_row(&w->of, piece); r < end; r++) {
-        int64_t k = v->begin[r] + w->done[r];
-        for (; k < v->begin[r + 1] && v->column[k] < w->to; k++) {
-            uint32_t row = (uint32_t)(v->column[k] - w->from);
-            tra_turn_item *to = &w->of.x->items[at[row >> shift]++];
-            to->row = row;
-            to->column = (uint32_t)v->row[r];
-            tra_turn_value(&to->value, v->value + (size_t)k * v->size, v->size);
-        }
-        w->done[r] = (uint32_t)(k - v->begin[r]);
-    }
-}
-
 void tra_turn_columns(tra_turn *x, const tra_rows_view *in, int64_t from, int64_t to, int64_t entries, uint32_t *done,
                       void *room, void *scratch) {
-    turning_columns w = {{x, in}, from, to, done};
+    turning w = {x, in, from, to, done};
     tra_turn_begin(x, entries, to - from, room, scratch);
     x->base = from;
     x->pieces = tra_parallel_pieces(tra_mul_most(8, entries));
     tra_parallel(x->pieces, count_columns, &w, NULL);
     (void)tra_turn_place(x);
-    tra_parallel(x->pieces, divide_columns, &w, NULL);
+    tra_parallel(x->pieces, divide_piece, &w, NULL);
 }
 
 bool tra_turn_few(const tra_rows_view *in, int64_t columns, void *room, void *scratch, tra_rows_view *v) {

@@ -74,8 +74,6 @@ int64_t tra_job_row(job *j, int64_t number, tra_rows_maker *to);
 int64_t tra_job_stretch(job *j, int64_t row, tra_rows_maker *to, int64_t *nrows, int64_t *n);
 /* How many more places of the row the batch has room for: at least one. */
 int64_t tra_job_room(job *j, int64_t row, tra_rows_maker *to);
-/* The values of operand i in the batch, from its next place on. */
-void *tra_job_next(const job *j, int i);
 /* Computes what the batch has, and hands it to a result that is rows or to who takes it. */
 void tra_job_flush(job *j, tra_rows_maker *to);
 

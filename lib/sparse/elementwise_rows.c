@@ -78,7 +78,8 @@ int64_t tra_job_room(job *j, int64_t row, tra_rows_maker *to) {
     return TRA_STRIP - b->n;
 }
 
-void *tra_job_next(const job *j, int i) {
+/* The values of operand i in the batch, from its next place on. */
+static void *next_values(const job *j, int i) {
     return (char *)j->batch->in[i] + (size_t)j->batch->n * tra_dtype_size(j->typed.load[i]);
 }
 
@@ -127,7 +128,7 @@ READ_AT(read_at_4, uint32_t)
 
 static void read_at(job *j, int i, const uint32_t *column, int64_t n) {
     operand *x = &j->arg[i];
-    void *to = tra_job_next(j, i);
+    void *to = next_values(j, i);
     if (!is_plain(j, i) || (x->column && x->wide))
         for (int64_t k = 0; k < n; k++) tra_job_take(j, i, column[k], to, k);
     else if (tra_dtype_size(j->typed.load[i]) == 8)
@@ -149,10 +150,10 @@ static int64_t entries_row(job *j, int which, int64_t number, tra_rows_maker *to
         n = tra_min64(tra_job_room(j, number, to), x->count - k);
         memcpy(b->column + b->n, column, (size_t)n * sizeof *column);
         if (plain)
-            memcpy(tra_job_next(j, which), value, (size_t)n * size);
+            memcpy(next_values(j, which), value, (size_t)n * size);
         else
             for (int64_t i = 0; i < n; i++)
-                tra_pick(tra_job_next(j, which), i, t, x->in.v.value, x->in.cell->array.dtype, x->first + k + i);
+                tra_pick(next_values(j, which), i, t, x->in.v.value, x->in.cell->array.dtype, x->first + k + i);
         if (j->nargs == 2) read_at(j, 1 - which, column, n);
         b->n += n;
     }
@@ -170,7 +171,7 @@ int64_t tra_job_row(job *j, int64_t number, tra_rows_maker *to) {
         if (!to) continue;
         (void)tra_job_room(j, number, to);
         j->batch->column[j->batch->n] = (uint32_t)c;
-        for (int i = 0; i < j->nargs; i++) tra_job_take(j, i, c, tra_job_next(j, i), 0);
+        for (int i = 0; i < j->nargs; i++) tra_job_take(j, i, c, next_values(j, i), 0);
         j->batch->n++;
     }
     return entries;

@@ -96,11 +96,6 @@ static void find_roots(tra_made *m, part *p, int n) {
     for (int i = 0; p->x && i < p->x->nkids; i++) find_roots(m, &p->kid[i], n);
 }
 
-void tra_made_strip(tra_made *m, const tra_vector *columns, int64_t first, int n) {
-    tra_colrun_strip(&m->run, columns, first, n);
-    for (int k = 0; k < m->n; k++) find_roots(m, &m->v[k], n);
-}
-
 void tra_made_batch(tra_made *m, const tra_batch *in, int64_t first, int64_t from, int n, tra_vector *strip) {
     const tra_schema *s = in->schema;
     for (int c = 0; c < s->n; c++) {
@@ -108,7 +103,8 @@ void tra_made_batch(tra_made *m, const tra_batch *in, int64_t first, int64_t fro
         strip[c].values = (char *)in->v[c].values + (size_t)from * tra_coltype_size(s->v[c].type);
         strip[c].state = in->v[c].state ? in->v[c].state + from : NULL;
     }
-    tra_made_strip(m, strip, first + from, n);
+    tra_colrun_strip(&m->run, strip, first + from, n);
+    for (int k = 0; k < m->n; k++) find_roots(m, &m->v[k], n);
 }
 
 static tra_call_value value_of(tra_made *m, part *p, int i) {

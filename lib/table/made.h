@@ -19,11 +19,9 @@ bool tra_colexpr_can_be_made(const tra_colexpr *x);
  * makes no string of more than `most` bytes. One thread. */
 typedef struct tra_made tra_made;
 tra_made *tra_made_new(tra_arena *a, int n, const tra_colexpr *const *x, int64_t most);
-/* Takes up to TRA_MADE_ROWS rows; first: what row() gives for the first of them. */
+/* Takes up to TRA_MADE_ROWS rows, from .. from + n - 1 of a batch, whose row 0 is row `first`; strip: room for its
+ * columns. Columns that were not read have no values. */
 enum { TRA_MADE_ROWS = 1024 };
-void tra_made_strip(tra_made *m, const tra_vector *columns, int64_t first, int n);
-/* The same of rows from .. from + n - 1 of a batch, whose row 0 is row `first`; strip: room for its columns. Columns
- * that were not read have no values. */
 void tra_made_batch(tra_made *m, const tra_batch *in, int64_t first, int64_t from, int n, tra_vector *strip);
 /* The string of expression k in row i of these, until it is asked again; returns its state (TRA_STATE_VALUE, ..). */
 int tra_made_string(tra_made *m, int k, int i, const char **s, int64_t *len);

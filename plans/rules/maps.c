@@ -45,14 +45,17 @@ static void compose_keys(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     tra_claim(w, x, y, n, NULL, NULL);
 }
 
-/* A map and a tile, one over the other. */
-static void past_tile(tra_rewriting *w, tra_expr *x, tra_expr *y, const tra_expr *map) {
+/* A map and what it works past only element by element, one over the other; but: what stands in the way else, before
+ * the kernel's name. */
+static void past(tra_rewriting *w, tra_expr *x, tra_expr *y, const tra_expr *map, const char *but) {
     if (elementwise(map))
         tra_swap(w, x, y);
     else
-        tra_refuse(w, x, "arity: tile makes several tuples of one, and %s does not work element by element",
-                   tra_kernel_name(w, map->node.kernel));
+        tra_refuse(w, x, but, tra_kernel_name(w, map->node.kernel));
 }
+
+static const char past_tile[] = "arity: tile makes several tuples of one, and %s does not work element by element";
+static const char past_concat[] = "%s does not distribute over concat: it does not work element by element";
 
 /* Did this rule make x of one map over another? What x becomes over a third one, the upper of the two becomes over the
  * other and that one: so a chain of n maps has as many compositions as it has parts, and not as many ways to come to
@@ -78,7 +81,7 @@ static void compose_maps(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     } else if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_REKEY)) { /* one map, its parts in the other order */
         tra_swap(w, x, y);
     } else if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_TILE)) {
-        past_tile(w, x, y, x);
+        past(w, x, y, x, past_tile);
     } else if (tra_rule_of_passes(x, y)) { /* */
         return;
     } else if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_TRANSFORM) && !composed(w->m, x)) {
@@ -104,7 +107,7 @@ static void split_map(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     } else if (is(x, TRA_OP_REKEY) && is(y, TRA_OP_TRANSFORM)) {
         tra_swap(w, x, y);
     } else if (is(x, TRA_OP_TILE) && is(y, TRA_OP_TRANSFORM)) {
-        past_tile(w, x, y, y);
+        past(w, x, y, y, past_tile);
     }
 }
 
@@ -155,15 +158,6 @@ static bool may_descend(tra_rewriting *w, const tra_expr *x, const tra_kernel *f
     return true;
 }
 
-/* A map and a concatenation, one over the other. */
-static void past_concat(tra_rewriting *w, tra_expr *x, tra_expr *y, const tra_expr *map) {
-    if (elementwise(map))
-        tra_swap(w, x, y);
-    else
-        tra_refuse(w, x, "%s does not distribute over concat: it does not work element by element",
-                   tra_kernel_name(w, map->node.kernel));
-}
-
 static void map_into_agg(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     if ((is(x, TRA_OP_REKEY) || is(x, TRA_OP_TILE)) && is(y, TRA_OP_AGG)) {
         tra_refuse(w, x, "the key function of the map is not the identity: %s makes other keys",
@@ -172,7 +166,7 @@ static void map_into_agg(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     }
     if (!is(x, TRA_OP_TRANSFORM)) return;
     if (is(y, TRA_OP_CONCAT)) {
-        past_concat(w, x, y, x);
+        past(w, x, y, x, past_concat);
         return;
     }
     if (!is(y, TRA_OP_AGG)) return;
@@ -185,7 +179,7 @@ static void map_into_agg(tra_rewriting *w, tra_expr *x, tra_expr *y) {
 }
 
 static void map_out_of_agg(tra_rewriting *w, tra_expr *x, tra_expr *y) {
-    if (is(x, TRA_OP_CONCAT) && is(y, TRA_OP_TRANSFORM)) past_concat(w, x, y, y);
+    if (is(x, TRA_OP_CONCAT) && is(y, TRA_OP_TRANSFORM)) past(w, x, y, y, past_concat);
     if (!is(x, TRA_OP_AGG)) return;
     const tra_kernel *rest = tra_kernel_rest(x->node.kernel), *f = rest;
     tra_node agg = tra_over(x, x->node.in[0]);

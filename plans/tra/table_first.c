@@ -143,7 +143,7 @@ static bool type_keys(const tra_table_builder *w, const chain *c, const tra_cole
         b->d = &none;
         ok = key && tra_table_build_term(&sc, NULL, key, &t) && !t.x->untyped;
         b->d = d;
-        ok = ok && (tra_colexpr_is_known(t.x) || tra_colexpr_can_be_made(t.x));
+        ok = ok && (tra_colexpr_is_known(t.x) || tra_colexpr_can_be_made(t.x)) && !tra_colexpr_uses_row(t.x);
         x[k] = t.x;
     }
     b->deferred = deferred;

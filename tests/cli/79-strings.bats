@@ -393,6 +393,10 @@ with open("w.csv", "w") as f: f.write("k,x,w\n" + "".join(f"{chr(97 + n % 3)},{(
     printf '%s\n' 'param w = 1' 'input t from "w.h5"' 'P = project(t, c = concat(k, x), x)' 'L = limit(order(P, [w * x, c]), 5)' \
         'output L to "L.csv"' >p.tra
     as_reference p.tra L.csv
+    # a key that asks for the number of the row, which is another one among the first rows
+    printf '%s\n' 'input t from "w.h5"' 'P = project(t, c = concat(k, x), w)' 'L = limit(order(P, [row() % 7 desc, c]), 5)' \
+        'output L to "L.csv"' >p.tra
+    as_reference p.tra L.csv
     # an operand without values
     printf 'k,s,x\na,,1.5\nb,,2.5\n' >n.csv
     is 3 eval 'tra eval -q "project(t, c = concat(s, x))" t=n.csv | wc -l'
