@@ -25,6 +25,13 @@ bool tra_table_facts(struct tra_rel *file, int number, tra_column_facts *out);
 /* The share of rows for which a predicate is expected to be true. */
 double tra_table_selectivity(const tra_colexpr *predicate);
 
+/* The same of a predicate on table n, whose columns may be aggregates of groups. (table_having.c) */
+double tra_table_selectivity_of(const tra_graph *g, const tra_node *n, const tra_colexpr *predicate);
+/* The share of rows whose value compares as `op` says with y, by the statistics of their column. */
+double tra_table_share_compared(const tra_column_facts *f, tra_coltype t, tra_colop op, double y);
+/* Does it compare a column *l, of no strings, by *op with a constant *r that is not NULL? */
+bool tra_table_compares(const tra_colexpr *x, const tra_colexpr **l, tra_colop *op, const tra_colexpr **r);
+
 /* The shares of rows for which a predicate is true and false, of rows that are drawn by the statistics of its columns.
  * False: of a column none are known, or it needs strings that no table has. (table_drawn.c) */
 bool tra_table_drawn(const tra_colexpr *predicate, double *yes, double *no);

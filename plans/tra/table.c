@@ -180,7 +180,7 @@ static tra_node *build_select(tra_table_builder *w) {
         const tra_colexpr *x = n ? rest : t.x;
         tra_rowwise_select(r, x);
         const char *text = tra_arena_printf(w->b->arena, "%s%s", tra_table_call_text(w), n ? ", joined" : "");
-        n = tra_table_rowwise(w, r, text, true, top && x == t.x ? share : tra_table_selectivity(x));
+        n = tra_table_rowwise(w, r, text, true, top && x == t.x ? share : tra_table_selectivity_of(w->b->g, in, x));
     }
     w->in = in;
     return tra_table_record(w, n);

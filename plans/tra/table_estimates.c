@@ -48,8 +48,7 @@ static double share_below(const tra_column_facts *f, tra_coltype t, double y) {
     return 1;
 }
 
-/* The share of rows whose value compares as `op` says with y. */
-static double share_of_comparison(const tra_column_facts *f, tra_coltype t, tra_colop op, double y) {
+double tra_table_share_compared(const tra_column_facts *f, tra_coltype t, tra_colop op, double y) {
     double rows = 0, all = (double)f->rows, values = (double)(f->rows - f->nulls);
     for (int64_t i = 0; i < f->n; i++)
         if (holds(op, number_of(t, f->frequency[i][0]), y)) rows += (double)f->frequency[i][1];
@@ -89,8 +88,7 @@ static tra_colop opposite(tra_colop op) {
     }
 }
 
-/* A column *l compared by *op with a constant *r. False if it is something else. */
-static bool is_comparison(const tra_colexpr *x, const tra_colexpr **l, tra_colop *op, const tra_colexpr **r) {
+bool tra_table_compares(const tra_colexpr *x, const tra_colexpr **l, tra_colop *op, const tra_colexpr **r) {
     bool orders = x->op == TRA_C_LT || x->op == TRA_C_LE || x->op == TRA_C_GT || x->op == TRA_C_GE;
     if (!orders && x->op != TRA_C_EQ && x->op != TRA_C_NE) return false;
     *l = without_conversion(x->kids[0]), *r = without_conversion(x->kids[1]), *op = x->op;
@@ -106,9 +104,10 @@ static bool truth_of_comparison(const tra_colexpr *x, truth *out) {
     const tra_colexpr *l, *r;
     tra_colop op;
     tra_column_facts f;
-    if (!is_comparison(x, &l, &op, &r) || !facts_of(l->file, l->number, &f)) return false;
+    if (!tra_table_compares(x, &l, &op, &r) || !facts_of(l->file, l->number, &f)) return false;
     double y = tra_coltype_is_float(r->type) ? r->value.f : (double)r->value.i;
-    *out = (truth){share_of_comparison(&f, l->type, op, y), share_of_comparison(&f, l->type, opposite(op), y)};
+    *out =
+        (truth){tra_table_share_compared(&f, l->type, op, y), tra_table_share_compared(&f, l->type, opposite(op), y)};
     return true;
 }
 
@@ -154,7 +153,7 @@ static truth truth_of(const tra_colexpr *x);
 static int bounds(const tra_colexpr *x, const tra_colexpr **column) {
     const tra_colexpr *r;
     tra_colop op;
-    if (!is_comparison(x, column, &op, &r)) return 0;
+    if (!tra_table_compares(x, column, &op, &r)) return 0;
     return op == TRA_C_GT || op == TRA_C_GE ? 1 : op == TRA_C_LT || op == TRA_C_LE ? -1 : 0;
 }
 
@@ -211,8 +210,8 @@ static truth truth_of(const tra_colexpr *x) {
         return (truth){p.yes, 1 - p.yes};
     case TRA_C_COLUMN:
         if (!facts_of(x->file, x->number, &f)) break;
-        return (truth){share_of_comparison(&f, TRA_COL_BOOL, TRA_C_EQ, 1),
-                       share_of_comparison(&f, TRA_COL_BOOL, TRA_C_EQ, 0)};
+        return (truth){tra_table_share_compared(&f, TRA_COL_BOOL, TRA_C_EQ, 1),
+                       tra_table_share_compared(&f, TRA_COL_BOOL, TRA_C_EQ, 0)};
     case TRA_C_LOOKUP:
         if (truth_of_lookup(x, &p)) return p;
         break;

@@ -625,6 +625,35 @@ END2
     done
 }
 
+@test "of groups as many are expected to pass a bound of an aggregate as there are by chance" {
+    awk 'BEGIN { srand(3); print "k,x,y"; for (i = 0; i < 40000; i++) print int(rand() * 5000) "," int(rand() * 50) + 1 "," rand() }' >t.csv
+    status 0 tra import -q --table --block 9000 t.csv -o t.h5
+    cat >p.tra <<'P'
+input t from "t.h5"
+g = group(t, [k], s = sum(x), n = count(), m = mean(y), h = max(x), l = min(y))
+A = select(g, s > 280)
+B = select(g, n >= 11 && s > 100)
+C = select(g, m < 0.4)
+D = select(project(g, k, top = h), top > 48)
+E = select(g, l > 0.2)
+F = select(g, n == 8)
+output A to "A.h5"
+output B to "B.h5"
+output C to "C.h5"
+output D to "D.h5"
+output E to "E.h5"
+output F to "F.h5"
+P
+    tra check p.tra >types
+    status 0 tra run -q p.tra
+    local name rows about
+    for name in A B C D E F; do
+        rows=$(tra export -q --to csv $name.h5 -o - | tail -n +2 | wc -l)
+        about=$(sed -n "s/^$name: table of about \([0-9]*\) of.*/\1/p" types)
+        is 1 awk "BEGIN { print ($about < 1.35 * $rows && $rows < 1.35 * $about) }"
+    done
+}
+
 @test "a join in parts under a low ceiling holds and reads the columns that the program uses" {
     py '
 rng = np.random.default_rng(1)

@@ -263,7 +263,7 @@ EOF
     same_table Q-4 'A = select(order(trip, [w desc, start]), start > 3)' Q-4
     same_table Q-4 'A = select(distinct(station, [code]), code > 3)'
     same_table Q-4 'A = select(distinct(trip, [start, minutes]), start > 3)' Q-4
-    same_table Q-4 'A = select(group(trip, [w], n = count()), w > 3 && w < 4)' Q-4
+    same_table Q-4 'A = select(group(trip, [w], n = count()), w > 3 && w < 3.5)' Q-4
     tra import -q --table --block 64 trip.csv -o trip.h5
     same_table Q-4 'A = select(group(trip, [start, minutes, w], n = count(), e = max(end)), start > 3 && minutes < 50)' Q-4
     same_table Q-4 'A = select(order(trip, [w desc, start]), start > 3 && w < 2)' Q-4
