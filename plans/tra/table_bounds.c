@@ -1,6 +1,7 @@
 /* table_bounds.c - bounds by the statistics of files: how many rows have one value, how many groups there are. */
 #include "cardinality.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The statistics of a column; false if there are none. */
@@ -8,15 +9,20 @@ static bool facts_of(const tra_column *c, tra_column_facts *f) { return tra_tabl
 
 /* ---- rows with one value ------------------------------------------------------------------------------------ */
 
-/* How often any value occurs, at most. A value that is not listed occurs no more often than the last listed one, or, as
- * it may not have been a candidate for the list, than by how much the count that finds candidates is too low, which is
- * a 2^15th of the rows at most (lib/tablefile/table_facts.c). */
+/* How often a value that is not listed occurs, at most: no more often than the last listed one, or, as it may not have
+ * been a candidate for the list, than by how much the count that finds candidates is too low, which is a 2^15th of the
+ * rows at most (lib/tablefile/table_facts.c). */
+static int64_t most_unlisted(const tra_column_facts *f) {
+    int64_t last = f->n == TRA_TOP_FREQUENCIES ? f->frequency[f->n - 1][1] : 0;
+    return tra_add_most(last, f->rows / (1 << 15) + 1);
+}
+
+/* How often any value occurs, at most. */
 static int64_t most_frequent(const tra_column_facts *f) {
     int64_t most = 1;
     if (f->exact && f->distinct == f->rows - f->nulls) return 1;
     if (!f->whole) { /* the most frequent values are listed, the most frequent first */
-        int64_t last = f->n == TRA_TOP_FREQUENCIES ? f->frequency[f->n - 1][1] : 0;
-        return tra_max64(f->n > 0 ? f->frequency[0][1] : 1, tra_add_most(last, f->rows / (1 << 15) + 1));
+        return tra_max64(f->n > 0 ? f->frequency[0][1] : 1, most_unlisted(f));
     }
     for (int64_t i = 0; i < f->n; i++) most = tra_max64(most, f->frequency[i][1]);
     return most;
@@ -213,6 +219,36 @@ static bool is_whole(const tra_column *c) {
     return c->type == TRA_COL_BOOL || c->type == TRA_COL_I32 || c->type == TRA_COL_I64;
 }
 
+/* How often the most frequent values of a column occur, at most, each other one, and the others together. */
+typedef struct often {
+    int64_t v[TRA_TOP_FREQUENCIES], other, rest;
+} often;
+
+static int falling(const void *x, const void *y) {
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    return (a < b) - (a > b);
+}
+
+static often often_of(const tra_column_facts *f, tra_arena *a) {
+    often o = {.rest = f->rows - f->nulls};
+    int64_t n = tra_min64(f->n, TRA_TOP_FREQUENCIES), *v = tra_news(a, int64_t, f->n + 1);
+    for (int64_t i = 0; i < f->n; i++) v[i] = f->frequency[i][1];
+    qsort(v, (size_t)f->n, sizeof *v, falling);
+    o.other = f->whole ? (f->n > n ? v[n] : 0) : tra_min64(most_unlisted(f), most_frequent(f));
+    for (int64_t i = 0; i < TRA_TOP_FREQUENCIES; i++) o.v[i] = tra_max64(i < n ? v[i] : 0, o.other);
+    for (int64_t i = 0; i < n; i++) o.rest -= v[i];
+    return o;
+}
+
+/* How many pairs of rows have equal values, whichever values occur how often: most where the most frequent ones of both
+ * columns are the same (the rearrangement inequality). */
+static int64_t pairs_by_frequency(const tra_column_facts *x, const tra_column_facts *y, tra_arena *a) {
+    often l = often_of(x, a), r = often_of(y, a);
+    int64_t most = tra_min64(tra_mul_most(l.other, r.rest), tra_mul_most(r.other, l.rest));
+    for (int i = 0; i < TRA_TOP_FREQUENCIES; i++) most = tra_add_most(most, tra_mul_most(l.v[i], r.v[i]));
+    return most;
+}
+
 int64_t tra_table_pairs_most(const tra_graph *g, const tra_node *left, int lcolumn, const tra_node *right, int rcolumn,
                              bool nulls) {
     search s = {g, MOST_STEPS, nulls};
@@ -225,8 +261,8 @@ int64_t tra_table_pairs_most(const tra_graph *g, const tra_node *left, int lcolu
         return INT64_MAX;
     if (tra_coltype_is_coded(l->type) && (!l->dict || !r->dict)) return INT64_MAX;
     tra_arena *a = tra_arena_new();
-    if (facts_of(l, &x) && facts_of(r, &y) && x.whole && y.whole) {
-        most = tra_table_count_pairs(l, r, &x, &y, a);
+    if (facts_of(l, &x) && facts_of(r, &y)) {
+        most = x.whole && y.whole ? tra_table_count_pairs(l, r, &x, &y, a) : pairs_by_frequency(&x, &y, a);
         if (nulls) most = tra_add_most(most, tra_mul_most(x.nulls, y.nulls));
         most = tra_mul_most(most, tra_mul_most(lo.times, ro.times));
     }

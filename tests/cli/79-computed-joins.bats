@@ -153,3 +153,10 @@ END2
     [ "$(tail -n 1 joins)" = "join(n_region == r_id" ]
     [ "$(sed -n '/f_cust == c_id/=' joins)" -lt "$(sed -n '/n_id == c_nation/=' joins)" ]
 }
+
+@test "the bound of pairs goes by how often the most frequent values occur, where files do not have all frequencies" {
+    awk 'BEGIN { print "k,v"; for (i = 0; i < 120000; i++) print (i % 3 ? i % 80000 + 1 : 0) "," i }' >k.csv
+    tra import -q --table k.csv -o k.h5 # 0 is in a third of the rows: 1.6e9 pairs, and not as many as rows by that
+    printf '%s\n' 'input k from "k.h5"' 'J = join(k, project(k, w = v, k), k == k)' 'output J' >p.tra
+    tra explain --operators p.tra | grep -o '<= 1.6[0-9]*e9 rows'
+}
