@@ -282,8 +282,8 @@ tra_node *tra_table_group(tra_table_builder *w) {
     if (!ok) return NULL;
     if (w->op.nterms + n == 0) return tra_table_refuse(w, w->call, "a table has columns, and this one would have none");
     int errors = w->b->d->errors;
-    tra_node *joined = goes_by_order(w) ? NULL : tra_table_join_order(w);
-    if (joined) w->in = joined;
+    tra_node *unordered = goes_by_order(w) ? NULL : tra_table_in_any_order(w);
+    if (unordered) w->in = unordered;
     tra_node *shared = tra_table_group_shared(w, operand);
     if (shared || w->b->d->errors > errors) return shared;
     tra_node *below = tra_table_group_joined(w, operand);

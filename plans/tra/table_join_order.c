@@ -436,26 +436,50 @@ static tra_node *as_written(const tree *t, const joined *rows, tra_ast *const *c
     return tra_derive_op(&t->d, TRA_TABLE_PROJECT, n, NULL, s->n, term);
 }
 
-/* Are these the same columns, for expressions over them? */
+/* Are these the columns x, for expressions over them? All values of keys are computed, so groups lack those that fail.
+ */
 static bool same_columns(const tra_schema *x, const tra_schema *y) {
     bool same = x->n == y->n;
     for (int c = 0; c < x->n && same; c++)
         same = strcmp(x->v[c].name, y->v[c].name) == 0 && x->v[c].type == y->v[c].type &&
-               x->v[c].dict == y->v[c].dict && x->v[c].nullable == y->v[c].nullable && x->v[c].fails == y->v[c].fails;
+               x->v[c].dict == y->v[c].dict && x->v[c].nullable == y->v[c].nullable &&
+               (x->v[c].fails || !y->v[c].fails);
     return same;
 }
 
-tra_node *tra_table_join_order(tra_table_builder *w) {
+/* Of rows of which each different one counts once, the groups by all columns: these need no order of rows, nor other
+ * columns brought back. Of floats -0 and 0 are one key, for which the first row stands. */
+static tra_node *different_rows(tra_table_builder *w) {
+    const tra_deriving d = {.b = w->b, .call = w->call};
+    const tra_table_op *op = tra_table_op_of(w->b->g, w->in);
+    const tra_schema *s = w->in->type.columns;
+    if (!op || op->op != TRA_TABLE_DISTINCT || op->nterms != s->n || tra_table_is_shared(w->b, w->in)) return NULL;
+    tra_ast **key = tra_news(w->b->arena, tra_ast *, s->n + 1);
+    for (int c = 0; c < s->n; c++) {
+        if (tra_coltype_is_float(s->v[c].type)) return NULL;
+        key[c] = tra_derive_name(&d, s->v[c].name);
+    }
+    tra_ast *keys = tra_derive_ast(&d, TRA_AST_LIST, NULL, s->n, key);
+    return tra_derive_op(&d, TRA_TABLE_GROUP, (tra_node *)op->in[0], NULL, 1, &keys);
+}
+
+static tra_node *joined_in_order(tra_table_builder *w) {
     tree *t = tra_new(w->b->arena, tree);
     part p;
     joined rows;
     *t = (tree){.w = w, .a = w->b->arena, .d = {.b = w->b, .call = w->call}, .steps = MOST_STEPS};
-    if (w->nadded > 0 || w->b->loop >= 0 || !take(t, w->in, false, &p) || t->nleaves < 3) return NULL;
+    if (!take(t, w->in, false, &p) || t->nleaves < 3) return NULL;
     if (!select_of_tables(t)) return NULL;
     find_pairs(t);
     find_order(t);
     uint32_t all = (1u << t->nleaves) - 1;
     if (!(TRA_JOIN_ORDER_TIMES * t->cost[all] <= written_cost(t, p.s))) return NULL;
-    tra_node *n = make(t, all, &rows) ? as_written(t, &rows, p.column) : NULL;
+    return make(t, all, &rows) ? as_written(t, &rows, p.column) : NULL;
+}
+
+tra_node *tra_table_in_any_order(tra_table_builder *w) {
+    if (w->nadded > 0 || w->b->loop >= 0) return NULL;
+    tra_node *n = different_rows(w);
+    if (!n) n = joined_in_order(w);
     return n && same_columns(w->in->type.columns, n->type.columns) ? n : NULL;
 }

@@ -160,3 +160,27 @@ END2
     printf '%s\n' 'input k from "k.h5"' 'J = join(k, project(k, w = v, k), k == k)' 'output J' >p.tra
     tra explain --operators p.tra | grep -o '<= 1.6[0-9]*e9 rows'
 }
+
+@test "different rows of which nobody sees the order are groups" {
+    awk 'BEGIN { print "v,s"; for (i = 0; i < 5000; i++) print (i % 9 ? i * i % 301 : "") "," substr("abcaB", i % 5 + 1, 1) }' >k.csv
+    tra import -q --table --block 1000 k.csv -o k.h5
+    cat >p.tra <<'END2'
+input k from "k.h5"
+D = distinct(project(k, a = v % 10, b = upper(s), v))
+G = group(D, [a], n = count(), m = max(b), d = distinct(v), s = sum(v))
+F = group(distinct(project(k, a = v % 10, b = upper(s))), [a], b = first(b))
+output G
+output F
+END2
+    status 0 tra run -q p.tra
+    tra explain --operators p.tra | grep -o 'distinct(a, b[^)]*)' | sort -u >plan # of what goes by the order alone
+    [ "$(<plan)" = "distinct(a, b)" ]
+    mkdir ref
+    mv G.h5 F.h5 ref
+    sed -i 's/^output F/output D\noutput F/' p.tra # which shows the order of D
+    for how in "" "--sites 3"; do
+        # shellcheck disable=SC2086
+        status 0 tra run -q $how p.tra
+        for o in G F; do status 0 tra diff ref/$o.h5 $o.h5; done
+    done
+}
