@@ -200,9 +200,9 @@ bool tra_table_keys_differ(const tra_graph *g, const tra_node *t, int n, const i
         int64_t times = 1;
         differ = (op->op == TRA_TABLE_GROUP || op->op == TRA_TABLE_DISTINCT) && covers(op, n, c);
         int kept = 0;
-        for (int i = 0; i < n && !differ;
-             i++) { /* columns of the first operand, each row of which is there once at most */
-            int at = c[i];
+        if (op->in[0] == op->in[1]) break; /* columns of one row, or of two */
+        for (int i = 0; i < n && !differ; i++) {
+            int at = c[i]; /* of the first operand, each row of which is there once at most */
             const tra_node *of = operand_of(&s, op, &at, &times);
             if (of != op->in[0] || times != 1) continue;
             next = of;
@@ -272,9 +272,11 @@ int64_t tra_table_pairs_most(const tra_graph *g, const tra_node *left, int lcolu
 
 /* ---- columns of one table ------------------------------------------------------------------------------------ */
 
-/* The operand that all of these columns come from, whose numbers become those in it; NULL: there is none. */
+/* The operand that all of these columns come from, whose numbers become those in it; NULL: there is none. Columns of
+ * both sides of a join of a table with itself are not of one row of it. */
 static const tra_node *operand_of_all(search *s, const tra_table_op *op, int n, int *column) {
     const tra_node *of = NULL;
+    if (op->in[0] == op->in[1]) return NULL;
     for (int i = 0; i < n; i++) {
         int64_t times;
         const tra_node *own = --s->steps > 0 ? operand_of(s, op, &column[i], &times) : NULL;

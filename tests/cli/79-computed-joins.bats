@@ -184,3 +184,12 @@ END2
         for o in G F; do status 0 tra diff ref/$o.h5 $o.h5; done
     done
 }
+
+@test "columns of both sides of a join of a table with itself make more groups than the table has rows" {
+    printf '%s\n' k,d 1,1 2,1 3,1 4,2 5,2 6,2 >t.csv
+    tra import -q --table t.csv -o t.h5
+    printf '%s\n' 'input t from "t.h5"' 'J = join(t, t, d == d, prefix = "r_")' 'G = group(J, [k, r_k], n = count())' \
+        'output G' >p.tra
+    status 0 tra run -q p.tra
+    [ "$(tra export -q G.h5 -o - --to csv | tail -n +2 | wc -l)" = 18 ]
+}
