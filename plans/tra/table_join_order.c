@@ -7,8 +7,7 @@
  * with its whole right table, after the tables that its keys are of.
  *
  * Source: Selinger et al., Access path selection in a relational database management system, SIGMOD 1979; bushy trees:
- * Moerkotte and Neumann, VLDB 2006.
- */
+ * Moerkotte and Neumann, VLDB 2006. */
 #include "cardinality.h"
 #include "table_derived.h"
 #include "table_join_order.h"
@@ -111,7 +110,8 @@ static bool is_plain_join(const tra_table_op *op) {
     bool known = s->how == TRA_LOOKUP_INNER || s->how == TRA_LOOKUP_LEFT || s->how == TRA_LOOKUP_SEMI ||
                  s->how == TRA_LOOKUP_ANTI;
     bool checks = s->unique || s->unique_left || s->matched || s->matched_right;
-    if (op->op != TRA_TABLE_JOIN || !known || checks || s->asof || s->number || op->where || s->nkeys == 0)
+    bool nulls = s->nulls_match && s->how == TRA_LOOKUP_INNER; /* which the other keys of a joined set do not */
+    if (op->op != TRA_TABLE_JOIN || !known || checks || nulls || s->asof || s->number || op->where || s->nkeys == 0)
         return false;
     for (int k = 0; k < s->nkeys; k++) {
         const tra_column *l = &s->left->v[s->lkey[k]], *r = &s->right->v[s->rkey[k]];
@@ -143,7 +143,7 @@ static void take_columns(tree *t, const tra_table_op *op, const part *l, const p
 static bool take_join(tree *t, const tra_table_op *op, part *out) {
     const tra_lookup_spec *s = &op->lookup;
     part l, r;
-    bool inner = s->how == TRA_LOOKUP_INNER && !s->nulls_match;
+    bool inner = s->how == TRA_LOOKUP_INNER;
     int first = t->nleaves;
     if (!take(t, (tra_node *)op->in[0], true, &l)) return false;
     int begin = t->nleaves;
@@ -414,8 +414,8 @@ static bool make(const tree *t, uint32_t set, joined *out) {
         const int *l = out->at[e->leaf[turned]], *r = y.at[e->leaf[!turned]];
         if (l && r) lkey[s.nkeys] = l[e->column[turned]], rkey[s.nkeys++] = r[e->column[!turned]];
     }
-    if (!(right & (right - 1))) s.how = t->leaf[__builtin_ctz(right)].how;
-    if (!(right & (right - 1))) s.nulls_match = t->leaf[__builtin_ctz(right)].nulls_match;
+    const leaf *one = right & (right - 1) ? NULL : &t->leaf[__builtin_ctz(right)];
+    if (one) s.how = one->how, s.nulls_match = one->nulls_match;
     return (out->n = join(t, &s, out, &y)) != NULL;
 }
 
@@ -436,8 +436,7 @@ static tra_node *as_written(const tree *t, const joined *rows, tra_ast *const *c
     return tra_derive_op(&t->d, TRA_TABLE_PROJECT, n, NULL, s->n, term);
 }
 
-/* Are these the columns x, for expressions over them? All values of keys are computed, so groups lack those that fail.
- */
+/* Are these the columns x, for expressions over them? All values of keys are computed: groups lack those that fail. */
 static bool same_columns(const tra_schema *x, const tra_schema *y) {
     bool same = x->n == y->n;
     for (int c = 0; c < x->n && same; c++)
@@ -463,10 +462,25 @@ static tra_node *different_rows(tra_table_builder *w) {
     return tra_derive_op(&d, TRA_TABLE_GROUP, (tra_node *)op->in[0], NULL, 1, &keys);
 }
 
+/* The bytes of the largest table that node n is made of may have, of those that are computed; looks at so many nodes.
+ */
+static double largest(const tra_node *n, int *steps) {
+    double most = n->in[0] ? (double)tra_type_bytes_all(&n->type).bound : 0;
+    for (int i = 0; i < 2 && n->in[i] && --*steps > 0; i++) most = fmax(most, largest(n->in[i], steps));
+    return most;
+}
+
+/* May the tables become larger than they are as written, and than there is room for? Bounds tell of memory. */
+static bool takes_more(const tree *t, const tra_node *n) {
+    enum { STEPS = 1000 };
+    double now = largest(n, &(int){STEPS}), written = largest(t->w->in, &(int){STEPS});
+    return t->w->b->g->expected_room > 0 && now > written && now > (double)t->w->b->g->expected_room;
+}
+
 static tra_node *joined_in_order(tra_table_builder *w) {
     tree *t = tra_new(w->b->arena, tree);
-    part p;
     joined rows;
+    part p;
     *t = (tree){.w = w, .a = w->b->arena, .d = {.b = w->b, .call = w->call}, .steps = MOST_STEPS};
     if (!take(t, w->in, false, &p) || t->nleaves < 3) return NULL;
     if (!select_of_tables(t)) return NULL;
@@ -474,7 +488,8 @@ static tra_node *joined_in_order(tra_table_builder *w) {
     find_order(t);
     uint32_t all = (1u << t->nleaves) - 1;
     if (!(TRA_JOIN_ORDER_TIMES * t->cost[all] <= written_cost(t, p.s))) return NULL;
-    return make(t, all, &rows) ? as_written(t, &rows, p.column) : NULL;
+    if (!make(t, all, &rows) || takes_more(t, rows.n)) return NULL;
+    return as_written(t, &rows, p.column);
 }
 
 tra_node *tra_table_in_any_order(tra_table_builder *w) {

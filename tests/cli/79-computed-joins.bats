@@ -193,3 +193,42 @@ END2
     status 0 tra run -q p.tra
     [ "$(tra export -q G.h5 -o - --to csv | tail -n +2 | wc -l)" = 18 ]
 }
+
+@test "NULLs match in the joins that say so alone, whatever the order of joins below a group" {
+    "$PYTHON" - <<'P'
+import random
+r = random.Random(5)
+def draw(n): return r.choice(["", r.randrange(n), r.randrange(n)])
+def write(name, head, rows):
+    with open(name, "w") as f: f.write(head + "\n" + "".join(",".join(map(str, x)) + "\n" for x in rows))
+fact = [(draw(300), r.randrange(1000)) for _ in range(20000)]
+cust = [("" if i % 50 == 0 else i, draw(30)) for i in range(300)]
+nat = [("" if i == 3 else i % 25, draw(5)) for i in range(30)]
+write("fact.csv", "a,v", fact), write("cust.csv", "c,n", cust), write("nat.csv", "d,r", nat)
+def count(first, second):
+    same = lambda x, y, nulls: x == y and (x != "" or nulls)
+    met = [sum(same(n, d, second) and x == 1 for d, x in nat) for _, n in cust]
+    keys = {}
+    for a, _ in fact: keys[a] = keys.get(a, 0) + 1
+    return sum(k * m for a, k in keys.items() for (c, _), m in zip(cust, met) if same(a, c, first))
+print(count(True, False), count(False, True), count(True, True), count(False, False), file=open("want", "w"))
+P
+    local t
+    for t in fact cust nat; do status 0 tra import -q --table $t.csv -o $t.h5; done
+    local match=", nulls = match" i=0 first second want
+    for want in $(cat want); do
+        first='' second=''
+        case $i in 0) first=$match ;; 1) second=$match ;; 2) first=$match second=$match ;; esac
+        i=$((i + 1))
+        cat >p.tra <<P
+input fact from "fact.h5"
+input cust from "cust.h5"
+input nat from "nat.h5"
+J = join(join(fact, cust, a == c$first), nat, n == d$second)
+G = group(select(J, r == 1), [], k = count())
+output G to "g.h5"
+P
+        status 0 tra run -q p.tra
+        is "$want" eval 'tra export -q --to csv g.h5 -o - | tail -n 1'
+    done
+}
