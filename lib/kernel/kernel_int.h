@@ -32,16 +32,16 @@ void tra_tsqr_shape(tra_lapack f, double arg, const tra_dims *a, const tra_dims 
 size_t tra_tsqr_scratch(tra_lapack f, const tra_dims *a, const tra_dims *b);
 double tra_tsqr_flops(tra_lapack f, const tra_dims *a, const tra_dims *b);
 void tra_tsqr_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch);
-/* What both share. Leaves R of m x n elements, column by column, on and above the diagonal of a, and what Q is made of
- * below. space: as many doubles as tra_qr_space says. */
-enum { TRA_QR_WORK = 32, TRA_QR_NARROW = 512 }; /* doubles for each column; fewer columns than these are few */
+/* What both share. Decomposes m x n elements that are stored by columns in a: R is left on and above the diagonal, and
+ * what Q is made of below it. space: room for tra_qr_space(m, n) doubles. */
+enum { TRA_QR_WORK = 32, TRA_QR_NARROW = 512 }; /* doubles for each column; columns from which on a matrix is wide */
 int64_t tra_qr_space(int64_t m, int64_t n);
 void tra_qr(int m, int n, double *a, double *space);
-/* Puts the first columns of Q there, as many as a has columns or rows; space: as tra_qr left it. */
+/* After tra_qr, with its space: replaces a by the first min(m, n) columns of Q. */
 void tra_qr_make_q(int m, int n, double *a, double *space);
-/* m x n elements to columns of height `stride`; false when one is not finite. */
+/* Copies m x n elements to columns, `stride` doubles apart. False: one is not finite. */
 bool tra_lapack_load(const tra_array *x, int64_t m, int64_t n, double *to, int64_t stride);
-/* And columns of that height to m x n elements, each times the sign of its column (NULL: as they are). */
+/* Copies such columns back to m x n elements, each times the sign of its column (NULL: as they are). */
 void tra_lapack_store(const double *from, int64_t stride, const tra_array *x, int64_t m, int64_t n, const int *sign);
 void tra_lapack_set(const tra_array *x, int64_t at, double v);
 void tra_lapack_fill(const tra_array *x, double v);

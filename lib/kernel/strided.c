@@ -69,7 +69,7 @@ typedef uint32_t words __attribute__((vector_size(32)));
 #define LOW_4(a, b)    MIX(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
 #define HIGH_4(a, b)   MIX(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
 
-/* Turns tiles of 8 x 8 elements of 4 bytes: y rows of x elements, ss apart, to x rows of y elements, ds apart. */
+/* Transposes tiles of 8 x 8 elements of 4 bytes: y rows of x elements, ss apart, to x rows of y, ds apart. */
 TRA_ANY_TARGET static void turn_words(uint32_t *d, int64_t ds, const uint32_t *s, int64_t ss, int64_t x, int64_t y) {
     for (int64_t i = 0; i < x; i += 8)
         for (int64_t j = 0; j < y; j += 8) {
@@ -86,8 +86,8 @@ TRA_ANY_TARGET static void turn_words(uint32_t *d, int64_t ds, const uint32_t *s
         }
 }
 
-/* Turns whole tiles of a plane whose elements, of 4 bytes, stay as they are; false: it has none. Of 8 bytes it takes as
- * long as a loop. */
+/* Transposes the whole tiles of a plane of 4-byte elements, which keep their type. False: there is none. Elements of
+ * 8 bytes gain nothing by it: their plain loop is as fast. */
 static bool turn_tiles(void *dst, int64_t d0, const void *src, int64_t s0, size_t size, tra_loop *x, tra_loop *y) {
     enum { TILE = 8 };
     if (size != 4 || x->s[0] != 1 || y->s[1] != 1 || x->n < TILE || y->n < TILE) return false;
@@ -101,7 +101,8 @@ static void copy_plane(void *dst, tra_dtype dt, int64_t d0, const void *src, tra
                        tra_loop y) {
     enum { TILE = 8 }; /* more would share one set of the cache where rows are powers of two */
     tra_loop tx = x, ty = y;
-    if (dt == st && turn_tiles(dst, d0, src, s0, tra_dtype_size(dt), &tx, &ty)) { /* the rest are narrow planes */
+    if (dt == st &&
+        turn_tiles(dst, d0, src, s0, tra_dtype_size(dt), &tx, &ty)) { /* what remains are two narrow planes */
         tra_loop below = x, beside = y;
         below.n -= tx.n, beside.n -= ty.n;
         if (below.n) copy_plane(dst, dt, d0 + tx.n * x.s[1], src, st, s0 + tx.n * x.s[0], below, y);

@@ -386,7 +386,7 @@ static const void *source(const tra_insn_read *x, tra_dtype in, double (*regs)[T
     return buf;
 }
 
-/* Is what it gives of the type of its operands always, since it chooses one of them or gives less? */
+/* Does every result fit the type of the operands? The operator chooses one of them, or its result is no larger. */
 static bool stays(tra_scalar_op op) {
     tra_scalar_class class = tra_scalar_class_of(op);
     return class == TRA_SC_IF || (class == TRA_SC_SAME && op != TRA_S_IDIV);

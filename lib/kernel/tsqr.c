@@ -28,15 +28,11 @@ extern void dtrtrs_(const char *, const char *, const char *, const int *, const
 
 /* ---- one matrix ------------------------------------------------------------------------------------------------- */
 
-enum {
-    FEW = 16,
-    MORE = 32,
-    WIDE = 128, /* reflectors that are applied together, the columns from which on they are more */
-    LEAST = 1024,
-    TIMES = 4 /* rows that are taken at a time: so many, and so many for each column, at least */
-};
+/* FEW reflectors are applied together, and MORE from WIDE columns on. Each part of a matrix that is decomposed at a
+ * time has LEAST rows, or TIMES as many rows as columns if that is more. */
+enum { FEW = 16, MORE = 32, WIDE = 128, LEAST = 1024, TIMES = 4 };
 
-/* Are rows taken some at a time? Of many columns most is done by products anyway. */
+/* Are some rows decomposed at a time? With many columns, dgeqrf spends its time in matrix products anyway. */
 static bool in_parts(int64_t m, int64_t n) { return m >= n && n < TRA_QR_NARROW; }
 static int64_t rows_taken(int64_t n) { return tra_max64(LEAST, TIMES * n); }
 static int64_t together(int64_t n) { return n < WIDE ? tra_min64(FEW, n) : MORE; }
@@ -176,7 +172,7 @@ static bool has_rows(const job *w, int64_t n, const char *name) {
 /* R of a matrix and its right sides has that of the matrix, and beside it Q' times the right sides. */
 static void put_x(job *w, const tra_array *out) {
     int n = (int)out->ext.v[0], right = w->width - n, info;
-    double rcond = 0, *by = w->space, *work = by + w->width; /* which nobody reads any more */
+    double rcond = 0, *by = w->space, *work = by + w->width; /* the reflectors are needed no more */
     if (!has_rows(w, n, "solve")) return;
     for (int64_t j = 0; j < n; j++) memset(w->a + j * w->m + j + 1, 0, (size_t)(w->m - j - 1) * sizeof *w->a);
     tra_lapack_scale(w->a, n, n, w->m, by);

@@ -277,8 +277,8 @@ static bool bring(const tra_contraction *x, int o, crossing *m) {
     return true;
 }
 
-/* What comes near to a result that stays in the cache: each row of both is multiplied out. room: so many bytes. False:
- * it is not done so. */
+/* Adds the outer product of each pair of rows to a result that stays in the cache. room: bytes of scratch. False:
+ * nothing is done, since the result or the operands do not allow it. */
 static bool cross(const tra_contraction *x, void *room, int64_t bytes) {
     crossing m = {.room = room, .left = bytes};
     if (!may_cross(x, &m) || !bring(x, 0, &m) || !bring(x, 1, &m)) return false;

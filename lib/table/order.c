@@ -148,7 +148,7 @@ typedef struct marking {
     const int *column;
     const int64_t *at;
     int64_t rows, *begins;
-    const int64_t *known; /* runs that begin anew whatever these columns have, in order; NULL: none */
+    const int64_t *known; /* where runs begin whatever these columns have, ascending; NULL: not given */
     int64_t nknown;
 } marking;
 

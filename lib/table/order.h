@@ -69,8 +69,8 @@ void tra_key_words(const tra_batch *b, int ncolumns, const int *column, const tr
  * begin[runs] to n; returns the number of runs. begin has room for n + 1 numbers. */
 int64_t tra_order_runs(const tra_batch *b, int ncolumns, const int *column, const int64_t *at, int64_t n,
                        int64_t *begin);
-/* The same within runs that are known, which begin at known[0..nknown): rows of several of them are different, so the
- * columns by which these are equal need not be among the columns here. */
+/* The same, where it is known that runs begin at known[0..nknown), ascending, whatever the columns here have: the runs
+ * of more columns are found within those of the first ones. */
 int64_t tra_order_runs_within(const tra_batch *b, int ncolumns, const int *column, const int64_t *at, int64_t n,
                               const int64_t *known, int64_t nknown, int64_t *begin);
 /* The number of such runs of a batch of sorted rows; column NULL: of the first columns. */

@@ -227,8 +227,8 @@ static heaps lay_out(const top *x, int piece, int class) {
     return h;
 }
 
-/* Do most rows have a group of their own still, after a part of them? Where groups differ much in size, those that were
- * drawn before do not tell it. */
+/* Do most rows still open a new group, after a part of the rows? Then a sort of all is cheaper. The rows that
+ * expect_groups draws do not tell it where groups differ much in size. */
 static bool are_many(const top *x, const heaps *h, const heaps *before) {
     static const double MANY = 0.7;
     return !x->places && (double)(h->n - before->n) > MANY * (double)(h->rows - before->rows);

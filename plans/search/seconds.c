@@ -255,7 +255,7 @@ static double rows_seconds(const tra_plan *p, const tra_op *op, const tra_rates 
     enum { PRODUCT = 4, ALONE = 12, BESIDE = 28, MEET = 16 }; /* steps of a row; MEET: with another one */
     enum { FOLDED = 2, FOLDS = 16 };                          /* of an entry, and a row, of products folded to no sum */
     static const double LOOK = 0.12, ADDED = 0.12; /* misses of an entry that looks, as many do at once; of a sum; */
-    static const double FOUND = 0.7;               /* and of one that finds a row */
+    static const double FOUND = 0.7; /* of an entry that finds a row of the other operand, or of the result */
     const tra_kernel *k = op->spec.join;
     bool join = op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_JOINAGG;
     if (op->in[0] < 0 || op->type.columns) return 0;

@@ -19,6 +19,8 @@ double tra_table_groups_expected(const tra_schema *s, int nkeys, const tra_node 
 
 /* ---- what predicates and joins leave (table_estimates.c) -------------------------------------------------------- */
 
+/* A value of the statistics of such a column as a number. */
+double tra_table_number(tra_coltype t, int64_t bits);
 /* The statistics of a column of a file; false if there are none. */
 bool tra_table_facts(struct tra_rel *file, int number, tra_column_facts *out);
 

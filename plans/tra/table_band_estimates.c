@@ -7,20 +7,12 @@
 #include "cardinality.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Values at equal distances in the order of a column, and the area below the share of values that are less. */
 typedef struct spread {
     double at[TRA_BUCKETS + 1], area[TRA_BUCKETS + 1];
     double values; /* share of rows that have one */
 } spread;
-
-static double number_of(tra_coltype t, int64_t bits) {
-    double x;
-    if (!tra_coltype_is_float(t)) return (double)bits;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
 
 /* Of a column of whose values all frequencies are known. */
 static void spread_frequencies(const tra_column_facts *f, tra_coltype t, spread *out) {
@@ -29,7 +21,7 @@ static void spread_frequencies(const tra_column_facts *f, tra_coltype t, spread 
     for (int i = 0; i <= TRA_BUCKETS; i++) {
         double place = rows * i / TRA_BUCKETS;
         while (v + 1 < f->n && before + (double)f->frequency[v][1] < place) before += (double)f->frequency[v++][1];
-        out->at[i] = number_of(t, f->frequency[v][0]);
+        out->at[i] = tra_table_number(t, f->frequency[v][0]);
     }
 }
 
@@ -49,7 +41,7 @@ static bool spread_of(const tra_colexpr *x, spread *out) {
     if (tra_coltype_is_coded(x->type) || !tra_table_facts(x->file, x->number, &f) || f.rows <= f.nulls) return false;
     if (!f.histogram && (!f.whole || f.n == 0)) return false;
     if (f.histogram)
-        for (int i = 0; i <= TRA_BUCKETS; i++) out->at[i] = number_of(x->type, f.histogram[i]);
+        for (int i = 0; i <= TRA_BUCKETS; i++) out->at[i] = tra_table_number(x->type, f.histogram[i]);
     else
         spread_frequencies(&f, x->type, out);
     out->area[0] = 0;

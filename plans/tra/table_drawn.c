@@ -48,18 +48,12 @@ static bool find_columns(const tra_colexpr *x, drawing *d) {
     return true;
 }
 
-static double number_of(tra_coltype t, int64_t bits) {
-    double x;
-    if (!tra_coltype_is_float(t)) return (double)bits;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 /* The value at a share of the values, by the histogram. Statistics have the bits of an f64 for any float. */
 static int64_t value_at(const tra_column_facts *f, tra_coltype t, double share) {
     double at = share * TRA_BUCKETS;
     int i = (int)fmin(at, TRA_BUCKETS - 1);
-    double lo = number_of(t, f->histogram[i]), hi = number_of(t, f->histogram[i + 1]), v = lo + (at - i) * (hi - lo);
+    double lo = tra_table_number(t, f->histogram[i]), hi = tra_table_number(t, f->histogram[i + 1]),
+           v = lo + (at - i) * (hi - lo);
     int64_t bits;
     if (!tra_coltype_is_float(t)) return v >= hi ? f->histogram[i + 1] : (int64_t)floor(v);
     memcpy(&bits, &v, sizeof bits);
@@ -67,7 +61,7 @@ static int64_t value_at(const tra_column_facts *f, tra_coltype t, double share) 
 }
 
 static void put(void *to, tra_coltype t, int i, int64_t bits) {
-    double x = number_of(t, bits);
+    double x = tra_table_number(t, bits);
     float narrow = (float)x;
     int32_t word = (int32_t)bits;
     size_t size = tra_coltype_size(t);

@@ -20,8 +20,7 @@ static bool facts_of(struct tra_rel *file, int number, tra_column_facts *out) {
     return tra_table_facts(file, number, out) && out->rows > 0;
 }
 
-/* A value of the statistics as a number. */
-static double number_of(tra_coltype t, int64_t bits) {
+double tra_table_number(tra_coltype t, int64_t bits) {
     double x;
     if (!tra_coltype_is_float(t)) return (double)bits;
     memcpy(&x, &bits, sizeof x);
@@ -42,7 +41,7 @@ static bool holds(tra_colop op, double x, double y) {
 /* The share of values that are less than y, by the histogram, in whose buckets equally many values lie. */
 static double share_below(const tra_column_facts *f, tra_coltype t, double y) {
     for (int i = 0; i < TRA_BUCKETS; i++) {
-        double lo = number_of(t, f->histogram[i]), hi = number_of(t, f->histogram[i + 1]);
+        double lo = tra_table_number(t, f->histogram[i]), hi = tra_table_number(t, f->histogram[i + 1]);
         if (!(hi < y)) return (i + (lo < y && hi > lo ? (y - lo) / (hi - lo) : 0)) / TRA_BUCKETS;
     }
     return 1;
@@ -51,11 +50,11 @@ static double share_below(const tra_column_facts *f, tra_coltype t, double y) {
 double tra_table_share_compared(const tra_column_facts *f, tra_coltype t, tra_colop op, double y) {
     double rows = 0, all = (double)f->rows, values = (double)(f->rows - f->nulls);
     for (int64_t i = 0; i < f->n; i++)
-        if (holds(op, number_of(t, f->frequency[i][0]), y)) rows += (double)f->frequency[i][1];
+        if (holds(op, tra_table_number(t, f->frequency[i][0]), y)) rows += (double)f->frequency[i][1];
     if (f->whole || !f->histogram) return rows / all;
     double below = share_below(f, t, y), equal = 1 / fmax(1, (double)f->distinct);
     for (int64_t i = 0; i < f->n; i++)
-        if (number_of(t, f->frequency[i][0]) == y) equal = (double)f->frequency[i][1] / fmax(1, values);
+        if (tra_table_number(t, f->frequency[i][0]) == y) equal = (double)f->frequency[i][1] / fmax(1, values);
     double share = op == TRA_C_EQ   ? equal
                    : op == TRA_C_NE ? 1 - equal
                    : op == TRA_C_LT ? below

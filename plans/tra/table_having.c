@@ -6,19 +6,11 @@
 #include "cardinality.h"
 
 #include <math.h>
-#include <string.h>
 
 /* How the values of a column lie, NULLs left out. */
 typedef struct spread {
     double mean, variance;
 } spread;
-
-static double number_of(tra_coltype t, int64_t bits) {
-    double x;
-    if (!tra_coltype_is_float(t)) return (double)bits;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
 
 static bool spread_of(const tra_column *c, spread *out) {
     tra_column_facts f;
@@ -26,12 +18,12 @@ static bool spread_of(const tra_column *c, spread *out) {
     if (tra_coltype_is_coded(c->type) || !tra_table_facts(c->file, c->number, &f) || f.rows <= f.nulls) return false;
     if (f.whole || !f.histogram) {
         for (int64_t i = 0; i < f.n; i++) {
-            double x = number_of(c->type, f.frequency[i][0]), rows = (double)f.frequency[i][1];
+            double x = tra_table_number(c->type, f.frequency[i][0]), rows = (double)f.frequency[i][1];
             n += rows, sum += rows * x, squares += rows * x * x;
         }
     } else {
         for (int i = 0; i < TRA_BUCKETS; i++) { /* values are spread evenly between the bounds of a bucket */
-            double a = number_of(c->type, f.histogram[i]), b = number_of(c->type, f.histogram[i + 1]);
+            double a = tra_table_number(c->type, f.histogram[i]), b = tra_table_number(c->type, f.histogram[i + 1]);
             n += 1, sum += (a + b) / 2, squares += (a * a + a * b + b * b) / 3;
         }
     }
