@@ -1,6 +1,7 @@
 /* check.c - parses and types a program; prints the type of each relation. */
 #include "cmd.h"
 #include "made.h"
+#include "planning.h"
 
 #include "../lib/model/columns.h"
 #include "../plans/explain/explain.h"
@@ -125,8 +126,11 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     (void)argc;
     tra_program p;
     tra_json j = {0};
-    TRA_TRY(tra_made_planning(NULL, false, e));
-    TRA_TRY(tra_program_load(argv[0], tra_common_opts.define.n, tra_common_opts.define.v, tra_colour(stderr), &p, e));
+    tra_request r;
+    TRA_TRY(tra_planning_request(0, 0, &r, e));
+    tra_made_how making = tra_made_by(&r, false);
+    tra_building how = {.ndefines = r.ndefines, .defines = r.defines, .makes = &making.makes};
+    TRA_TRY(tra_program_load(argv[0], how, r.colour, &p, e));
     render(&p, &j);
     tra_status s = tra_print(tra_str_get(&j.out), e);
     tra_json_free(&j);

@@ -31,7 +31,8 @@ static tra_status write_plan(const char *program, const tra_job *job, const tra_
 static tra_status check_inputs(const tra_job *job, tra_err *e) {
     const tra_graph *g = job->program.graph;
     for (int i = 0; i < g->n; i++)
-        if (g->v[i]->op == TRA_OP_INPUT && g->v[i]->uses > 0 && g->v[i]->path && tra_is_intermediate(g->v[i]->path))
+        if (g->v[i]->op == TRA_OP_INPUT && g->v[i]->uses > 0 && g->v[i]->input.path &&
+            tra_is_intermediate(g->v[i]->input.path))
             return tra_fail(e, TRA_PROGRAM,
                             "%s makes strings that only a run tells, after which the rest is planned: run the program",
                             job->program.src.name);
@@ -45,7 +46,8 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     if (!output || !*output) return tra_fail(e, TRA_USAGE, "-o is missing: say where the plan goes, -o FILE");
     tra_stand_ins.whole = true; /* who runs the plan does not see the program */
     TRA_TRY(tra_planning_request(0, 0, &r, e));
-    TRA_TRY(tra_made_planning(&r, true, e));
+    tra_made_how making = tra_made_by(&r, true);
+    r.makes = &making.makes;
     TRA_TRY(tra_job_load(argv[0], &r, &job, e));
     tra_status s = check_inputs(&job, e);
     if (s == TRA_OK)

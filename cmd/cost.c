@@ -11,7 +11,8 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_job job;
     tra_str out = {0};
     TRA_TRY(tra_planning_request(0, 0, &r, e));
-    TRA_TRY(tra_made_planning(&r, false, e));
+    tra_made_how making = tra_made_by(&r, false);
+    r.makes = &making.makes;
     r.options.first = 0; /* all */
     TRA_TRY(tra_job_load(argv[0], &r, &job, e));
     if (tra_common_opts.format == TRA_FORMAT_JSON)

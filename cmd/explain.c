@@ -53,7 +53,7 @@ static void count_before(tra_job *job) {
 }
 
 /* out: gets what the search considers, if it is asked for. */
-static tra_status load(const char *path, tra_job *job, tra_profile *m, tra_str *out, tra_err *e) {
+static tra_status load(const char *path, tra_made_how *making, tra_job *job, tra_profile *m, tra_str *out, tra_err *e) {
     tra_request r;
     tra_profiled_plan of;
     const tra_profiled_plan *as = opts.nmeasurements ? &opts.measurements[0].of : NULL;
@@ -68,7 +68,8 @@ static tra_status load(const char *path, tra_job *job, tra_profile *m, tra_str *
         tra_common_opts.format == TRA_FORMAT_HTML)
         r.options.first = 0; /* all */
     if (as) as_measured(as, &r);
-    TRA_TRY(tra_made_planning(&r, as != NULL, e));
+    *making = tra_made_by(&r, as != NULL);
+    r.makes = &making->makes;
     if (search) r.options.trace = out;
     TRA_TRY(tra_job_load(path, &r, job, e));
     job->options.trace = NULL; /* what is planned besides is not traced */
@@ -199,7 +200,7 @@ static void find_changes(const tra_job *job, double planned, tra_arena *a) {
     enum { SECONDS = 1, TRIES = 4 };
     const tra_graph *g = job->program.graph;
     for (int i = 0; i < g->n; i++) { /* what was converted is there now */
-        const tra_stand_in *s = g->v[i]->rel ? tra_rel_stand_in(g->v[i]->rel) : NULL;
+        const tra_stand_in *s = g->v[i]->input.rel ? tra_rel_stand_in(g->v[i]->input.rel) : NULL;
         planned -= s ? s->seconds : 0;
     }
     opts.nchanges =
@@ -236,6 +237,7 @@ static tra_status explain(const tra_job *job, double planned, tra_arena *a, tra_
 
 static tra_status run(int argc, char **argv, tra_err *e) {
     (void)argc;
+    tra_made_how making;
     tra_job job;
     tra_profile m = {0};
     tra_str out = {0};
@@ -257,7 +259,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     double begun = tra_now();
     tra_measurement *measurements = NULL;
     tra_status s = optimizers ? read_measurements(&measurements, e) : TRA_OK;
-    if (s == TRA_OK) s = load(argv[0], &job, &m, &out, e);
+    if (s == TRA_OK) s = load(argv[0], &making, &job, &m, &out, e);
     if (s == TRA_OK) {
         tra_arena *a = tra_arena_new();
         if (analyze) opts.measured = &m;

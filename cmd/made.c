@@ -13,18 +13,13 @@
 
 #include <stdlib.h>
 
-/* How the command plans and runs its program, and so these parts: on one site, by the process that plans. */
-static tra_plan_options options;
-static tra_exec_options exec_options;
-
 /* The part of a program that makes a node. loops: it runs those of the graph too. */
 typedef struct part {
+    const tra_made_how *making;
     const tra_graph *graph;
     const tra_node *node;
     bool loops;
 } part;
-
-tra_made_needs *tra_made_asked;
 
 static tra_status plan_part(const tra_graph *g, tra_plan_options o, tra_arena *a, const tra_plan **plan, tra_err *e) {
     tra_plans plans;
@@ -38,15 +33,15 @@ static tra_status plan_part(const tra_graph *g, tra_plan_options o, tra_arena *a
     return TRA_OK;
 }
 
-static tra_status run_plan(const tra_graph *g, tra_arena *a, const char *history, tra_err *e) {
+static tra_status run_plan(const tra_made_how *m, const tra_graph *g, tra_arena *a, const char *history, tra_err *e) {
     const tra_plan *plan;
     tra_report r = {0};
     tra_comm self = tra_comm_self();
-    TRA_TRY(plan_part(g, options, a, &plan, e));
+    TRA_TRY(plan_part(g, m->options, a, &plan, e));
     TRA_TRY(tra_memory_check(plan, 1, e));
-    tra_exec_options x = exec_options;
-    x.memory = options.memory;
-    x.threads = options.threads;
+    tra_exec_options x = m->how;
+    x.memory = m->options.memory;
+    x.threads = m->options.threads;
     x.history = history;
     x.stops = true;
     tra_status s = tra_exec(plan, &self, &x, &r, e);
@@ -54,9 +49,8 @@ static tra_status run_plan(const tra_graph *g, tra_arena *a, const char *history
     return s;
 }
 
-/* What the part takes when it is planned as tra_made_asked says. */
-static tra_status ask(const tra_graph *g, tra_arena *a, tra_err *e) {
-    tra_made_needs *n = tra_made_asked;
+/* What the part takes when it is planned as asked. */
+static tra_status ask(tra_made_needs *n, const tra_graph *g, tra_arena *a, tra_err *e) {
     const tra_plan *plan;
     TRA_TRY(plan_part(g, n->options, a, &plan, e));
     n->least = tra_max64(n->least, tra_max64(plan->least_memory, plan->planning));
@@ -79,58 +73,56 @@ static tra_status run_part(void *ctx, const char *identity, const char *to, tra_
     g.noutputs = n;
     if (!p->loops) g.nloops = 0;
     ((tra_node *)p->node)->uses++;
-    tra_status s = !to ? ask(&g, a, e)
-                   : tra_makes_tables->by_row
+    tra_status s = !to ? ask(p->making->asked, &g, a, e)
+                   : p->making->makes.by_row
                        ? tra_run_with_reference(&g, a, &(tra_write_options){.history = identity}, 0, e)
-                       : run_plan(&g, a, identity, e);
+                       : run_plan(p->making, &g, a, identity, e);
     ((tra_node *)p->node)->uses--;
     tra_arena_free(a);
     return s;
 }
 
-static tra_status make_table(const tra_graph *g, const tra_node *n, bool loops, const char *identity, const char **path,
-                             tra_err *e) {
-    part p = {g, n, loops};
-    if (tra_made_asked) TRA_TRY(run_part(&p, identity, NULL, e));
-    if (tra_makes_tables->by_row) identity = tra_arena_printf(g->arena, "reference: %s", identity);
+static const tra_made_how *making_of(const tra_makes *m) { return (const tra_made_how *)m; }
+
+static tra_status make_table(const tra_makes *m, const tra_graph *g, const tra_node *n, bool loops,
+                             const char *identity, const char **path, tra_err *e) {
+    part p = {making_of(m), g, n, loops};
+    if (p.making->asked) TRA_TRY(run_part(&p, identity, NULL, e));
+    if (m->by_row) identity = tra_arena_printf(g->arena, "reference: %s", identity);
     return tra_stand_in_made(identity, run_part, &p, path, e);
 }
 
-static tra_status write_strings(void *ctx, const char *identity, const char *to, tra_err *e) {
+/* Strings, or first rows, that are to be written. */
+typedef struct writing {
+    const tra_plan_options *options;
+    const tra_made_strings *strings;
+    const tra_first_rows *first;
+} writing;
+
+static tra_status write_made(void *ctx, const char *identity, const char *to, tra_err *e) {
+    const writing *w = ctx;
+    int64_t memory = w->options->memory ? w->options->memory : TRA_IMPORT_MEMORY;
+    int threads = w->options->threads;
     tra_return_free_memory(); /* of the part before */
-    int64_t memory = options.memory ? options.memory : TRA_IMPORT_MEMORY;
-    tra_status s = tra_made_strings_write(ctx, to, memory, options.threads, identity, e);
+    if (w->first) return tra_first_rows_write(w->first, to, memory, threads, identity, e);
+    tra_status s = tra_made_strings_write(w->strings, to, memory, threads, identity, e);
     tra_return_free_memory();
     return s;
 }
 
-static tra_status make_strings(const tra_made_strings *m, const char *identity, const char **path, tra_err *e) {
-    return tra_stand_in_made(identity, write_strings, (void *)m, path, e);
+static tra_status make_strings(const tra_makes *m, const tra_made_strings *of, const char *identity, const char **path,
+                               tra_err *e) {
+    return tra_stand_in_made(identity, write_made, &(writing){&making_of(m)->options, of, NULL}, path, e);
 }
 
-static tra_status write_first(void *ctx, const char *identity, const char *to, tra_err *e) {
-    int64_t memory = options.memory ? options.memory : TRA_IMPORT_MEMORY;
-    tra_return_free_memory(); /* of the part before */
-    return tra_first_rows_write(ctx, to, memory, options.threads, identity, e);
+static tra_status make_first(const tra_makes *m, const tra_first_rows *of, const char *identity, const char **path,
+                             tra_err *e) {
+    return tra_stand_in_made(identity, write_made, &(writing){&making_of(m)->options, NULL, of}, path, e);
 }
 
-static tra_status make_first(const tra_first_rows *m, const char *identity, const char **path, tra_err *e) {
-    return tra_stand_in_made(identity, write_first, (void *)m, path, e);
-}
-
-void tra_made_begin(const tra_request *r, const tra_exec_options *how, bool strings, bool by_row) {
-    static tra_makes makes;
-    makes = (tra_makes){make_table, strings ? make_strings : NULL, make_first, by_row};
-    options = r->options;
-    options.over = false;
-    exec_options = *how;
-    tra_makes_tables = &makes;
-}
-
-tra_status tra_made_planning(const tra_request *r, bool strings, tra_err *e) {
-    tra_request own;
-    if (!r) TRA_TRY(tra_planning_request(0, 0, &own, e));
+tra_made_how tra_made_by(const tra_request *r, bool strings) {
     tra_exec_options how = {.scratch = tra_stand_ins.scratch, .codegen = (tra_codegen_mode)tra_planning_opts.codegen};
-    tra_made_begin(r ? r : &own, &how, strings, false);
-    return TRA_OK;
+    tra_made_how m = {{make_table, strings ? make_strings : NULL, make_first, false}, r->options, how, NULL};
+    m.options.over = false;
+    return m;
 }

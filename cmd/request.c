@@ -89,10 +89,11 @@ static tra_status plan(asking *x, tra_point *p, int64_t ceiling, ceilings *c, tr
     r.options.over = true;
     r.options.rates = tra_planning_rates(p->on->rates, p->here, p->threads, (int)p->on->cores);
     made.options = r.options;
-    tra_made_asked = &made;
-    tra_status s = tra_job_load_text(x->path, x->text, x->size, &r, &job, e);
-    tra_made_asked = NULL;
-    if (s != TRA_OK) return s;
+    tra_made_how making = tra_made_by(&x->base, true);
+    making.asked = &made;
+    r.makes = &making.makes;
+    TRA_TRY(tra_job_load_text(x->path, x->text, x->size, &r, &job, e));
+    tra_status s = TRA_OK;
     if (job.compiled) {
         s = tra_fail(e, TRA_USAGE, "%s is a plan, whose sites are settled: --request is for its program", x->path);
     } else {
@@ -334,7 +335,6 @@ tra_status tra_request_run(const char *path, tra_err *e) {
     tra_status s = find_machines(a, &machines, &n, e);
     int level = tra_log_level;
     if (s == TRA_OK) s = tra_planning_request(0, 0, &x.base, e);
-    if (s == TRA_OK) s = tra_made_planning(&x.base, true, e);
     if (s == TRA_OK) s = tra_program_read(path, &text, &x.size, e);
     x.text = text;
     if (s == TRA_OK) s = find_points(&x, machines, n, e);

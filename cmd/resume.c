@@ -79,7 +79,7 @@ tra_status tra_resume_done(const char *path, const char *text, size_t n, bool *d
 static const tra_node *input_of(const tra_graph *g, const tra_op *op) {
     for (int i = 0; i < g->n; i++) {
         const tra_node *n = g->v[i];
-        if (n->op == TRA_OP_INPUT && n->rel && strcmp(n->name, op->spec.name) == 0) return n;
+        if (n->op == TRA_OP_INPUT && n->input.rel && strcmp(n->name, op->spec.name) == 0) return n;
     }
     return NULL;
 }
@@ -97,7 +97,7 @@ tra_journal_request tra_resume_request(const tra_job *job, const char *dir, bool
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
         const tra_node *n = tra_op_is(op->op, TRA_READS) ? input_of(job->program.graph, op) : NULL;
-        identity[i] = n ? tra_rel_identity(n->rel, a) : "";
+        identity[i] = n ? tra_rel_identity(n->input.rel, a) : "";
         if (n) tra_str_printf(&about, "input %s %s %s\n", op->spec.name, op->spec.path, identity[i]);
     }
     for (int i = 0; i < tra_common_opts.define.n; i++) tra_str_printf(&about, "-D %s\n", tra_common_opts.define.v[i]);

@@ -115,11 +115,10 @@ static tra_status request(int here, int cores, tra_request *r, tra_err *e) {
 }
 
 /* How strings are made that must be known before the program is planned. */
-static void begin_making(const tra_request *r) {
-    tra_exec_options how = {.scratch = tra_scratch_dir(opt.scratch),
-                            .transport = (tra_transport_kind)opt.transport,
-                            .codegen = (tra_codegen_mode)tra_planning_opts.codegen};
-    tra_made_begin(r, &how, !opt.dry, opt.engine == ENGINE_REFERENCE);
+static void begin_making(tra_request *r, tra_made_how *m) {
+    *m = tra_made_by(r, !opt.dry);
+    m->makes.by_row = opt.engine == ENGINE_REFERENCE;
+    r->makes = &m->makes;
 }
 
 /* All ranks must plan alike: with the least of what their machines offer. */
@@ -222,7 +221,7 @@ static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_e
     tra_report r = {0};
     const tra_graph *g = job->program.graph;
     for (int i = 0; g && i < g->n; i++) /* also of tables that the plan does not read */
-        if (g->v[i]->rel && g->v[i]->type.columns) tra_rel_drop_facts(g->v[i]->rel);
+        if (g->v[i]->input.rel && g->v[i]->type.columns) tra_rel_drop_facts(g->v[i]->input.rel);
     tra_return_free_memory();
     tra_status s = tra_exec(job->plan, comm, o, &r, e);
     if (r.starved && comm->size == 1 && o->threads > 1 && tra_plan_memory_estimated(job->plan)) {
@@ -346,6 +345,7 @@ static tra_status load_on_rank(const tra_comm *comm, const char *path, const cha
 /* Under mpirun: every rank is a site. *program, from malloc, is the text at path. */
 static tra_status run_rank(const tra_comm *comm, const char *path, char **program, size_t *size, tra_err *e) {
     tra_request r;
+    tra_made_how making;
     tra_job job = {0};
     bool done, again;
     int here = tra_comm_node_size(comm), level = tra_log_level;
@@ -360,7 +360,7 @@ static tra_status run_rank(const tra_comm *comm, const char *path, char **progra
     TRA_TRY(is_done(comm, path, *program, *size, &done, e));
     if (done) return TRA_OK;
     if (getenv("TRA_LAUNCHED")) tra_log_level = -1; /* warnings were given */
-    begin_making(&r);
+    begin_making(&r, &making);
     tra_status s;
     do {
         s = load_on_rank(comm, path, *program, *size, &r, &job, e);
@@ -397,6 +397,7 @@ static void fix_resources(const tra_job *job) {
 static tra_status run_or_launch(const char *path, tra_err *e) {
     tra_comm self = tra_comm_self();
     tra_request r;
+    tra_made_how making;
     tra_job job = {0};
     char *text;
     size_t n;
@@ -405,7 +406,7 @@ static tra_status run_or_launch(const char *path, tra_err *e) {
     TRA_TRY(request(0, 0, &r, e));
     TRA_TRY(source->read(path, &text, &n, e));
     tra_status s = opt.dry ? TRA_OK : is_done(&self, path, text, n, &done, e);
-    begin_making(&r);
+    begin_making(&r, &making);
     while (s == TRA_OK && !done && again) {
         again = false;
         s = tra_job_load_text(path, text, n, &r, &job, e);

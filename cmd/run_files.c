@@ -280,8 +280,8 @@ char *tra_run_history(const tra_graph *g) {
     free(argv);
     for (int i = 0; i < g->n; i++) {
         const tra_node *n = g->v[i];
-        if (n->op != TRA_OP_INPUT || !n->rel || !tra_rel_info(n->rel)->digest) continue;
-        tra_str_printf(&s, "; %s %s", n->name, tra_rel_info(n->rel)->digest);
+        if (n->op != TRA_OP_INPUT || !n->input.rel || !tra_rel_info(n->input.rel)->digest) continue;
+        tra_str_printf(&s, "; %s %s", n->name, tra_rel_info(n->input.rel)->digest);
     }
     return s.s;
 }

@@ -133,7 +133,7 @@ static const char *key_name(building *b, int k) { return tra_arena_printf(b->a, 
 static void add_join(building *b, const tra_node *j, const tra_node *agg) {
     const tra_node *n = agg ? agg : j;
     tra_labels x;
-    tra_join_labels(j->in[0]->type.cat, j->in[1]->type.cat, &j->joinl, &j->joinr, &x);
+    tra_join_labels(j->in[0]->type.cat, j->in[1]->type.cat, &j->join.l, &j->join.r, &x);
     tra_vertex *v = add_vertex(b, n, x.n, 2);
     tra_ein_ref *l = add_ref(v, b->g->rel_of[j->in[0]->id]), *r = add_ref(v, b->g->rel_of[j->in[1]->id]);
     for (int i = 0; i < x.n; i++) { /* labels in the order of the join's output */
@@ -213,7 +213,7 @@ static void add_operator(building *b, const tra_node *n) {
     switch (n->op) {
     case TRA_OP_INPUT: add_rel(b, n, -1); return;
     case TRA_OP_REPART:
-        if (n->origin.n > 0) { /* a part of the tensor, which counts as an input */
+        if (n->slice.origin.n > 0) { /* a part of the tensor, which counts as an input */
             add_rel(b, n, -1);
             return;
         }

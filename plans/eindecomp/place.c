@@ -198,7 +198,7 @@ static void place_join(placing *w, const tra_node *j) {
     int64_t blocks[TRA_MAXLABELS];
     const int *d = w->l->d[w->g->vertex_of[j->id]];
     tra_labels x;
-    tra_join_labels(j->in[0]->type.cat, j->in[1]->type.cat, &j->joinl, &j->joinr, &x);
+    tra_join_labels(j->in[0]->type.cat, j->in[1]->type.cat, &j->join.l, &j->join.r, &x);
     labels_of(w, j, label);
     for (int i = 0; i < x.n; i++) parts[i] = d[label[(int)x.v[i].out]], blocks[i] = x.v[i].n;
     if (x.n == 0) return;

@@ -237,8 +237,8 @@ static bool plan_text(const changes *c, const char *text, const char *without, p
     tra_log_mute = true;
     tra_str mine = {0}; /* which the program takes over */
     tra_str_add(&mine, text);
-    tra_status s = tra_program_from_text(path, mine.s, mine.n, tra_program_dir(c->a, path), n, defines,
-                                         (tra_tables_room){0}, false, &again, &ignored);
+    const tra_building how = {tra_program_dir(c->a, path), n, defines, {0}, c->job->built.makes};
+    tra_status s = tra_program_from_text(path, mine.s, mine.n, &how, false, &again, &ignored);
     tra_log_mute = mute;
     if (s != TRA_OK) return false;
     bool ok = plan_again(c, again.graph, c->job->options.memory, out);
@@ -294,9 +294,10 @@ static const char *with_input(changes *c, const tra_node *n, tra_dtype type, con
 
 /* Is it a dense tensor, or a sparse matrix, in a file, or one that is declared, whose blocks a user may choose? */
 static bool has_free_blocks(const tra_node *n) {
-    if (n->op != TRA_OP_INPUT || n->leaf || !tra_type_is_blocked(&n->type, NULL) || n->type.columns) return false;
+    if (n->op != TRA_OP_INPUT || n->input.leaf || !tra_type_is_blocked(&n->type, NULL) || n->type.columns) return false;
     bool dense = !n->type.layout && !n->type.sparse, matrix = tra_is_held(&n->type) && n->type.cat->bound.n == 2;
-    return (dense || matrix) && n->name && tra_is_plain_name(n->name) && !(n->rel && tra_rel_stand_in(n->rel));
+    return (dense || matrix) && n->name && tra_is_plain_name(n->name) &&
+           !(n->input.rel && tra_rel_stand_in(n->input.rel));
 }
 
 /* "read 2 MiB instead of 3 MiB, in 2 s instead of 3 s", or "take .." where as much is read. */
@@ -408,7 +409,7 @@ static void try_columns(changes *c) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
         const tra_node *n = tra_input_named(c->job, o->spec.name);
-        const tra_rel *rel = n ? n->rel : NULL;
+        const tra_rel *rel = n ? n->input.rel : NULL;
         const tra_schema *all = rel ? tra_rel_type(rel)->columns : NULL;
         const char *unused = "", *used = "", **to;
         double strings = 0, unread = 0; /* of all columns, and of those that are not used */
@@ -439,7 +440,7 @@ static void try_conversions(changes *c) {
     const tra_graph *g = c->job->program.graph;
     for (int i = 0; i < g->n && !c->m; i++) {
         const tra_node *n = g->v[i];
-        const tra_stand_in *s = n->rel ? tra_rel_stand_in(n->rel) : NULL;
+        const tra_stand_in *s = n->input.rel ? tra_rel_stand_in(n->input.rel) : NULL;
         const tra_schema *used = n->type.columns;
         const char *columns = "";
         char took[40];

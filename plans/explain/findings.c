@@ -90,7 +90,7 @@ static void find_longest(findings *f, bool conversions) {
 }
 
 static const tra_stand_in *conversion_of(const tra_node *n) {
-    const tra_stand_in *s = n->rel ? tra_rel_stand_in(n->rel) : NULL;
+    const tra_stand_in *s = n->input.rel ? tra_rel_stand_in(n->input.rel) : NULL;
     return s && s->bytes_stored > 0 ? s : NULL;
 }
 
@@ -414,7 +414,7 @@ static void find_disks(findings *f) {
     const char *which;
     const tra_op *in = slowest(f, &which), *out = largest(f->s->plan, false);
     const tra_node *n = in ? tra_input_named(f->job, in->spec.name) : NULL;
-    const tra_relinfo *file = n && n->rel ? tra_rel_info(n->rel) : NULL;
+    const tra_relinfo *file = n && n->input.rel ? tra_rel_info(n->input.rel) : NULL;
     bool packed = file && strcmp(file->codec, "none") != 0, slow;
     if (in && !small_blocks(f, in))
         find_disk(

@@ -261,7 +261,7 @@ static void derivation(tra_json *j, const tra_job *job) {
 static void imports(const tra_graph *g, tra_json *j) {
     tra_json_begin(j, "imports", '[');
     for (int i = 0; i < g->n; i++) {
-        const tra_stand_in *s = g->v[i]->rel ? tra_rel_stand_in(g->v[i]->rel) : NULL;
+        const tra_stand_in *s = g->v[i]->input.rel ? tra_rel_stand_in(g->v[i]->input.rel) : NULL;
         if (!s) continue;
         tra_json_begin(j, NULL, '{');
         tra_json_str(j, "input", g->v[i]->name);

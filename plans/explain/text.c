@@ -276,7 +276,7 @@ static void add_operators(const tra_plan *p, tra_str *out) {
 static void add_imports(const tra_graph *g, tra_str *out) {
     char read[32], written[32];
     for (int i = 0; i < g->n; i++) {
-        const tra_stand_in *s = g->v[i]->rel ? tra_rel_stand_in(g->v[i]->rel) : NULL;
+        const tra_stand_in *s = g->v[i]->input.rel ? tra_rel_stand_in(g->v[i]->input.rel) : NULL;
         if (!s) continue;
         tra_str_printf(out, "input %s of %s (%s), %s", g->v[i]->name, s->file, s->format, s->how);
         if (s->bytes_stored)

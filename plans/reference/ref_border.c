@@ -116,7 +116,7 @@ static int64_t cells_below(const tra_graph *g, const tra_node *n, bool *seen) {
     int64_t cells = 0;
     if (seen[n->id]) return 0;
     seen[n->id] = true;
-    if (n->op == TRA_OP_INPUT && !n->rel) return -1;
+    if (n->op == TRA_OP_INPUT && !n->input.rel) return -1;
     if (n->op == TRA_OP_INPUT)
         return tra_mul_most(tra_catalog_elements(n->type.cat), n->type.columns ? n->type.columns->n : 1);
     for (int i = 0; i < 2 && n->in[i]; i++) {

@@ -9,7 +9,7 @@ static bool *find_changing(const ref_evaluation *x, const tra_repeat *l, int loo
     bool *changes = tra_news(x->a, bool, x->g->n);
     for (int i = l->begin; i < l->end; i++) {
         const tra_node *n = x->g->v[i];
-        changes[i] = (n->leaf && n->loop >= loop) || (n->turn && n->turn->loop >= loop);
+        changes[i] = (n->input.leaf && n->input.loop >= loop) || (n->slice.turn && n->slice.turn->input.loop >= loop);
         for (int j = 0; j < 2; j++)
             if (n->in[j]) changes[i] |= changes[n->in[j]->id];
         for (int j = 0; x->defined[i] && j < x->defined[i]->nrefs; j++)
@@ -87,7 +87,7 @@ static tra_status run_loop(ref_evaluation *x, int loop, tra_err *e) {
         if (!changes[i]) TRA_TRY(ref_evaluate(x, i, e));
     for (int k = 0; k < l->nstates; k++) {
         const tra_node *first = l->states[k].first;
-        if (first->leaf == TRA_LEAF_EMPTY)
+        if (first->input.leaf == TRA_LEAF_EMPTY)
             x->v[first->id] = relation_of_table(x->a, ref_table_new(x->a, first->type.columns, 0));
         x->v[l->states[k].state->id] = x->v[first->id];
     }

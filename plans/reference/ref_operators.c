@@ -49,21 +49,22 @@ static tra_status read_block(const tra_type *t, int64_t i, void *buf, ref_array 
 }
 
 static tra_status do_input(const tra_node *n, tra_arena *a, tra_ref_rel *out, tra_err *e) {
-    if (!n->rel) return tra_fail(e, TRA_INPUT, "input %s is only declared: there is no data to compute with", n->name);
-    const tra_type *t = tra_rel_type(n->rel);
-    if (t->columns) return ref_table_input(n->rel, a, out, e);
-    size_t need = tra_rel_scratch_bytes(n->rel);
-    void *scratch = NULL, *buf = tra_malloc(tra_rel_buffer_bytes(n->rel) + 1);
+    if (!n->input.rel)
+        return tra_fail(e, TRA_INPUT, "input %s is only declared: there is no data to compute with", n->name);
+    const tra_type *t = tra_rel_type(n->input.rel);
+    if (t->columns) return ref_table_input(n->input.rel, a, out, e);
+    size_t need = tra_rel_scratch_bytes(n->input.rel);
+    void *scratch = NULL, *buf = tra_malloc(tra_rel_buffer_bytes(n->input.rel) + 1);
     if (need) scratch = aligned_alloc(4096, (need + 4095) / 4096 * 4096);
     *out = (tra_ref_rel){.k = t->cat->frontier.n, .r = t->cat->bound.n, .dtype = t->dtype, .sparse = t->sparse};
     memcpy(out->cut, t->cut, sizeof out->cut);
     gather g = {.a = a};
-    tra_status s = need && !scratch ? tra_fail(e, TRA_RESOURCE, "no memory to read %s", n->path) : TRA_OK;
+    tra_status s = need && !scratch ? tra_fail(e, TRA_RESOURCE, "no memory to read %s", n->input.path) : TRA_OK;
     for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) {
         tra_dims key, ext;
         tra_catalog_key(t->cat, i, &key);
         tra_catalog_ext(t->cat, i, &ext);
-        s = tra_rel_read(n->rel, i, buf, scratch, e);
+        s = tra_rel_read(n->input.rel, i, buf, scratch, e);
         if (s != TRA_OK) break;
         ref_array x = ref_array_new(a, &ext);
         s = read_block(t, i, buf, &x, e);
@@ -90,7 +91,7 @@ static bool joined(const tra_dims *list, int key) {
 
 static tra_status do_join(const tra_node *n, const tra_ref_rel *x, const tra_ref_rel *y, tra_arena *a, tra_ref_rel *out,
                           tra_err *e) {
-    const tra_dims *l = &n->joinl, *r = &n->joinr;
+    const tra_dims *l = &n->join.l, *r = &n->join.r;
     tra_dims bx = x->bound, by = y->bound;
     uint32_t cut[2][TRA_MAXDIM];
     int place[TRA_MAXDIM], k = x->k; /* place[d]: where key dimension d of y is in the result */
@@ -399,7 +400,7 @@ static tra_status do_repart(const tra_node *n, const tra_ref_rel *x, tra_arena *
     tra_dims none = {.n = x->r};
     ref_array whole = ref_array_new(a, &none); /* of rank 0 there is one element all the same */
     if (x->n) TRA_TRY(ref_assemble(x, a, &whole, e));
-    if (n->origin.n > 0) whole = box(a, &whole, &n->origin, &n->extent);
+    if (n->slice.origin.n > 0) whole = box(a, &whole, &n->slice.origin, &n->slice.extent);
     whole.sparse = x->sparse;
     return ref_in_blocks(&whole, &n->block, x->dtype, a, out, e);
 }

@@ -172,13 +172,14 @@ static void find_needed(ref_evaluation *x, bool all) {
 
 tra_status ref_evaluate(ref_evaluation *x, int i, tra_err *e) {
     const tra_node *n = x->g->v[i];
-    if (!x->need[i] || n->leaf) return TRA_OK; /* a loop sets its leaves */
+    if (!x->need[i] || n->input.leaf) return TRA_OK; /* a loop sets its leaves */
     const tra_ref_rel *l = n->in[0] ? x->v[n->in[0]->id] : NULL, *r = n->in[1] ? x->v[n->in[1]->id] : NULL;
     tra_ref_rel *out = tra_new(x->a, tra_ref_rel);
     tra_node slice = *n;
-    if (n->turn) { /* a slice that moves from turn to turn */
-        const int64_t *at = n->origins + ref_turn_number(x, n->turn->loop, n->norigins) * n->origin.n;
-        for (int d = 0; d < n->origin.n; d++) slice.origin.v[d] = at[d];
+    if (n->slice.turn) { /* a slice that moves from turn to turn */
+        const int64_t *at =
+            n->slice.origins + ref_turn_number(x, n->slice.turn->input.loop, n->slice.norigins) * n->slice.origin.n;
+        for (int d = 0; d < n->slice.origin.n; d++) slice.slice.origin.v[d] = at[d];
         n = &slice;
     }
     TRA_TRY(tra_stop_check(e));

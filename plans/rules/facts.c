@@ -236,7 +236,7 @@ static void read_file(const tra_memo *m, const tra_node *n, tra_facts *f) {
     for (int c = 0; c < f->n; c++) {
         tra_column_facts x;
         const tra_column *v = &n->type.columns->v[c];
-        if (!v->file || v->file != n->rel || !tra_rel_column_facts(v->file, v->number, &x)) continue;
+        if (!v->file || v->file != n->input.rel || !tra_rel_column_facts(v->file, v->number, &x)) continue;
         int *column = tra_new(m->arena, int);
         *column = c;
         if (x.exact && x.distinct == x.rows - x.nulls) add_key(f, (tra_key_known){1, column, x.nulls <= 1});
@@ -269,8 +269,8 @@ const tra_lookup *tra_join_of(const tra_memo *m, const tra_expr *x, const tra_no
     const tra_rows_kernel *k = x->node.op == TRA_OP_JOIN ? tra_kernel_rows(x->node.kernel) : NULL;
     const tra_lookup *l = tra_lookup_of_expr(x);
     *right = x->node.in[1];
-    if (l || !k || k->ops != &tra_place_ops || !x->node.partners) return l;
-    int i = m->of_node[x->node.partners->id];
+    if (l || !k || k->ops != &tra_place_ops || !x->node.join.partners) return l;
+    int i = m->of_node[x->node.join.partners->id];
     *right = i < 0 ? NULL : &m->v[i]->node;
     return i < 0 ? NULL : ((const tra_placing *)k->data)->join;
 }
@@ -317,7 +317,7 @@ static void take_operator(const tra_memo *m, const tra_expr *x, tra_facts *f) {
     const tra_rowwise *r = tra_rowwise_of_expr(x);
     const tra_node *right;
     const tra_lookup *l = tra_join_of(m, x, &right);
-    if (n->op == TRA_OP_INPUT && n->rel) read_file(m, n, f);
+    if (n->op == TRA_OP_INPUT && n->input.rel) read_file(m, n, f);
     if (x->in[0] < 0 || !n->in[0]->type.columns) return;
     const tra_facts *in = tra_memo_facts(m, x->in[0]);
     bool slices =

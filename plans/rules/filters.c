@@ -168,7 +168,7 @@ static void places(const tra_expr *join, int side, int place[TRA_MAXDIM]) {
     const tra_node *n = &join->node;
     for (int d = 0; d < TRA_MAXDIM; d++) place[d] = d;
     for (int d = 0; side == 1 && d < n->in[1]->type.cat->frontier.n; d++)
-        place[d] = tra_join_key(&n->joinl, &n->joinr, n->in[0]->type.cat->frontier.n, d);
+        place[d] = tra_join_key(&n->join.l, &n->join.r, n->in[0]->type.cat->frontier.n, d);
 }
 
 static void filter_below_join(tra_rewriting *w, tra_expr *x, tra_expr *y) {

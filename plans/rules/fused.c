@@ -243,8 +243,8 @@ static tra_node join_of(const fusing *f, joined *at, int o) {
             at->label[at->n++] = op->label[d];
             continue;
         }
-        j.joinl.v[j.joinl.n++] = with;
-        j.joinr.v[j.joinr.n++] = d;
+        j.join.l.v[j.join.l.n++] = with;
+        j.join.r.v[j.join.r.n++] = d;
     }
     return j;
 }
@@ -409,7 +409,7 @@ static const tra_expr *complete(const fusing *f, joined *at, int group, const ch
 /* The product that the statement is, if the pairs of entries that meet in it are counted; else NULL. */
 static const tra_node *counted_product(const tra_einsum *s, const tra_node *whole) {
     const tra_node *join = whole->op == TRA_OP_AGG ? whole->in[0] : NULL;
-    return join && join->op == TRA_OP_JOIN && s->nrefs == 2 && join->meeting_pairs > 0 ? join : NULL;
+    return join && join->op == TRA_OP_JOIN && s->nrefs == 2 && join->join.meeting_pairs > 0 ? join : NULL;
 }
 
 static bool makes_rows(const fusing *f) { return f->p->fused->plan[f->p->fused->expected].ascends; }

@@ -65,7 +65,7 @@ static double entries_of(const tra_einsum *s, int ref) {
 static tra_rel *file_of(const tra_node *n) {
     int from[TRA_MAXDIM];
     while (n->op == TRA_OP_TRANSFORM && !tra_kernel_permutes(n->kernel, 2, from)) n = n->in[0];
-    return n->op == TRA_OP_INPUT ? n->rel : NULL;
+    return n->op == TRA_OP_INPUT ? n->input.rel : NULL;
 }
 
 /* How many entries of the inner matrix are looked at: rows of it, for each entry of the mask or of the outer matrix. */

@@ -60,10 +60,10 @@ static spread spread_of(const fusing *f, int o) {
     for (int d = 0; d + 1 < t->cat->bound.n; d++) box *= (double)t->cat->bound.v[d];
     spread s = {(double)tra_type_entries(t).expected / (double)tuples, 0, NAN};
     s.rows = tra_boxes_with_any(box, (double)t->cat->bound.v[t->cat->bound.n - 1], s.entries);
-    for (int64_t i = 0; n->rel && i < looked; i++) {
+    for (int64_t i = 0; n->input.rel && i < looked; i++) {
         tra_statistics st;
         tra_err none = {0};
-        if (tra_rel_statistics(n->rel, i, &st, &none) != TRA_OK) return s;
+        if (tra_rel_statistics(n->input.rel, i, &st, &none) != TRA_OK) return s;
         parents += (double)st.rows.parents / (double)looked;
         squares += (double)st.rows.squares / (double)looked;
     }
@@ -293,7 +293,7 @@ static bool ascends(const fusing *f, const tra_fused_plan *x, const tra_calc *t)
 static void count_pairs(const fusing *f, tra_fused_plan *x) {
     double blocks = 1;
     for (int l = 0; l < f->s->nlabels; l++) blocks *= (double)tra_ceil_div(f->s->extent[l], fused_block_of(f->s, l));
-    double more = fmax(1, 2 * f->product->meeting_pairs / blocks / x->operations);
+    double more = fmax(1, 2 * f->product->join.meeting_pairs / blocks / x->operations);
     x->operations *= more;
     x->nanoseconds *= more;
     x->entries = (double)tra_type_entries(&f->product->type).expected / blocks;

@@ -25,7 +25,7 @@ bool fused_turned(fusing *f, int group, const tra_expr **made) {
     int outer = 0, shared = 0;
     if (!is_product(f->s, &outer, &shared)) return false;
     const int first[2] = {f->s->out[0], shared};
-    tra_node j = {.op = TRA_OP_JOIN, .span = f->s->node->span, .joinl = {1, {1}}, .joinr = {1, {0}}};
+    tra_node j = {.op = TRA_OP_JOIN, .span = f->s->node->span, .join.l = {1, {1}}, .join.r = {1, {0}}};
     for (int k = 0; k < 2; k++) { /* the outer one, the inner one */
         const tra_einsum_ref *r = &f->s->ref[k ? 1 - outer : outer];
         int other = f->s->out[k ? 0 : 1]; /* the label of the blocks that each of its blocks meets */

@@ -60,11 +60,11 @@ static bool keys_follow(const tra_node *n, const tra_product *p) {
             if (place_of(p->in[o], p->rank[o], p->in[o][d]) != d) return false;
     int shared = 0;
     for (int d = 0; d < p->rank[0]; d++) shared += place_of(p->in[1], p->rank[1], p->in[0][d]) >= 0;
-    for (int i = 0; i < n->joinl.n; i++) {
-        bool same = p->in[0][n->joinl.v[i]] == p->in[1][n->joinr.v[i]];
+    for (int i = 0; i < n->join.l.n; i++) {
+        bool same = p->in[0][n->join.l.v[i]] == p->in[1][n->join.r.v[i]];
         shared -= same;
-        if (!same && n->in[0]->type.cat->frontier.v[n->joinl.v[i]] != 1) return false;
-        if (!same && n->in[1]->type.cat->frontier.v[n->joinr.v[i]] != 1) return false;
+        if (!same && n->in[0]->type.cat->frontier.v[n->join.l.v[i]] != 1) return false;
+        if (!same && n->in[1]->type.cat->frontier.v[n->join.r.v[i]] != 1) return false;
     }
     return shared == 0;
 }
@@ -84,7 +84,7 @@ static bool is_aligned(const tra_node *sum, const tra_node *join, tra_product *p
     for (int d = 0; d < p->rank[0]; d++) label[n++] = p->in[0][d];
     for (int d = 0; d < p->rank[1]; d++) {
         bool joined = false;
-        for (int i = 0; i < join->joinr.n; i++) joined = joined || join->joinr.v[i] == d;
+        for (int i = 0; i < join->join.r.n; i++) joined = joined || join->join.r.v[i] == d;
         if (!joined) label[n++] = p->in[1][d];
     }
     for (int d = 0; d < p->nout; d++)
@@ -105,7 +105,7 @@ static const tra_node *joined_below(const gathering *f, const tra_expr *x, tra_p
 /* ---- where there is a product ------------------------------------------------------------------------------------ */
 
 static bool passes(const tra_node *n) {
-    if (n->op == TRA_OP_REPART) return n->origin.n == 0;
+    if (n->op == TRA_OP_REPART) return n->slice.origin.n == 0;
     return n->op == TRA_OP_TRANSFORM && !tra_kernel_rows(n->kernel) &&
            (tra_kernel_props(n->kernel) & TRA_P_ELEMENTWISE) && is_known_tensor(&n->in[0]->type);
 }
@@ -188,7 +188,7 @@ static tra_expr *join_rows(const gathering *f, const tra_node *j, tra_product *p
         }
         n.in[o] = &part->node;
     }
-    if (keyed[0] && keyed[1]) n.joinl = n.joinr = (tra_dims){.n = 1};
+    if (keyed[0] && keyed[1]) n.join.l = n.join.r = (tra_dims){.n = 1};
     if (!fixed && !(n.kernel = tra_kernel_product(f->a, p))) return NULL;
     return tra_make_below(f->w, f->x, n);
 }

@@ -63,8 +63,7 @@ static tra_expr *rows_left(gathering *f, const tra_expr *positions) {
     return tra_make_below(f->w, f->x,
                           (tra_node){.op = TRA_OP_JOIN,
                                      .in = {&rows->node, &f->positions->node},
-                                     .joinl = {.n = 1},
-                                     .joinr = {.n = 1},
+                                     .join = {.l = {.n = 1}, .r = {.n = 1}},
                                      .kernel = f->y->node.kernel});
 }
 

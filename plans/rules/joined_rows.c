@@ -22,8 +22,7 @@ tra_expr *tra_factor_beside(factoring *f, const tra_expr *rows, const tra_node *
     return tra_make_below(f->w, f->x,
                           (tra_node){.op = TRA_OP_JOIN,
                                      .in = {(tra_node *)&rows->node, (tra_node *)array},
-                                     .joinl = first,
-                                     .joinr = first,
+                                     .join = {.l = first, .r = first},
                                      .kernel = tra_rows_kernel_of(f->a, k)});
 }
 

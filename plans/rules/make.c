@@ -162,7 +162,7 @@ tra_node tra_proto_rows(tra_rewriting *w, const tra_rows_kernel *op, const tra_n
 
 tra_node tra_proto_rows_by(tra_rewriting *w, const tra_rows_kernel *op, const tra_node *l, const tra_node *r) {
     tra_node n = tra_proto_rows(w, op, l, r);
-    n.joinl = n.joinr = (tra_dims){.n = 1};
+    n.join.l = n.join.r = (tra_dims){.n = 1};
     return n;
 }
 

@@ -38,14 +38,14 @@ static const char *labels_of(tra_arena *a, const tra_expr *x, const tra_node *y)
         if (o) text[at++] = ',';
         for (int d = 0; d < p.rank[o]; d++) {
             int l = p.in[o][d];
-            if (!o || !among(&y->joinr, d)) keys[nkeys++] = l;
+            if (!o || !among(&y->join.r, d)) keys[nkeys++] = l;
             for (int i = 0; i < p.rank[0] && o; i++) shared += p.in[0][i] == l;
             if (!name[l]) name[l] = (char)('a' + n++);
             text[at++] = name[l];
         }
     }
-    for (int i = 0; i < y->joinl.n && two; i++) fits &= p.in[0][y->joinl.v[i]] == p.in[1][y->joinr.v[i]];
-    fits &= !two || shared == y->joinl.n;
+    for (int i = 0; i < y->join.l.n && two; i++) fits &= p.in[0][y->join.l.v[i]] == p.in[1][y->join.r.v[i]];
+    fits &= !two || shared == y->join.l.n;
     at += sprintf(text + at, "->");
     if (x) fits &= x->node.op == TRA_OP_AGG && tra_kernel_is_sum(x->node.kernel) && x->node.group.n == p.nout;
     for (int d = 0; d < p.nout && fits; d++) {
@@ -166,7 +166,7 @@ static const tra_expr *weighed_matrix(tra_rewriting *w, const tra_expr *x, int g
         const tra_expr *e = w->m->v[g->expr[i]];
         const tra_node *j = &e->node;
         const tra_kernel *by = NULL;
-        if (j->op != TRA_OP_JOIN || j->joinl.n != 1 || j->joinl.v[0] != 0 || j->joinr.v[0] != 0) continue;
+        if (j->op != TRA_OP_JOIN || j->join.l.n != 1 || j->join.l.v[0] != 0 || j->join.r.v[0] != 0) continue;
         const char *l = labels_of(w->m->arena, NULL, j);
         int o = l && strcmp(l, "ab,a->ab") == 0 ? 0 : l && strcmp(l, "a,ab->ab") == 0 ? 1 : -1;
         if (o < 0) o = divided_operand(w->m->arena, j, &by);

@@ -286,7 +286,7 @@ static bool narrow(narrowing *u, const tra_expr *x, tra_node *n, int *at) {
     *n = x->node;
     for (int i = 0; i < 2 && x->in[i] >= 0; i++) n->in[i] = (tra_node *)input_of(u, x, i);
     if (x->node.op == TRA_OP_INPUT) {
-        if (is_whole(u, x) || x->node.leaf) return false;
+        if (is_whole(u, x) || x->node.input.leaf) return false;
         narrow_input(u, x, n, at);
     } else if (r) {
         return (is_changed(u, x) || !is_whole(u, x)) && narrow_pass(u, x, r, n, at);

@@ -12,7 +12,7 @@ const tra_rowwise *tra_rowwise_of_expr(const tra_expr *x) {
 }
 
 const tra_lookup *tra_lookup_of_expr(const tra_expr *x) {
-    return x->node.op == TRA_OP_JOIN && x->node.joinl.n == 0 ? tra_rows_args(&x->node, &tra_lookup_ops) : NULL;
+    return x->node.op == TRA_OP_JOIN && x->node.join.l.n == 0 ? tra_rows_args(&x->node, &tra_lookup_ops) : NULL;
 }
 
 const char *tra_lookup_refused(const tra_lookup *l) {

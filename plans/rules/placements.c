@@ -130,8 +130,8 @@ const tra_rule tra_rule_r2_5 = {
 /* ---- joins -------------------------------------------------------------------------------------------------- */
 
 static bool partners(const tra_node *join, int l, int r) {
-    for (int i = 0; i < join->joinl.n; i++)
-        if (join->joinl.v[i] == l && join->joinr.v[i] == r) return true;
+    for (int i = 0; i < join->join.l.n; i++)
+        if (join->join.l.v[i] == l && join->join.r.v[i] == r) return true;
     return false;
 }
 
@@ -183,7 +183,7 @@ static const char *shuffle_below(const tra_placed *x, char *why) {
     if (!is_op(x, TRA_OP_JOIN)) return "it is no join";
     if (owned(x)) return scattered;
     if (tra_place_is_partial(x->out)) return summands;
-    for (int i = 0; i < x->n->joinl.n; i++) joined |= 1u << x->n->joinl.v[i];
+    for (int i = 0; i < x->n->join.l.n; i++) joined |= 1u << x->n->join.l.v[i];
     for (int i = 0; i < x->out->naxes; i++) {
         const tra_axis *a = &x->out->axis[i];
         if (a->sites == 1) continue;

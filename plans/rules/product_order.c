@@ -94,8 +94,8 @@ static bool read_join(product *p, const tra_expr *x, const labels *key, const la
     rkey.n = arity_of(x->node.in[1]);
     for (int d = 0; d < rkey.n; d++) {
         rkey.v[d] = -1;
-        for (int i = 0; i < x->node.joinr.n; i++)
-            if (x->node.joinr.v[i] == d) rkey.v[d] = lkey.v[x->node.joinl.v[i]];
+        for (int i = 0; i < x->node.join.r.n; i++)
+            if (x->node.join.r.v[i] == d) rkey.v[d] = lkey.v[x->node.join.l.v[i]];
         if (rkey.v[d] < 0) rkey.v[d] = key->v[next++];
     }
     for (int l = 0; l < k.nlabels; l++) of[l] = -1;
@@ -282,8 +282,8 @@ static void write_split(product *p, const part *l, const part *r, part *out, boo
     for (int d = 0; d < r->key.n; d++) {
         int at = place_of(&l->key, r->key.v[d]);
         if (at >= 0) {
-            join.joinl.v[join.joinl.n++] = at;
-            join.joinr.v[join.joinr.n++] = d;
+            join.join.l.v[join.join.l.n++] = at;
+            join.join.r.v[join.join.r.n++] = d;
         } else {
             if (key.n == TRA_MAXDIM) return;
             key.v[key.n++] = r->key.v[d];

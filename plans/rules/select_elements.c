@@ -117,14 +117,14 @@ static tra_expr *selected(narrowing *f) {
     const tra_dims *bound = &f->rows->node.type.cat->bound;
     tra_node cut = {.op = TRA_OP_REPART, .in = {(tra_node *)f->tensor}, .block = f->size};
     const tra_keyexpr *first = tra_keyexpr_component(f->a, 0);
-    cut.origin = f->from;
-    cut.extent = f->size;
+    cut.slice.origin = f->from;
+    cut.slice.extent = f->size;
     cut.block.v[0] = tra_max64(1, tra_min64(bound->v[0], f->size.v[0]));
     tra_expr *slice = tra_make_below(f->w, f->x, cut);
     if (slice && slice->node.type.cat->frontier.n > 1)
         slice = tra_make_below(f->w, f->x, tra_proto_rekey(f->w, &slice->node, NULL, 1, &first));
-    cut = (tra_node){.op = TRA_OP_REPART, .in = {(tra_node *)at}, .origin = {1, {f->from.v[0]}}};
-    cut.extent = (tra_dims){1, {f->size.v[0]}};
+    cut = (tra_node){.op = TRA_OP_REPART, .in = {(tra_node *)at}, .slice.origin = {1, {f->from.v[0]}}};
+    cut.slice.extent = (tra_dims){1, {f->size.v[0]}};
     cut.block = (tra_dims){1, {tra_max64(1, tra_min64(bound->v[0], f->size.v[0]))}};
     tra_expr *positions = slice ? tra_make_below(f->w, f->x, cut) : NULL;
     if (!positions) return NULL;
@@ -162,7 +162,7 @@ static void claim(narrowing *f, const tra_expr *rows) {
     double all = (double)tra_catalog_elements(f->x->node.type.cat);
     part.share = all > 0 ? (double)tra_type_entries(&rows->node.type).expected / all : 1;
     tra_node join = tra_proto_rows_by(f->w, &part, &at->node, &rows->node);
-    join.joinl.v[0] = 1;
+    join.join.l.v[0] = 1;
     tra_expr *made = tra_make_below(f->w, f->x, join);
     if (!made) return;
     tra_node back = tra_proto_rekey(f->w, &made->node, (const char *const[]){"k", "i"}, 1, key);
@@ -173,7 +173,8 @@ static void claim(narrowing *f, const tra_expr *rows) {
 static const tra_node *tensor_of(const tra_memo *m, const tra_expr *rows) {
     const tra_expr *x = rows;
     if (x->node.op == TRA_OP_REKEY) x = m->v[m->group[tra_memo_find(m, x->in[0])].expr[0]];
-    if (x->node.op == TRA_OP_REPART && x->node.origin.n == 0) x = m->v[m->group[tra_memo_find(m, x->in[0])].expr[0]];
+    if (x->node.op == TRA_OP_REPART && x->node.slice.origin.n == 0)
+        x = m->v[m->group[tra_memo_find(m, x->in[0])].expr[0]];
     return &x->node;
 }
 

@@ -37,7 +37,7 @@ static long double value_of(tra_coltype t, int64_t bits) {
 }
 
 static bool facts_of(const pruning *p, const tra_colexpr *x, tra_block_facts *f) {
-    return x->op == TRA_C_COLUMN && x->file == p->input->rel &&
+    return x->op == TRA_C_COLUMN && x->file == p->input->input.rel &&
            tra_rel_block_facts(x->file, x->number, p->block, f, NULL) == TRA_OK;
 }
 
@@ -193,7 +193,7 @@ static void skip_blocks(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     const tra_rowwise *r = y && w->side == 0 && y->node.op == TRA_OP_INPUT ? tra_rowwise_of_expr(x) : NULL;
     const tra_rowwise_step *v;
     int n = r ? tra_rowwise_steps(r, &v) : 0;
-    if (n == 0 || !v[0].selects || !y->node.rel || y->node.type.bounded || !y->node.type.columns) return;
+    if (n == 0 || !v[0].selects || !y->node.input.rel || y->node.type.bounded || !y->node.type.columns) return;
     const tra_catalog *c = y->node.type.cat;
     int64_t *of = tra_news(w->m->arena, int64_t, c->n + 1), kept = 0;
     double all = (double)tra_catalog_elements(c), rows = 0;

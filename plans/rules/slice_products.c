@@ -15,7 +15,9 @@ typedef struct slicing {
     tra_expr *x; /* the slice */
 } slicing;
 
-static bool is_slice(const tra_expr *x) { return x->node.op == TRA_OP_REPART && x->node.origin.n > 0 && !x->node.turn; }
+static bool is_slice(const tra_expr *x) {
+    return x->node.op == TRA_OP_REPART && x->node.slice.origin.n > 0 && !x->node.slice.turn;
+}
 
 /* Does the slice lie inside the tensor? What is beyond is 0 in a slice, but need not be 0 in a product of slices, if
  * the other factor is not finite. */
@@ -23,8 +25,8 @@ static bool lies_inside(const slicing *f, const tra_node *of) {
     tra_dims shape;
     tra_type_shape(&of->type, &shape);
     for (int d = 0; d < shape.n; d++) {
-        int64_t from = f->x->node.origin.v[d];
-        if (from < 0 || tra_add_most(from, f->x->node.extent.v[d]) > shape.v[d]) return false;
+        int64_t from = f->x->node.slice.origin.v[d];
+        if (from < 0 || tra_add_most(from, f->x->node.slice.extent.v[d]) > shape.v[d]) return false;
     }
     return true;
 }
@@ -41,13 +43,13 @@ static tra_expr *part_of(const slicing *f, const tra_expr *in, const int *of) {
     tra_node n = {
         .op = TRA_OP_REPART, .in = {(tra_node *)&in->node}, .block = in->node.type.cat->bound, .span = x->span};
     bool all = true;
-    n.origin.n = n.extent.n = shape.n;
+    n.slice.origin.n = n.slice.extent.n = shape.n;
     for (int d = 0; d < shape.n; d++) {
-        n.origin.v[d] = of[d] < 0 ? 0 : x->origin.v[of[d]];
-        n.extent.v[d] = of[d] < 0 ? shape.v[d] : x->extent.v[of[d]];
+        n.slice.origin.v[d] = of[d] < 0 ? 0 : x->slice.origin.v[of[d]];
+        n.slice.extent.v[d] = of[d] < 0 ? shape.v[d] : x->slice.extent.v[of[d]];
         if (of[d] >= 0) n.block.v[d] = x->block.v[of[d]];
         n.block.v[d] = tra_max64(1, n.block.v[d]);
-        all = all && n.extent.v[d] == shape.v[d] && n.block.v[d] == in->node.type.cat->bound.v[d];
+        all = all && n.slice.extent.v[d] == shape.v[d] && n.block.v[d] == in->node.type.cat->bound.v[d];
     }
     return all ? (tra_expr *)in : tra_make_below(f->w, f->x, n);
 }
@@ -68,7 +70,7 @@ static void slice_product(slicing *f, tra_expr *sum, const tra_expr *join) {
     int of[2][TRA_MAXDIM];
     tra_product p;
     if (!tra_kernel_is_product(j->kernel, &in[0]->node.type.cat->bound, &in[1]->node.type.cat->bound, &p)) return;
-    if (p.nout != f->x->node.origin.n) return;
+    if (p.nout != f->x->node.slice.origin.n) return;
     if (!lies_inside(f, &sum->node)) {
         tra_refuse(f->w, f->x, "the slice goes beyond the product, where it is 0");
         return;

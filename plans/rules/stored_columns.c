@@ -4,9 +4,10 @@
 
 static void read_columns(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     const tra_node *in = &x->node;
-    if (y || in->op != TRA_OP_INPUT || in->transposed || !in->rel || in->type.cat->bound.n != 2 || !in->type.layout)
+    if (y || in->op != TRA_OP_INPUT || in->input.transposed || !in->input.rel || in->type.cat->bound.n != 2 ||
+        !in->type.layout)
         return;
-    tra_rel *rel = tra_rel_transposed(in->rel);
+    tra_rel *rel = tra_rel_transposed(in->input.rel);
     if (!rel) {
         tra_refuse(w, x, "its file has it by rows");
         return;
@@ -14,8 +15,8 @@ static void read_columns(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     tra_node n = *in;
     const tra_kernel *turn;
     tra_err none = {0};
-    n.rel = rel;
-    n.transposed = in;
+    n.input.rel = rel;
+    n.input.transposed = in;
     n.type = *tra_rel_type(rel);
     n.labels = NULL;
     n.order = NULL;

@@ -17,9 +17,10 @@ static uint64_t loops_around(const tra_memo *m, int group, bool *seen) {
     const tra_node *n = &x->node;
     const tra_graph *g = m->g;
     uint64_t in = 0;
-    int first = n->turn ? n->turn->loop : -1;
-    if (n->op == TRA_OP_INPUT && n->leaf)
-        first = n->leaf == TRA_LEAF_STATE || n->leaf == TRA_LEAF_TURN ? n->loop : g->loops[n->loop]->outer;
+    int first = n->slice.turn ? n->slice.turn->input.loop : -1;
+    if (n->op == TRA_OP_INPUT && n->input.leaf)
+        first = n->input.leaf == TRA_LEAF_STATE || n->input.leaf == TRA_LEAF_TURN ? n->input.loop
+                                                                                  : g->loops[n->input.loop]->outer;
     for (int l = first; l >= 0; l = g->loops[l]->outer) in |= (uint64_t)1 << l;
     for (int i = 0; i < 2 && x->in[i] >= 0; i++) in |= loops_around(m, x->in[i], seen);
     return in;

@@ -44,7 +44,7 @@ static const tra_node *join_of(const tra_memo *m, const tra_choice *c) {
 static tra_placement pairs_of(const tra_node *join, const tra_choice *c) {
     tra_labels labels;
     if (!join) return c->in[0];
-    tra_join_labels(join->in[0]->type.cat, join->in[1]->type.cat, &join->joinl, &join->joinr, &labels);
+    tra_join_labels(join->in[0]->type.cat, join->in[1]->type.cat, &join->join.l, &join->join.r, &labels);
     return tra_join_place(&labels, &c->in[0], &c->in[1]);
 }
 
@@ -221,7 +221,7 @@ void tra_expr_print(const tra_memo *m, int x, const int *expr, int depth, tra_st
         in[i].name = tra_str_get(&text[i]);
     }
     if (n.op == TRA_OP_INPUT)
-        tra_str_printf(out, "%s%s", n.name, n.transposed ? " by columns" : "");
+        tra_str_printf(out, "%s%s", n.name, n.input.transposed ? " by columns" : "");
     else
         tra_node_print(&n, out);
     for (int i = 0; i < 2; i++) tra_str_free(&text[i]);

@@ -107,8 +107,8 @@ static void set_join(finish *f, tra_op *o, const implementation *m) {
     const tra_placement *l = &s->places.v[m->in[0]], *r = &s->places.v[m->in[1]];
     char name[48];
     o->spec.join = join->kernel;
-    o->spec.joinl = join->joinl;
-    o->spec.joinr = join->joinr;
+    o->spec.joinl = join->join.l;
+    o->spec.joinr = join->join.r;
     tra_join_strategy_text(tra_join_strategy(s->labels[join->id], l, r, m->f->later), name, sizeof name);
     o->strategy = tra_arena_printf(f->plan->arena, "%s%s", tra_kernel_pace(join->kernel) > 0 ? "fused " : "", name);
     tra_placement pairs = tra_join_place(s->labels[join->id], l, r);
@@ -157,13 +157,13 @@ static void add_op(finish *f, int id) {
     switch (x->op) {
     case TRA_PLAN_INPUT:
     case TRA_PLAN_READALL:
-        o->spec.path = n->path;
-        o->spec.transposed = n->transposed != NULL;
+        o->spec.path = n->input.path;
+        o->spec.transposed = n->input.transposed != NULL;
         o->spec.turn = tra_reading_kernel(s, n);
         set_work(o, tra_reading_work(s, n, x->place));
-        o->spec.read_scratch = n->rel ? (int64_t)tra_rel_scratch_bytes(n->rel) : 0;
-        o->spec.unpack_bytes = n->rel ? (int64_t)tra_rel_unpack_bytes(n->rel) : 0;
-        o->spec.hdf5_bytes = n->rel ? tra_rel_library_bytes(n->rel) : 0;
+        o->spec.read_scratch = n->input.rel ? (int64_t)tra_rel_scratch_bytes(n->input.rel) : 0;
+        o->spec.unpack_bytes = n->input.rel ? (int64_t)tra_rel_unpack_bytes(n->input.rel) : 0;
+        o->spec.hdf5_bytes = n->input.rel ? tra_rel_library_bytes(n->input.rel) : 0;
         break;
     case TRA_PLAN_OUTPUT: {
         const tra_output *of = &s->m->g->outputs[x->item];
@@ -187,11 +187,11 @@ static void add_op(finish *f, int id) {
     case TRA_PLAN_TILE: o->spec.dim = n->dim, o->spec.size = n->size; break;
     case TRA_PLAN_CONCAT: o->spec.dim = n->dim, o->spec.keydim = n->keydim, o->spec.most_rows = n->most; break;
     case TRA_PLAN_REPART:
-        o->spec.origin = n->origin;
-        o->spec.origins = n->turn ? n->origins : NULL;
-        o->spec.norigins = n->norigins;
-        o->spec.origins_digest = n->origins_digest;
-        o->spec.loop = n->turn ? n->turn->loop : -1;
+        o->spec.origin = n->slice.origin;
+        o->spec.origins = n->slice.turn ? n->slice.origins : NULL;
+        o->spec.norigins = n->slice.norigins;
+        o->spec.origins_digest = n->slice.digest;
+        o->spec.loop = n->slice.turn ? n->slice.turn->input.loop : -1;
         set_traffic(f->plan, o, tra_repart_traffic(s, n, p, x->place), &s->o->rates);
         break;
     case TRA_PLAN_JOIN: set_join(f, o, m); break;
@@ -432,7 +432,7 @@ static int64_t unread_tables(const tra_graph *g, const tra_plan *p) {
     enum { LEFT = 2 << 20 };
     int64_t bytes = 0;
     for (int i = 0; i < g->n; i++) {
-        const tra_rel *rel = g->v[i]->rel;
+        const tra_rel *rel = g->v[i]->input.rel;
         bool read = !rel || !g->v[i]->type.columns;
         for (int k = 0; k < p->nops && !read; k++) {
             const tra_schema *s = tra_op_is(p->ops[k].op, TRA_FILE) ? p->ops[k].type.columns : NULL;

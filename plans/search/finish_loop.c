@@ -23,7 +23,7 @@ static int group_of(const finish *f, const tra_node *n) {
 
 static const tra_node *leaf_of(const finish *f, int g) {
     const tra_node *n = &supply_at(f, g)->m->f->x->node;
-    return n->op == TRA_OP_INPUT && n->leaf ? n : NULL;
+    return n->op == TRA_OP_INPUT && n->input.leaf ? n : NULL;
 }
 
 /* Groups come after those of their inputs. */
@@ -39,10 +39,10 @@ void tra_finish_find_loops(finish *f) {
         const implementation *m = supply_at(f, i)->m;
         const tra_node *leaf = leaf_of(f, i);
         if (leaf) {
-            bool turns = leaf->leaf == TRA_LEAF_STATE || leaf->leaf == TRA_LEAF_TURN;
-            f->inside[i] = around(g, turns ? leaf->loop : g->loops[leaf->loop]->outer);
+            bool turns = leaf->input.leaf == TRA_LEAF_STATE || leaf->input.leaf == TRA_LEAF_TURN;
+            f->inside[i] = around(g, turns ? leaf->input.loop : g->loops[leaf->input.loop]->outer);
         }
-        if (m->f->x->node.turn) f->inside[i] |= around(g, m->f->x->node.turn->loop);
+        if (m->f->x->node.slice.turn) f->inside[i] |= around(g, m->f->x->node.slice.turn->input.loop);
         for (int j = 0; j < 2 && m->f->in[j] >= 0; j++) f->inside[i] |= f->inside[m->f->in[j]];
     }
 }
@@ -92,8 +92,8 @@ static int make_leaf(finish *f, int g, const tra_node *n, tra_plan_op op, int in
                                             .in = {in, -1},
                                             .place = x->m->out,
                                             .name = n->name,
-                                            .of_loop = n->loop,
-                                            .item = n->item});
+                                            .of_loop = n->input.loop,
+                                            .item = n->input.item});
     tra_finish_outputs(f, g);
     return f->at[g][0];
 }
@@ -110,10 +110,10 @@ static void add_loop(finish *f, int loop);
 bool tra_finish_leaf(finish *f, int g) {
     const tra_node *n = leaf_of(f, g);
     if (!n) return false;
-    if (n->leaf == TRA_LEAF_EMPTY)
+    if (n->input.leaf == TRA_LEAF_EMPTY)
         make_leaf(f, g, n, TRA_PLAN_EMPTY, -1);
-    else if (!f->begun[n->loop])
-        add_loop(f, n->loop);
+    else if (!f->begun[n->input.loop])
+        add_loop(f, n->input.loop);
     return true;
 }
 

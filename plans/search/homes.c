@@ -52,10 +52,11 @@ tra_placement **tra_homes_chosen(const tra_memo *m, int n, const tra_choice *v, 
     tra_placement **home = NULL;
     for (int i = 0; i < n; i++) {
         const tra_node *leaf = &m->v[v[i].expr]->node;
-        bool state = leaf->op == TRA_OP_INPUT && (leaf->leaf == TRA_LEAF_STATE || leaf->leaf == TRA_LEAF_LAST);
+        bool state =
+            leaf->op == TRA_OP_INPUT && (leaf->input.leaf == TRA_LEAF_STATE || leaf->input.leaf == TRA_LEAF_LAST);
         if (!state || v[i].out.sites == 0) continue;
         if (!home) home = all_whole(m->g, v[i].out.sites, a);
-        home[leaf->loop][leaf->item] = v[i].out;
+        home[leaf->input.loop][leaf->input.item] = v[i].out;
     }
     return home;
 }

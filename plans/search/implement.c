@@ -62,12 +62,12 @@ static void complete(search *s, implementation *m, int q) {
 int tra_place_of_input(search *s, const tra_node *n) {
     tra_placement p = tra_place_all(s->o->sites);
     int8_t dims[TRA_MAXAXISDIMS];
-    bool state = n->leaf == TRA_LEAF_STATE || n->leaf == TRA_LEAF_LAST;
-    if (s->o->sites > 1 && n->at == TRA_AT_ANY) return ANY;
-    if (s->home && state) p = s->home[n->loop][n->item];
-    if (s->o->sites > 1 && n->at == TRA_AT_PART) {
-        int m = (int)tra_min64(n->at_dims.n, TRA_MAXAXISDIMS);
-        for (int i = 0; i < m; i++) dims[i] = (int8_t)n->at_dims.v[i];
+    bool state = n->input.leaf == TRA_LEAF_STATE || n->input.leaf == TRA_LEAF_LAST;
+    if (s->o->sites > 1 && n->input.at == TRA_AT_ANY) return ANY;
+    if (s->home && state) p = s->home[n->input.loop][n->input.item];
+    if (s->o->sites > 1 && n->input.at == TRA_AT_PART) {
+        int m = (int)tra_min64(n->input.at_dims.n, TRA_MAXAXISDIMS);
+        for (int i = 0; i < m; i++) dims[i] = (int8_t)n->input.at_dims.v[i];
         p = tra_place_part(s->o->sites, n->type.cat, m, dims);
     }
     return tra_place_intern(s, &p);
@@ -95,7 +95,7 @@ static bool reproducible(search *s, const variant *f, int l, int r) {
     const tra_node *n = &f->x->node, *j = f->join ? &f->join->node : NULL;
     if (!s->o->reproducible) return true;
     const tra_catalog *lc = (j ? j : n)->in[0]->type.cat, *rc = j ? j->in[1]->type.cat : NULL;
-    tra_tree t = tra_tree_of(j, lc, rc, j ? &j->joinl : NULL, j ? &j->joinr : NULL, &n->group);
+    tra_tree t = tra_tree_of(j, lc, rc, j ? &j->join.l : NULL, j ? &j->join.r : NULL, &n->group);
     tra_placement pairs = j ? tra_join_place(s->labels[j->id], &s->places.v[l], &s->places.v[r]) : s->places.v[l];
     return tra_tree_fits(&t, &pairs, &n->group);
 }
@@ -110,7 +110,7 @@ static void add_reading(search *s, spent *c, const tra_node *n, int place) {
         w.busiest *= tra_kernel_order_share(turn, &n->type, &n->type);
         c->seconds += tra_work_seconds(turn, &n->type, NULL, &n->type, w.busiest, &s->o->rates);
     }
-    if (!n->type.columns || !n->rel) return;
+    if (!n->type.columns || !n->input.rel) return;
     c->bytes += tra_type_bytes_all(&n->type).expected;
     c->seconds += (double)c->bytes / s->o->sites / s->o->rates.disk_read;
 }

@@ -18,12 +18,13 @@
 
 void tra_job_free(tra_job *job) {
     tra_program_free(&job->program);
+    tra_arena_free(job->arena);
     *job = (tra_job){0};
 }
 
 static bool only_declared(const tra_graph *g) {
     for (int i = 0; i < g->n; i++) {
-        if (g->v[i]->op == TRA_OP_INPUT && !g->v[i]->rel && !g->v[i]->leaf) return true;
+        if (g->v[i]->op == TRA_OP_INPUT && !g->v[i]->input.rel && !g->v[i]->input.leaf) return true;
     }
     return false;
 }
@@ -58,13 +59,6 @@ static tra_status plan_all(tra_job *job, tra_err *e) {
     return s;
 }
 
-/* What the program is built again with. */
-typedef struct building {
-    const char *dir;
-    int n;
-    const char *const *defines;
-} building;
-
 /* J-1: right tables of joins that the ceiling has room for are not divided: what a whole one takes is spared many times
  * over, since parts of both tables are written and read. Computed tables have room for what is expected of them, since
  * their bounds are hardly ever reached; where a run finds more it is planned by these. */
@@ -93,11 +87,10 @@ static tra_status keep_try(tries *t, const tra_job *job, uint64_t graph, tra_sta
 
 /* Builds the graph with that room, and plans it unless that graph was planned before. Then job has no plan of it.
  * *least: the least ceiling of its plan. */
-static tra_status plan_with(tra_job *job, const building *b, tra_tables_room room, tries *t, int64_t *least,
-                            tra_err *e) {
+static tra_status plan_with(tra_job *job, tra_tables_room room, tries *t, int64_t *least, tra_err *e) {
     *e = (tra_err){0};
-    job->room = room;
-    TRA_TRY(tra_program_rebuild(&job->program, b->dir, b->n, b->defines, room, e));
+    job->built.room = room;
+    TRA_TRY(tra_program_rebuild(&job->program, &job->built, e));
     uint64_t graph = tra_graph_digest(job->program.graph);
     for (int i = 0; i < t->n; i++) {
         if (t->v[i].graph != graph) continue;
@@ -110,9 +103,9 @@ static tra_status plan_with(tra_job *job, const building *b, tra_tables_room roo
 /* What several whole tables take adds up, and is not all that a join takes. So where the ceiling has no room for the
  * plan, only smaller ones stay whole, then small ones, then none; and if there is no room for that either, all, however
  * large. */
-static tra_status plan_in_memory(tra_job *job, const building *b, tra_err *e) {
+static tra_status plan_in_memory(tra_job *job, tra_err *e) {
     enum { SHARE = 4 }; /* whole tables may take 3, 2, and 1 of so many shares of the ceiling */
-    const tra_tables_room first = job->room = room_of(&job->options), none = {1, 0}, all = {TRA_WHOLE_ANY, 0};
+    const tra_tables_room first = job->built.room = room_of(&job->options), none = {1, 0}, all = {TRA_WHOLE_ANY, 0};
     int64_t memory = job->options.memory, divided = INT64_MAX, whole = INT64_MAX, least;
     bool over = job->options.over, tables = memory > 0 && job->program.graph->ntables > 0;
     tries t = {0};
@@ -126,14 +119,14 @@ static tra_status plan_in_memory(tra_job *job, const building *b, tra_err *e) {
     keep_try(&t, job, tra_graph_digest(job->program.graph), s, &least);
     least = INT64_MAX;
     for (int i = SHARE - 1; first.expected > SHARE && i > 0 && least > memory; i--) {
-        s = plan_with(job, b, (tra_tables_room){first.whole / SHARE * i, first.expected}, &t, &least, e);
+        s = plan_with(job, (tra_tables_room){first.whole / SHARE * i, first.expected}, &t, &least, e);
         if (s != TRA_OK && s != TRA_RESOURCE) break;
     }
-    if ((s == TRA_OK || s == TRA_RESOURCE) && least > memory) s = plan_with(job, b, none, &t, &divided, e);
-    if (s == TRA_OK && least > memory && divided > memory && first.whole) s = plan_with(job, b, all, &t, &whole, e);
+    if ((s == TRA_OK || s == TRA_RESOURCE) && least > memory) s = plan_with(job, none, &t, &divided, e);
+    if (s == TRA_OK && least > memory && divided > memory && first.whole) s = plan_with(job, all, &t, &whole, e);
     job->options.over = over;
     if (s != TRA_OK || least <= memory || divided <= memory || whole <= memory) return s;
-    return plan_with(job, b, divided <= whole ? none : all, &(tries){0}, &least, e);
+    return plan_with(job, divided <= whole ? none : all, &(tries){0}, &least, e);
 }
 
 static tra_status no_output(const tra_program *p, tra_err *e) {
@@ -145,15 +138,16 @@ static tra_status no_output(const tra_program *p, tra_err *e) {
                     p->src.name, line);
 }
 
-static tra_status plan_program(const tra_request *r, const building *b, tra_job *job, tra_err *e) {
+static tra_status plan_program(const tra_request *r, tra_job *job, tra_err *e) {
     job->options = r->options;
     job->options.also = (int)tra_min64(r->plan, INT32_MAX);
     if (job->program.graph->noutputs == 0) return no_output(&job->program, e);
     if (!r->memory_given && only_declared(job->program.graph)) {
         job->options.memory = 0;
-        TRA_TRY(tra_program_rebuild(&job->program, b->dir, b->n, b->defines, (tra_tables_room){0}, e));
+        job->built.room = (tra_tables_room){0};
+        TRA_TRY(tra_program_rebuild(&job->program, &job->built, e));
     }
-    TRA_TRY(plan_in_memory(job, b, e));
+    TRA_TRY(plan_in_memory(job, e));
     return choose(job, r->plan, e);
 }
 
@@ -205,7 +199,6 @@ static bool make_chosen(const tra_planfile *f, tra_job *job) {
     tra_choices c;
     tra_err ignored = {0};
     int n = f->nplans > f->rank ? f->nplans : f->rank;
-    job->room = f->room;
     job->free_cost = f->free_cost;
     bool ok = tra_planfile_choices(f, a, &c) &&
               tra_plan_again(job->program.graph, &job->options, &c, f->rank, n, a, &job->plans, &ignored) == TRA_OK;
@@ -214,7 +207,6 @@ static bool make_chosen(const tra_planfile *f, tra_job *job) {
 }
 
 static tra_status plan_again(const char *path, const tra_planfile *f, const tra_request *r, tra_job *job, tra_err *e) {
-    const building b = {f->dir, f->ndefines, f->defines};
     bool ok = true;
     job->compiled = true;
     job->options = f->options;
@@ -225,7 +217,7 @@ static tra_status plan_again(const char *path, const tra_planfile *f, const tra_
         ok = make_chosen(f, job);
     } else {
         job->options.planned = 0;
-        TRA_TRY(plan_in_memory(job, &b, e));
+        TRA_TRY(plan_in_memory(job, e));
         ok = f->rank <= job->plans.n;
     }
     if (!ok || tra_plan_digest(job->plans.v[f->rank - 1]) != f->digest)
@@ -243,19 +235,14 @@ static tra_status plan_again(const char *path, const tra_planfile *f, const tra_
 
 static tra_status load_plan(const char *path, const char *text, size_t n, const tra_request *r, tra_job *job,
                             tra_err *e) {
-    tra_arena *a = tra_arena_new();
     tra_planfile f;
-    tra_status s = tra_planfile_parse(path, text, n, a, &f, e);
-    if (s == TRA_OK) s = agree(path, &f, r, e);
-    if (s == TRA_OK) s = tra_planfile_check(&f, e);
-    if (s == TRA_OK) {
-        char *copy = tra_strdup(f.program);
-        s = tra_program_from_text(f.source, copy, f.size, f.dir, f.ndefines, f.defines,
-                                  is_chosen(&f, r) ? f.room : room_of(&f.options), r->colour, &job->program, e);
-    }
-    if (s == TRA_OK) s = plan_again(path, &f, r, job, e);
-    tra_arena_free(a);
-    return s;
+    TRA_TRY(tra_planfile_parse(path, text, n, job->arena, &f, e));
+    TRA_TRY(agree(path, &f, r, e));
+    TRA_TRY(tra_planfile_check(&f, e));
+    job->built = (tra_building){f.dir, f.ndefines, f.defines, f.room, r->makes};
+    if (!is_chosen(&f, r)) job->built.room = room_of(&f.options);
+    TRA_TRY(tra_program_from_text(f.source, tra_strdup(f.program), f.size, &job->built, r->colour, &job->program, e));
+    return plan_again(path, &f, r, job, e);
 }
 
 static tra_status check_digest(const tra_job *job, const tra_request *r, tra_err *e) {
@@ -280,20 +267,18 @@ tra_status tra_job_load_text(const char *path, const char *text, size_t n, const
                              tra_err *e) {
     tra_status s;
     tra_parallel_threads threads = tra_parallel_on((int)tra_min64(r->options.threads, tra_cores()));
-    *job = (tra_job){0};
+    *job = (tra_job){.arena = tra_arena_new()};
     tra_parallel_by(&threads.by); /* tables of functions are made while the program is read */
     if (tra_planfile_sniff(text, n)) {
         s = load_plan(path, text, n, r, job, e);
     } else {
-        tra_arena *a = tra_arena_new();
         char *copy = tra_malloc(n + 1);
         memcpy(copy, text, n);
         copy[n] = 0;
-        const building b = {tra_program_dir(a, path), r->ndefines, r->defines};
-        s = tra_program_from_text(path, copy, n, b.dir, b.n, b.defines, room_of(&r->options), r->colour, &job->program,
-                                  e);
-        if (s == TRA_OK) s = plan_program(r, &b, job, e);
-        tra_arena_free(a);
+        job->built =
+            (tra_building){tra_program_dir(job->arena, path), r->ndefines, r->defines, room_of(&r->options), r->makes};
+        s = tra_program_from_text(path, copy, n, &job->built, r->colour, &job->program, e);
+        if (s == TRA_OK) s = plan_program(r, job, e);
     }
     tra_parallel_by(NULL);
     if (s == TRA_OK) s = check_digest(job, r, e);
@@ -322,7 +307,7 @@ double tra_job_seconds_before(const tra_job *job) {
     double step = tra_step_seconds(r), miss = tra_miss_seconds(r), seconds = 0;
     double threads = (double)tra_max64(1, job->options.threads);
     for (int i = 0; i < g->n; i++) {
-        const tra_stand_in *s = g->v[i]->rel ? tra_rel_stand_in(g->v[i]->rel) : NULL;
+        const tra_stand_in *s = g->v[i]->input.rel ? tra_rel_stand_in(g->v[i]->input.rel) : NULL;
         seconds += s ? s->seconds : 0;
     }
     seconds += g->tabulated[0] * RESULT * step / threads;

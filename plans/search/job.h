@@ -3,6 +3,7 @@
 #define TRA_JOB_H
 
 #include "../tra/load.h"
+#include "../tra/made.h"
 #include "search.h"
 
 /* What the command line asked for. */
@@ -14,16 +15,18 @@ typedef struct tra_request {
     int ndefines;
     const char *const *defines; /* NAME=VALUE */
     bool colour;                /* of diagnostics */
+    const tra_makes *makes;     /* as of tra_building; it outlives the job */
 } tra_request;
 
 typedef struct tra_job {
     tra_program program;
     tra_plan_options options; /* as planned; a plan file brings its own */
     tra_plans plans;
-    tra_plan *plan;   /* the one to run */
-    bool compiled;    /* path was a plan file */
-    tra_tables_room room;
-    double free_cost; /* options.reproducible: of the best plan without it, by the cost model */
+    tra_plan *plan;     /* the one to run */
+    bool compiled;      /* path was a plan file */
+    tra_arena *arena;   /* owns what `built` refers to */
+    tra_building built; /* how the program was built last */
+    double free_cost;   /* options.reproducible: of the best plan without it, by the cost model */
 } tra_job;
 
 /* Loads path ("-": standard input), a program or a plan file by its first line, and plans it. The plan of a plan file

@@ -197,15 +197,16 @@ tra_traffic tra_repart_traffic(search *s, const tra_node *n, int from, int to) {
     bool fresh;
     memo_entry *m = memo_find(s, MEMO_REPART, n, from, to, &fresh);
     if (fresh)
-        m->traffic = tra_traffic_repart(&s->places.v[from], &n->in[0]->type, &s->places.v[to], &n->type, &n->origin);
+        m->traffic =
+            tra_traffic_repart(&s->places.v[from], &n->in[0]->type, &s->places.v[to], &n->type, &n->slice.origin);
     return m->traffic;
 }
 
 /* What a join does of a product whose pairs are counted: so many times that of entries whose places are independent. */
 static double meets_more(search *s, const tra_node *n, int p, double independent) {
-    bool entries = n->meeting_pairs > 0 && n->in[0]->type.layout && n->in[1]->type.layout;
+    bool entries = n->join.meeting_pairs > 0 && n->in[0]->type.layout && n->in[1]->type.layout;
     if (!entries || independent <= 0) return 1;
-    return 2 * n->meeting_pairs * (double)tra_place_copies(&s->places.v[p]) / independent;
+    return 2 * n->join.meeting_pairs * (double)tra_place_copies(&s->places.v[p]) / independent;
 }
 
 static tra_work times(tra_work w, double more) {
@@ -248,7 +249,7 @@ tra_work tra_step_work(search *s, tra_plan_op op, const tra_node *n, int p) {
 const tra_kernel *tra_reading_kernel(search *s, const tra_node *n) {
     const tra_kernel *turn = NULL;
     tra_err none = {0};
-    if (n->transposed || !n->rel || !tra_rel_transposed(n->rel)) return NULL;
+    if (n->input.transposed || !n->input.rel || !tra_rel_transposed(n->input.rel)) return NULL;
     return tra_kernel_named(s->a, "transpose", TRA_USE_MAP, 0, NULL, &turn, &none) == TRA_OK ? turn : NULL;
 }
 
@@ -271,7 +272,8 @@ tra_work tra_join_work(search *s, const variant *f, int p) {
     const tra_placement *at = &s->places.v[p];
     const tra_type *t = &j->in[0]->type;
     tra_work w = tra_work_triangle(j->kernel, s->labels[j->id], t, j->type.cat, at, &f->mirror);
-    double all = j->meeting_pairs > 0 ? tra_work_join(j->kernel, s->labels[j->id], t, t, j->type.cat, at).total : 0;
+    double all =
+        j->join.meeting_pairs > 0 ? tra_work_join(j->kernel, s->labels[j->id], t, t, j->type.cat, at).total : 0;
     return m->work = times(w, meets_more(s, j, p, all));
 }
 

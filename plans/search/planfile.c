@@ -129,7 +129,7 @@ static tra_planfile planfile_of(const char *path, const tra_job *job, const tra_
     tra_planfile f = {.options = job->options,
                       .rank = job->plan->rank,
                       .nplans = job->plans.n,
-                      .room = job->room,
+                      .room = job->built.room,
                       .bounded = job->plans.bounded,
                       .free_cost = job->free_cost,
                       .digest = tra_plan_digest(job->plan),
@@ -146,8 +146,8 @@ static tra_planfile planfile_of(const char *path, const tra_job *job, const tra_
     for (int i = 0; i < r->ndefines; i++) f.defines[f.ndefines++] = absolute_define(a, g, r->defines[i]);
     for (int i = 0; i < g->n; i++) {
         const tra_node *n = g->v[i];
-        if (n->op != TRA_OP_INPUT || !n->rel || tra_is_intermediate(n->path)) continue;
-        f.inputs[f.ninputs++] = (tra_planinput){n->name, absolute(a, n->path), tra_rel_identity(n->rel, a)};
+        if (n->op != TRA_OP_INPUT || !n->input.rel || tra_is_intermediate(n->input.path)) continue;
+        f.inputs[f.ninputs++] = (tra_planinput){n->name, absolute(a, n->input.path), tra_rel_identity(n->input.rel, a)};
     }
     return f;
 }

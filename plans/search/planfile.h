@@ -17,7 +17,7 @@ typedef struct tra_planinput {
 typedef struct tra_planfile {
     tra_plan_options options; /* `planned`: what the search took */
     int rank, nplans;         /* nplans 0: not known */
-    tra_tables_room room;     /* as of tra_graph_build_for */
+    tra_tables_room room;     /* as of tra_building */
     double free_cost;         /* of a job */
     bool bounded;             /* of tra_plans */
     uint64_t digest;          /* of the plan (tra_plan_digest) */

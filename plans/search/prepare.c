@@ -279,7 +279,7 @@ static void find_ways(search *s, int g) {
         if (s->labels[n->id]) continue;
         const tra_catalog *l = n->in[0]->type.cat, *r = n->in[1]->type.cat;
         s->labels[n->id] = tra_new(s->work, tra_labels);
-        tra_join_labels(l, r, &n->joinl, &n->joinr, s->labels[n->id]);
+        tra_join_labels(l, r, &n->join.l, &n->join.r, s->labels[n->id]);
         const tra_expr *like = s->m->v[s->alike[n->id]];
         if (s->labels[like->node.id] && like != f->join) {
             s->ways[n->id] = s->ways[like->node.id];
@@ -389,12 +389,13 @@ static void find_times(search *s) {
     for (int i = 0; i < s->ngroups; i++) {
         const variant *f = s->group[i].nvariants ? &s->group[i].f[0] : NULL;
         const tra_node *n = s->group[i].node;
-        if (n->op == TRA_OP_INPUT && n->leaf) {
-            bool turns = n->leaf == TRA_LEAF_STATE || n->leaf == TRA_LEAF_TURN;
-            for (int l = turns ? n->loop : g->loops[n->loop]->outer; l >= 0; l = g->loops[l]->outer)
+        if (n->op == TRA_OP_INPUT && n->input.leaf) {
+            bool turns = n->input.leaf == TRA_LEAF_STATE || n->input.leaf == TRA_LEAF_TURN;
+            for (int l = turns ? n->input.loop : g->loops[n->input.loop]->outer; l >= 0; l = g->loops[l]->outer)
                 in[i] |= (uint64_t)1 << l;
         }
-        for (int l = n->turn ? n->turn->loop : -1; l >= 0; l = g->loops[l]->outer) in[i] |= (uint64_t)1 << l;
+        for (int l = n->slice.turn ? n->slice.turn->input.loop : -1; l >= 0; l = g->loops[l]->outer)
+            in[i] |= (uint64_t)1 << l;
         for (int j = 0; f && j < 2 && f->in[j] >= 0; j++) in[i] |= in[f->in[j]];
         s->group[i].times = 1;
         for (int l = 0; l < g->nloops; l++)

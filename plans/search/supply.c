@@ -39,8 +39,8 @@ static void add_spent(spent *a, const spent *b) {
 bool tra_may_read_all(const search *s, const tra_node *n) {
     const tra_type *t = &n->type;
     return n->op == TRA_OP_INPUT && s->o->sites > 1 && s->o->cost == TRA_COST_TIME && !s->o->by_eindecomp &&
-           n->at == TRA_AT_ANY && n->rel && !t->columns && !t->bounded && tra_rel_unpack_bytes(n->rel) == 0 &&
-           tra_rel_library_bytes(n->rel) == 0;
+           n->input.at == TRA_AT_ANY && n->input.rel && !t->columns && !t->bounded &&
+           tra_rel_unpack_bytes(n->input.rel) == 0 && tra_rel_library_bytes(n->input.rel) == 0;
 }
 
 /* What it costs more if every site reads its own copy of an input than if one copy is read. */

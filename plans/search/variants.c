@@ -54,8 +54,8 @@ static void set_memory(const search *s, variant *f) {
     if (j) {
         join.type = j->type;
         op.spec.join = join.spec.join = j->kernel;
-        op.spec.joinl = join.spec.joinl = j->joinl;
-        op.spec.joinr = join.spec.joinr = j->joinr;
+        op.spec.joinl = join.spec.joinl = j->join.l;
+        op.spec.joinr = join.spec.joinr = j->join.r;
     }
     if (n->op == TRA_OP_JOIN) {
         f->memory[0] = bytes_of(s, join, &j->in[0]->type, &j->in[1]->type);
@@ -93,7 +93,8 @@ static void find_triangle(variant *f) {
     const tra_node *n = &f->x->node, *j = &f->join->node;
     const tra_type *t = &j->in[0]->type;
     if (f->in[0] != f->in[1] || t->layout || j->in[1]->type.layout || j->type.layout || n->type.layout) return;
-    f->triangle = tra_mirror_of(j->kernel, n->kernel, t->cat->frontier.n, &j->joinl, &j->joinr, &n->group, &f->mirror);
+    f->triangle =
+        tra_mirror_of(j->kernel, n->kernel, t->cat->frontier.n, &j->join.l, &j->join.r, &n->group, &f->mirror);
 }
 
 static tra_status add_variant(search *s, group *g, const tra_expr *x, const tra_expr *join, tra_err *e) {

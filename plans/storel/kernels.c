@@ -65,7 +65,7 @@ static const char *chosen(const finder *f, const tra_node *n) {
 static tra_status storage_of(finder *f, const tra_node *n, tra_storage **out, const char **name) {
     int rank = n->type.cat->bound.n;
     bool whole = tra_dtype_rows[n->type.dtype].class != TRA_CLASS_FLOAT;
-    const char *choice = chosen(f, n), *file = n->rel ? tra_rel_info(n->rel)->storage : NULL;
+    const char *choice = chosen(f, n), *file = n->input.rel ? tra_rel_info(n->input.rel)->storage : NULL;
     const char *said = declared(f->g, n);
     *out = NULL;
     *name = choice ? choice : "dense";
@@ -93,14 +93,14 @@ static void read_statistics(const tra_node *n, tra_storel_operand *x) {
     const tra_storage *s = x->storage;
     int64_t tuples = tra_min64(n->type.cat->n, MOST_TUPLES);
     tra_levels of_file, own;
-    const char *file = n->rel ? tra_rel_info(n->rel)->storage : NULL;
+    const char *file = n->input.rel ? tra_rel_info(n->input.rel)->storage : NULL;
     tra_err ignored = {0};
     if (!file || !s->by_levels || tra_levels_parse(file, s->rank, &of_file, &ignored) != TRA_OK || tuples == 0) return;
     bool same = tra_levels_of_storage(s, &own) && tra_levels_eq(&own, &of_file), ordered = true;
     for (int d = 0; d < s->rank; d++) ordered &= s->order[d] == d;
     for (int64_t t = 0; t < tuples; t++) {
         tra_statistics st;
-        if (tra_rel_statistics(n->rel, t, &st, &ignored) != TRA_OK) return;
+        if (tra_rel_statistics(n->input.rel, t, &st, &ignored) != TRA_OK) return;
         int last = s->rank - 1;
         for (int d = 0; d < s->rank && same; d++) {
             if (of_file.kind[d] != TRA_LEVEL_SPARSE) continue;

@@ -398,8 +398,9 @@ tra_node *tra_positions(tra_build *b, tra_span span, int64_t extent, int64_t blo
             return b->g->v[i];
     tra_node *n = tra_build_node(b, TRA_OP_INPUT, span);
     n->name = name;
-    n->path = tra_rel_positions(b->arena, extent, block);
-    if (tra_rel_open(n->path, NULL, &n->rel, &e) != TRA_OK) return tra_diag_error(b->d, span, NULL, "%s", e.msg);
-    n->type = *tra_rel_type(n->rel);
+    n->input.path = tra_rel_positions(b->arena, extent, block);
+    if (tra_rel_open(n->input.path, NULL, &n->input.rel, &e) != TRA_OK)
+        return tra_diag_error(b->d, span, NULL, "%s", e.msg);
+    n->type = *tra_rel_type(n->input.rel);
     return n;
 }

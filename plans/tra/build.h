@@ -27,6 +27,7 @@ typedef struct tra_symbol {
 typedef struct tra_build {
     int64_t whole; /* bytes up to which right tables of joins stay whole, and others that are divided where memory is
                       short; 0: as few rows as they must */
+    const struct tra_makes *makes; /* as of tra_building */
     tra_graph *g;
     const tra_ast_program *ast; /* all of it */
     tra_arena *arena;

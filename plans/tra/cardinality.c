@@ -31,7 +31,7 @@ static double computed_values(const tra_node *n, int column, int64_t most) {
 static bool is_in_file_order(const tra_node *n, const tra_column *c) {
     const tra_rows_kernel *k;
     while (n->op == TRA_OP_TRANSFORM && (k = tra_kernel_rows(n->kernel)) && k->ops == &tra_rowwise_ops) n = n->in[0];
-    return n->op == TRA_OP_INPUT && n->rel == c->file;
+    return n->op == TRA_OP_INPUT && n->input.rel == c->file;
 }
 
 /* The share of the values of a column that so many successive rows of n have: fewer than all where these are sorted. */

@@ -89,13 +89,14 @@ tra_node *tra_build_gen(tra_build *b, const tra_ast *call) {
     if (!check_values(b, call, &shape, t, &v)) return NULL;
     const char *path = tra_rel_made(b->arena, &v, seed, t, &shape, &block);
     for (int i = 0; i < b->g->n; i++) /* equal values are one relation */
-        if (b->g->v[i]->op == TRA_OP_INPUT && b->g->v[i]->path && strcmp(b->g->v[i]->path, path) == 0)
+        if (b->g->v[i]->op == TRA_OP_INPUT && b->g->v[i]->input.path && strcmp(b->g->v[i]->input.path, path) == 0)
             return b->g->v[i];
     tra_node *n = tra_build_node(b, TRA_OP_INPUT, call->span);
     n->name = tra_arena_printf(b->arena, "gen.%d", n->id); /* no name of a program has a point */
-    n->path = path;
-    if (tra_rel_open(path, NULL, &n->rel, &e) != TRA_OK) return tra_diag_error(b->d, call->span, NULL, "%s", e.msg);
-    n->type = *tra_rel_type(n->rel);
+    n->input.path = path;
+    if (tra_rel_open(path, NULL, &n->input.rel, &e) != TRA_OK)
+        return tra_diag_error(b->d, call->span, NULL, "%s", e.msg);
+    n->type = *tra_rel_type(n->input.rel);
     return n;
 }
 

@@ -232,7 +232,7 @@ tra_node *tra_build_value(tra_build *b, const tra_stmt *st, tra_symbol *s) {
 static void narrow_input(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     enum { SHARE = 8 };
     const tra_schema *c = s->node->type.columns;
-    if (!c || b->whole <= 0 || !s->node->rel) return;
+    if (!c || b->whole <= 0 || !s->node->input.rel) return;
     if (tra_mul_most(tra_catalog_elements(s->node->type.cat), tra_schema_row_bytes(c)) <= b->whole / SHARE) return;
     tra_ast *kids = tra_news(b->arena, tra_ast, c->n + 1), call = {.kind = TRA_AST_CALL, .text = "project", .nkids = 1};
     call.span = call.name_span = st->name_span;
@@ -347,8 +347,21 @@ void tra_build_body(tra_build *b, tra_ast_program *body, void (*end)(tra_build *
     b->depth--;
 }
 
+/* -D NAME=VALUE of the command line. */
+typedef struct define {
+    const char *name, *value;
+} define;
+
+static tra_status split_define(tra_arena *a, const char *text, define *d, tra_err *e) {
+    const char *eq = strchr(text, '=');
+    if (!eq || eq == text) return tra_fail(e, TRA_USAGE, "-D %s: write -D NAME=VALUE", text);
+    d->name = tra_arena_strndup(a, text, (size_t)(eq - text));
+    d->value = tra_arena_strndup(a, eq + 1, strlen(eq + 1)); /* inputs keep it as their path */
+    return TRA_OK;
+}
+
 /* Takes -D RELATION=FILE for the output of a relation. False unless exactly one statement writes that relation. */
-static bool define_output(tra_ast_program *ast, const tra_define *v) {
+static bool define_output(tra_ast_program *ast, const define *v) {
     tra_stmt *st = NULL;
     for (int i = 0; i < ast->n; i++) {
         if (ast->v[i].kind != TRA_STMT_OUTPUT || ast->v[i].broken || strcmp(ast->v[i].name, v->name) != 0) continue;
@@ -377,7 +390,7 @@ static const tra_stmt *find_in_loops(const tra_ast_program *p, const char *name)
 }
 
 /* The error for -D of a name that the program computes (s) or does not have (s NULL). */
-static tra_status refuse_define(tra_build *b, const tra_ast_program *ast, const tra_define *v, const tra_symbol *s,
+static tra_status refuse_define(tra_build *b, const tra_ast_program *ast, const define *v, const tra_symbol *s,
                                 tra_err *e) {
     const tra_stmt *inside = s ? NULL : find_in_loops(ast, v->name);
     if (inside) {
@@ -404,8 +417,10 @@ static tra_status refuse_define(tra_build *b, const tra_ast_program *ast, const 
 
 /* Gives the values of -D to their symbols. A name that a program with errors lacks is passed over, since it may be
  * defined in a part that could not be parsed. */
-static tra_status take_defines(tra_build *b, tra_ast_program *ast, int n, const tra_define *v, tra_err *e) {
-    for (int i = 0; i < n; i++) {
+static tra_status take_defines(tra_build *b, tra_ast_program *ast, const tra_building *how, tra_err *e) {
+    define *v = tra_news(b->arena, define, how->ndefines + 1);
+    for (int i = 0; i < how->ndefines; i++) TRA_TRY(split_define(b->arena, how->defines[i], &v[i], e));
+    for (int i = 0; i < how->ndefines; i++) {
         int at = tra_names_find(&b->symbols, v[i].name);
         tra_symbol *s = at >= 0 ? b->symbols.value[at] : NULL;
         double number;
@@ -425,20 +440,16 @@ static tra_status take_defines(tra_build *b, tra_ast_program *ast, int n, const 
     return TRA_OK;
 }
 
-tra_status tra_graph_build(const tra_script *src, const char *dir, int ndefines, const tra_define *defines,
-                           tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e) {
-    return tra_graph_build_for(src, dir, ndefines, defines, (tra_tables_room){0}, a, d, out, e);
-}
-
-tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefines, const tra_define *defines,
-                               tra_tables_room room, tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e) {
+tra_status tra_graph_build(const tra_script *src, const tra_building *how, tra_arena *a, tra_diags *d, tra_graph **out,
+                           tra_err *e) {
     enum { SHARE = 64 };
     tra_ast_program ast;
     tra_build b = {.arena = a,
-                   .whole = room.whole,
+                   .whole = how->room.whole,
+                   .makes = how->makes,
                    .ast = &ast,
                    .d = d,
-                   .dir = dir,
+                   .dir = how->dir,
                    .symbols = {.arena = a},
                    .gone = {.arena = a},
                    .written = {.arena = a},
@@ -450,10 +461,10 @@ tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefi
     *out = NULL;
     b.g->arena = a;
     b.g->src = src;
-    b.g->expected_room = room.expected / SHARE;
+    b.g->expected_room = how->room.expected / SHARE;
     tra_parse(src, a, d, &ast);
     add_symbols(&b, &ast);
-    TRA_TRY(take_defines(&b, &ast, ndefines, defines, e));
+    TRA_TRY(take_defines(&b, &ast, how, e));
     tra_build_demands(&b, &ast);
     build_statements(&b, &ast);
     for (int i = 0; i < ast.n; i++)
@@ -478,6 +489,6 @@ void tra_graph_leave_strings(const tra_graph *g) {
     bool *read = tra_calloc((size_t)g->n + 1, sizeof *read);
     for (int i = 0; i < g->noutputs; i++) mark_read(g->outputs[i].node, read);
     for (int i = 0; i < g->n && g->nloops == 0; i++)
-        if (g->v[i]->rel && !read[i]) tra_rel_leave_strings(g->v[i]->rel);
+        if (g->v[i]->input.rel && !read[i]) tra_rel_leave_strings(g->v[i]->input.rel);
     free(read);
 }

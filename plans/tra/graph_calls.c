@@ -133,12 +133,12 @@ static bool take_args(tra_build *b, const struct form *f, const args *a, tra_spa
     n->keyfn = a->keyfn;
     switch (f->op) {
     case TRA_OP_JOIN:
-        n->joinl = a->list[0];
-        n->joinr = a->list[1];
-        if (n->joinl.n == n->joinr.n) break;
+        n->join.l = a->list[0];
+        n->join.r = a->list[1];
+        if (n->join.l.n == n->join.r.n) break;
         return tra_diag_error(b->d, a->list_ast[1]->span,
                               "each key dimension on the left is joined with one on the right",
-                              "the lists of a join have the same length, not %d and %d", n->joinl.n, n->joinr.n);
+                              "the lists of a join have the same length, not %d and %d", n->join.l.n, n->join.r.n);
     case TRA_OP_AGG: n->group = a->list[0]; break;
     case TRA_OP_TILE:
         n->dim = (int)a->number[0];

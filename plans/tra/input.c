@@ -55,7 +55,7 @@ static const char *with_options(const tra_stmt *st, const char *path, tra_arena 
 
 /* What the positions of an open input follow. What gen made up has no order that anything else could have. */
 static void set_file_order(tra_build *b, tra_node *n) {
-    const char *history = tra_rel_info(n->rel)->history, *why, *colon = history ? strchr(history, ':') : NULL;
+    const char *history = tra_rel_info(n->input.rel)->history, *why, *colon = history ? strchr(history, ':') : NULL;
     bool made_up = colon && strncmp(colon, ": gen ", 6) == 0;
     if (n->type.columns || !tra_type_is_tensor(&n->type, &why)) return;
     for (int d = 0; d < n->type.cat->bound.n; d++) {
@@ -63,7 +63,7 @@ static void set_file_order(tra_build *b, tra_node *n) {
         if (l && l->keys)
             tra_set_dim(b, n, d, l, tra_dim_order_new(b, TRA_ORDER_KEYS, l->name));
         else if (!l && !made_up)
-            tra_set_dim(b, n, d, NULL, tra_dim_order_new(b, TRA_ORDER_FILE, n->path));
+            tra_set_dim(b, n, d, NULL, tra_dim_order_new(b, TRA_ORDER_FILE, n->input.path));
     }
 }
 
@@ -90,12 +90,12 @@ static tra_status find_strings(const tra_build *b, const char *name, tra_rel *re
 /* Opens the file n->path of an input and sets what follows from it. defined: the path is from -D. */
 static bool open_input(tra_build *b, const char *name, tra_span span, tra_node *n, bool defined) {
     tra_err e = {0};
-    if (tra_rel_open_bare(n->path, NULL, &n->rel, &e) == TRA_OK &&
-        find_strings(b, name, n->rel, &e) == TRA_OK) {
-        n->type = *tra_rel_type(n->rel);
-        n->units = tra_units_of_file(n->rel);
+    if (tra_rel_open_bare(n->input.path, NULL, &n->input.rel, &e) == TRA_OK &&
+        find_strings(b, name, n->input.rel, &e) == TRA_OK) {
+        n->type = *tra_rel_type(n->input.rel);
+        n->units = tra_units_of_file(n->input.rel);
         if (n->type.bounded) n->rows = tra_table_own_rows(b, n);
-        if (tra_rel_labels(n->rel, &n->labels, &e) == TRA_OK) {
+        if (tra_rel_labels(n->input.rel, &n->labels, &e) == TRA_OK) {
             set_file_order(b, n);
             return true;
         }
@@ -143,8 +143,8 @@ static tra_storage_choice stored_in(tra_build *b, const tra_rel *rel, int rank) 
 /* Sets where the program says that the input is: at any, all or part(..). */
 static bool place_input(tra_build *b, const tra_ast *at, tra_node *n) {
     bool name = at->kind == TRA_AST_NAME;
-    if (name && strcmp(at->text, "any") == 0) return n->at = TRA_AT_ANY, true;
-    if (name && strcmp(at->text, "all") == 0) return n->at = TRA_AT_ALL, true;
+    if (name && strcmp(at->text, "any") == 0) return n->input.at = TRA_AT_ANY, true;
+    if (name && strcmp(at->text, "all") == 0) return n->input.at = TRA_AT_ALL, true;
     if (at->kind != TRA_AST_CALL || strcmp(at->text, "part") != 0 || at->nkids == 0)
         return tra_diag_error(b->d, at->span, "write at part(0), at all or at any", "this is no placement");
     if (at->nkids > TRA_MAXAXISDIMS)
@@ -152,16 +152,16 @@ static bool place_input(tra_build *b, const tra_ast *at, tra_node *n) {
                               TRA_MAXAXISDIMS);
     int k = n->type.cat->frontier.n;
     bool ok = true;
-    n->at = TRA_AT_PART;
-    n->at_dims.n = at->nkids;
+    n->input.at = TRA_AT_PART;
+    n->input.at_dims.n = at->nkids;
     for (int i = 0; i < at->nkids; i++) {
-        int64_t *v = &n->at_dims.v[i];
+        int64_t *v = &n->input.at_dims.v[i];
         if (!tra_build_int(b, at->kids[i], "a key dimension", 0, v)) {
             ok = false;
             continue;
         }
         bool twice = false;
-        for (int j = 0; j < i; j++) twice |= n->at_dims.v[j] == *v;
+        for (int j = 0; j < i; j++) twice |= n->input.at_dims.v[j] == *v;
         if (*v >= k || twice) {
             tra_diag_error(b->d, at->kids[i]->span, NULL,
                            twice ? "key dimension %" PRId64 " stands twice"
@@ -180,24 +180,24 @@ const char *tra_input_path(tra_build *b, const tra_stmt *st, const tra_symbol *s
 
 tra_node *tra_build_input(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     tra_node *n = tra_build_node(b, TRA_OP_INPUT, st->span);
-    n->at = TRA_AT_ANY;
+    n->input.at = TRA_AT_ANY;
     s->stored.name = "dense";
     bool declared = st->shape && declare_input(b, st, n, &s->stored);
     if (st->shape && !declared) return NULL;
     if (st->rows && !tra_build_declared_table(b, st, n)) return NULL;
-    n->path = tra_input_path(b, st, s);
+    n->input.path = tra_input_path(b, st, s);
     const tra_type as_declared = n->type;
-    if (n->path && !open_input(b, st->name, st->path ? st->path_span : st->name_span, n, s->define)) return NULL;
-    if (n->path) s->stored = stored_in(b, n->rel, n->type.cat->bound.n);
+    if (n->input.path && !open_input(b, st->name, st->path ? st->path_span : st->name_span, n, s->define)) return NULL;
+    if (n->input.path) s->stored = stored_in(b, n->input.rel, n->type.cat->bound.n);
     s->stored.said = false; /* it is said of this input, not of outputs of it */
-    if (n->path && declared) {
+    if (n->input.path && declared) {
         tra_dims want, have;
         char x[TRA_DIMTEXT], y[TRA_DIMTEXT];
         tra_type_shape(&as_declared, &want);
         tra_type_shape(&n->type, &have);
         if (!tra_dims_eq(&want, &have))
             tra_diag_warn(b->d, st->shape->span, NULL, "%s holds %s, not the %s that is declared here; the file counts",
-                          n->path, tra_shape_text(&have, x), tra_shape_text(&want, y));
+                          n->input.path, tra_shape_text(&have, x), tra_shape_text(&want, y));
     }
     if (st->at && !place_input(b, st->at, n)) return NULL;
     return n;
@@ -205,8 +205,8 @@ tra_node *tra_build_input(tra_build *b, const tra_stmt *st, tra_symbol *s) {
 
 tra_node *tra_build_made_input(tra_build *b, tra_span span, const char *path) {
     tra_node *n = tra_build_node(b, TRA_OP_INPUT, span);
-    n->at = TRA_AT_ANY;
-    n->path = path;
+    n->input.at = TRA_AT_ANY;
+    n->input.path = path;
     n->name = tra_arena_printf(b->arena, "strings %d", b->nmade++);
     return open_input(b, NULL, span, n, false) ? n : NULL;
 }
@@ -333,7 +333,7 @@ void tra_build_output(tra_build *b, tra_stmt *st) {
 
 void tra_graph_close(tra_graph *g) {
     for (int i = 0; g && i < g->n; i++) {
-        tra_rel_close(g->v[i]->rel);
-        g->v[i]->rel = NULL;
+        tra_rel_close(g->v[i]->input.rel);
+        g->v[i]->input.rel = NULL;
     }
 }

@@ -175,12 +175,13 @@ static bool key_parts(tra_build *b, const tra_ast *body, const key_scope *sc, tr
 
 int tra_turns_loop(const tra_build *b, const tra_turns *t, int64_t *count) {
     int inner = -1, left = t->n;
-    for (int k = 0; k < t->n; k++) inner = t->counter[k]->node->loop > inner ? t->counter[k]->node->loop : inner;
+    for (int k = 0; k < t->n; k++)
+        inner = t->counter[k]->node->input.loop > inner ? t->counter[k]->node->input.loop : inner;
     *count = t->n ? 1 : 0;
     for (int l = inner; left > 0; l = b->g->loops[l]->outer) {
         int64_t most = tra_max64(1, b->g->loops[l]->most);
         *count = *count > INT64_MAX / most ? INT64_MAX : *count * most;
-        for (int k = 0; k < t->n; k++) left -= t->counter[k]->node->loop == l;
+        for (int k = 0; k < t->n; k++) left -= t->counter[k]->node->input.loop == l;
     }
     return inner;
 }
@@ -190,7 +191,7 @@ void tra_turns_key(const tra_build *b, const tra_turns *t, int64_t number, tra_d
     for (int l = tra_turns_loop(b, t, &count); l >= 0; l = b->g->loops[l]->outer) {
         int64_t most = tra_max64(1, b->g->loops[l]->most);
         for (int k = 0; k < t->n; k++)
-            if (t->counter[k]->node->loop == l) key->v[key->n + k] = n % most;
+            if (t->counter[k]->node->input.loop == l) key->v[key->n + k] = n % most;
         n /= most;
     }
     key->n += t->n;

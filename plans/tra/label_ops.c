@@ -17,8 +17,8 @@ tra_find_values *tra_find_column_values;
  * not there. */
 static tra_status find_values(tra_build *b, tra_span at, const tra_node *t, int c, const tra_dim_labels **out,
                               tra_err *e) {
-    if (t->op == TRA_OP_INPUT && !t->rel) return TRA_NO;
-    if (t->op == TRA_OP_INPUT) return tra_rel_column_labels(t->rel, c, out, e);
+    if (t->op == TRA_OP_INPUT && !t->input.rel) return TRA_NO;
+    if (t->op == TRA_OP_INPUT) return tra_rel_column_labels(t->input.rel, c, out, e);
     const tra_table_op *op = tra_table_op_of(b->g, t);
     if (op && op->op == TRA_TABLE_TABLE && c == 0 && op->border->label[0]) return *out = op->border->label[0], TRA_OK;
     if (op && op->op == TRA_TABLE_PROJECT && op->term[c].ast->kind == TRA_AST_NAME) {
@@ -165,12 +165,12 @@ static tra_node *cut_as_taken(const tra_table_builder *w, const tra_take *t, int
                               const tra_dims *shape) {
     tra_node *x = w->in;
     const tra_catalog *c = x->type.cat;
-    tra_node fields = {.in = {x}, .block = c->bound, .origin.n = shape->n, .extent = *shape};
+    tra_node fields = {.in = {x}, .block = c->bound, .slice = {.origin.n = shape->n, .extent = *shape}};
     int d = t->dim;
     fields.block.v[d] = block * step;
     if (t->from[0] == 0 && fields.block.v[d] == c->bound.v[d] && tra_ceil_div(n, block) == c->frontier.v[d]) return x;
-    fields.origin.v[d] = t->from[0];
-    fields.extent.v[d] = (n - 1) * step + 1;
+    fields.slice.origin.v[d] = t->from[0];
+    fields.slice.extent.v[d] = (n - 1) * step + 1;
     return tra_build_made(w->b, TRA_OP_REPART, w->call->span, &fields);
 }
 
@@ -201,7 +201,7 @@ tra_node *tra_table_taken(tra_table_builder *w, const tra_take *t, int64_t n) {
     k.use = TRA_USE_JOIN, k.dtype = w->in->type.dtype, k.width = t->dim, k.extent = TRA_ROWS_TAKEN, k.each = most;
     k.sparse = w->in->type.sparse && (missing == 0 || t->fill == 0), k.flops = 2;
     tra_node join = {.in = {x, at}, .kernel = tra_rows_kernel_of(b->arena, &k)};
-    if (own.cut) join.joinl = (tra_dims){1, {t->dim}}, join.joinr = (tra_dims){1, {0}};
+    if (own.cut) join.join.l = (tra_dims){1, {t->dim}}, join.join.r = (tra_dims){1, {0}};
     tra_node *made = tra_build_made(b, TRA_OP_JOIN, w->call->span, &join);
     for (int d = 0; d <= shape.n; d++) names[d] = tra_arena_printf(b->arena, "k%d", d);
     for (int d = 0; d < shape.n; d++) key[d] = tra_keyexpr_component(b->arena, d == t->dim ? shape.n : d);

@@ -27,8 +27,8 @@ static bool keeps_positions(const tra_node *n, int d) {
 /* The labels l of dimension d of the input as those of the result: of a repartition that takes a part of the dimension,
  * the labels of that part, or NULL if it goes beyond the dimension. */
 static const tra_dim_labels *labels_of_part(tra_build *b, const tra_node *n, int d, const tra_dim_labels *l) {
-    if (!l || n->op != TRA_OP_REPART || n->origin.n == 0) return l;
-    int64_t from = n->origin.v[d], extent = n->extent.v[d];
+    if (!l || n->op != TRA_OP_REPART || n->slice.origin.n == 0) return l;
+    int64_t from = n->slice.origin.v[d], extent = n->slice.extent.v[d];
     if (from == 0 && extent == l->n) return l;
     return from >= 0 && extent <= l->n - from ? tra_dim_labels_part(b->arena, l, from, extent) : NULL;
 }

@@ -119,7 +119,7 @@ static tra_node *of_one_block(tra_build *b, const struct linear *f, const tra_as
     tra_node fields = {.in = {a, right}};
     fields.kernel = tra_build_kernel_named(b, call->span, f->kernel[part], right ? TRA_USE_JOIN : TRA_USE_MAP, 0, 0);
     if (fields.kernel) fields.kernel = tra_kernel_labelled(b->arena, fields.kernel, tra_labels_of_dim(in[0], 1));
-    if (right) fields.joinl = fields.joinr = (tra_dims){.n = right->type.cat->bound.n, .v = {0, 1}};
+    if (right) fields.join.l = fields.join.r = (tra_dims){.n = right->type.cat->bound.n, .v = {0, 1}};
     return fields.kernel ? tra_build_made(b, right ? TRA_OP_JOIN : TRA_OP_TRANSFORM, call->span, &fields) : NULL;
 }
 

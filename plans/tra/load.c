@@ -8,14 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tra_status split_define(tra_arena *a, const char *text, tra_define *d, tra_err *e) {
-    const char *eq = strchr(text, '=');
-    if (!eq || eq == text) return tra_fail(e, TRA_USAGE, "-D %s: write -D NAME=VALUE", text);
-    d->name = tra_arena_strndup(a, text, (size_t)(eq - text));
-    d->value = tra_arena_strndup(a, eq + 1, strlen(eq + 1)); /* inputs keep it as their path */
-    return TRA_OK;
-}
-
 const char *tra_program_dir(tra_arena *a, const char *path) {
     const char *slash = strcmp(path, "-") ? strrchr(path, '/') : NULL;
     return !slash ? "." : slash == path ? "/" : tra_arena_strndup(a, path, (size_t)(slash - path));
@@ -26,7 +18,7 @@ const char *tra_program_dir(tra_arena *a, const char *path) {
 static void advise_types(const tra_graph *g, tra_diags *d) {
     for (int i = 0; i < g->n; i++) {
         const tra_node *x = g->v[i];
-        if (x->op != TRA_OP_INPUT || !x->rel || !x->type.columns) continue;
+        if (x->op != TRA_OP_INPUT || !x->input.rel || !x->type.columns) continue;
         for (int c = 0; c < x->type.columns->n; c++) {
             const tra_column *column = &x->type.columns->v[c];
             if (!tra_coltype_is_coded(column->type) || !column->dict || column->dict->n > 0) continue;
@@ -42,17 +34,16 @@ static void advise_types(const tra_graph *g, tra_diags *d) {
 }
 
 /* Builds the graph and prints the diagnostics. */
-static tra_status build(tra_program *p, const char *dir, int n, const char *const *defines, tra_tables_room room,
-                        bool colour, tra_err *e) {
-    tra_define *d = tra_news(p->arena, tra_define, n);
-    for (int i = 0; i < n; i++) TRA_TRY(split_define(p->arena, defines[i], &d[i], e));
+static tra_status build(tra_program *p, const tra_building *given, bool colour, tra_err *e) {
+    tra_building how = *given;
+    how.dir = tra_arena_strndup(p->arena, how.dir, strlen(how.dir));
     tra_diags diags = {.arena = p->arena, .src = &p->src, .quiet = tra_log_level < 0};
-    tra_status s = tra_graph_build_for(&p->src, dir, n, d, room, p->arena, &diags, &p->graph, e);
+    tra_status s = tra_graph_build(&p->src, &how, p->arena, &diags, &p->graph, e);
     if (s == TRA_PROGRAM && tra_file_hooks_set && tra_file_hooks_set->widen()) {
         tra_graph_close(p->graph); /* what is said of columns is of all that a file has */
         diags = (tra_diags){.arena = p->arena, .src = &p->src, .quiet = diags.quiet};
         p->graph = NULL;
-        s = tra_graph_build_for(&p->src, dir, n, d, room, p->arena, &diags, &p->graph, e);
+        s = tra_graph_build(&p->src, &how, p->arena, &diags, &p->graph, e);
     }
     if (tra_log_mute || diags.n == 0) return s;
     if (p->graph && diags.errors > 0) advise_types(p->graph, &diags);
@@ -65,28 +56,26 @@ static tra_status build(tra_program *p, const char *dir, int n, const char *cons
     return s;
 }
 
-tra_status tra_program_load(const char *path, int n, const char *const *defines, bool colour, tra_program *p,
-                            tra_err *e) {
+tra_status tra_program_load(const char *path, tra_building how, bool colour, tra_program *p, tra_err *e) {
     char *text = NULL;
     size_t size = 0;
     *p = (tra_program){0};
     TRA_TRY(tra_program_read(path, &text, &size, e));
     tra_arena *a = tra_arena_new();
-    const tra_tables_room none = {0};
-    tra_status s = tra_program_from_text(path, text, size, tra_program_dir(a, path), n, defines, none, colour, p, e);
+    how.dir = tra_program_dir(a, path);
+    tra_status s = tra_program_from_text(path, text, size, &how, colour, p, e);
     tra_arena_free(a);
     return s;
 }
 
-tra_status tra_program_from_text(const char *name, char *text, size_t size, const char *dir, int n,
-                                 const char *const *defines, tra_tables_room room, bool colour, tra_program *p,
-                                 tra_err *e) {
+tra_status tra_program_from_text(const char *name, char *text, size_t size, const tra_building *how, bool colour,
+                                 tra_program *p, tra_err *e) {
     *p = (tra_program){.arena = tra_arena_new()};
     if (strcmp(name, "-") == 0) name = "<stdin>"; /* as all messages call it */
     const char *first = strncmp(text, "input ", 6) == 0 ? strstr(text, "\n" TRA_FIRST_LINE) : NULL;
     p->src = (tra_script){.name = tra_arena_strndup(p->arena, name, strlen(name)), .text = text, .n = (int)size};
     if (first) p->src.first = (int)(first - text) + (int)strlen("\n" TRA_FIRST_LINE);
-    tra_status s = build(p, tra_arena_strndup(p->arena, dir, strlen(dir)), n, defines, room, colour, e);
+    tra_status s = build(p, how, colour, e);
     if (s != TRA_OK) tra_program_free(p);
     return s;
 }
@@ -129,13 +118,12 @@ void tra_program_free(tra_program *p) {
     *p = (tra_program){0};
 }
 
-tra_status tra_program_rebuild(tra_program *p, const char *dir, int n, const char *const *defines,
-                               tra_tables_room room, tra_err *e) {
+tra_status tra_program_rebuild(tra_program *p, const tra_building *how, tra_err *e) {
     bool mute = tra_log_mute;
     tra_graph_close(p->graph);
     p->graph = NULL;
     tra_log_mute = true;
-    tra_status s = build(p, tra_arena_strndup(p->arena, dir, strlen(dir)), n, defines, room, false, e);
+    tra_status s = build(p, how, false, e);
     tra_log_mute = mute;
     return s;
 }

@@ -11,20 +11,16 @@ typedef struct tra_program {
 } tra_program;
 
 /* Reads the program at path ("-": from standard input; then its relative paths count from the working directory) and
- * builds its graph. defines: n texts NAME=VALUE of -D. Diagnostics go to standard error on rank 0 alone; with -q only
- * if one of them is an error. Errors: TRA_USAGE, TRA_PROGRAM, TRA_INPUT, whose message is a summary of the diagnostics.
- * On failure p is freed. */
-TRA_MUSTUSE tra_status tra_program_load(const char *path, int n, const char *const *defines, bool colour,
-                                        tra_program *p, tra_err *e);
+ * builds its graph; how.dir is ignored. Diagnostics go to standard error on rank 0 alone; with -q only if one of them
+ * is an error. Errors: TRA_USAGE, TRA_PROGRAM, TRA_INPUT, whose message is a summary of the diagnostics. On failure p
+ * is freed. */
+TRA_MUSTUSE tra_status tra_program_load(const char *path, tra_building how, bool colour, tra_program *p, tra_err *e);
 enum { TRA_MAX_PROGRAM = 64 << 20 }; /* bytes of a program that is read */
-/* The same for a text from malloc, NUL-terminated, that p takes over; its relative paths count from dir. room: as of
- * tra_graph_build_for. */
-TRA_MUSTUSE tra_status tra_program_from_text(const char *name, char *text, size_t size, const char *dir, int n,
-                                             const char *const *defines, tra_tables_room room, bool colour,
-                                             tra_program *p, tra_err *e);
-/* Builds the graph again, with other room; says no warning twice. dir, n, defines: as before. */
-TRA_MUSTUSE tra_status tra_program_rebuild(tra_program *p, const char *dir, int n, const char *const *defines,
-                                           tra_tables_room room, tra_err *e);
+/* The same for a text from malloc, NUL-terminated, that p takes over. */
+TRA_MUSTUSE tra_status tra_program_from_text(const char *name, char *text, size_t size, const tra_building *how,
+                                             bool colour, tra_program *p, tra_err *e);
+/* Builds the graph again, with other room; says no warning twice. */
+TRA_MUSTUSE tra_status tra_program_rebuild(tra_program *p, const tra_building *how, tra_err *e);
 /* The files that the output statements of a text write, or its input statements read, found without opening or checking
  * anything: paths from the arena, with a NULL at the end. defines: as above. */
 const char *const *tra_program_files(const char *text, size_t size, const char *dir, int ndefines,

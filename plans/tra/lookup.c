@@ -15,9 +15,10 @@ static tra_node *at_position(tra_build *b, const tra_ast *x, const tra_node *n, 
     static const char *const names[] = {"i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t", "u", "v", "w"};
     tra_dims shape;
     tra_type_shape(&n->type, &shape);
-    tra_node part = {.in = {b->g->v[n->id]}, .block = n->type.cat->bound, .origin = {.n = shape.n}, .extent = shape};
-    part.origin.v[d] = position;
-    part.extent.v[d] = 1;
+    tra_node part = {
+        .in = {b->g->v[n->id]}, .block = n->type.cat->bound, .slice = {.origin = {.n = shape.n}, .extent = shape}};
+    part.slice.origin.v[d] = position;
+    part.slice.extent.v[d] = 1;
     for (int i = 0; i < shape.n; i++) part.block.v[i] = i == d ? 1 : tra_max64(1, part.block.v[i]);
     tra_node *slice = shape.v[d] == 1 ? part.in[0] : tra_build_made(b, TRA_OP_REPART, x->span, &part);
     if (!slice) return NULL;

@@ -21,10 +21,10 @@ typedef struct building {
 static tra_node *add_leaf(tra_build *b, const building *w, tra_leaf leaf, int item, const char *name, tra_span span,
                           const tra_type *t) {
     tra_node *n = tra_build_node(b, TRA_OP_INPUT, span);
-    n->at = TRA_AT_ALL;
-    n->leaf = leaf;
-    n->loop = w->id;
-    n->item = item;
+    n->input.at = TRA_AT_ALL;
+    n->input.leaf = leaf;
+    n->input.loop = w->id;
+    n->input.item = item;
     n->name = name;
     n->type = *t;
     return n;

@@ -357,8 +357,8 @@ static tra_node *apply2(tra_lowering *w, const tra_scalar *expr, int x, int y, t
             key.v[key.n++] = b->label[d];
             continue;
         }
-        join.joinl.v[join.joinl.n++] = at;
-        join.joinr.v[join.joinr.n++] = d;
+        join.join.l.v[join.join.l.n++] = at;
+        join.join.r.v[join.join.r.n++] = d;
     }
     join.kernel = kernel_of_two(w, e, v, fold, out);
     if (!join.kernel) return NULL;
@@ -373,7 +373,7 @@ static tra_node *apply2(tra_lowering *w, const tra_scalar *expr, int x, int y, t
 static tra_node *fold_then_reblock(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, const label_list *out) {
     const tra_operand *x = &w->operand[e->arg];
     tra_node *reblocked = x->node, *before = reblocked->in[0];
-    if (reblocked->op != TRA_OP_REPART || reblocked->origin.n) return NULL;
+    if (reblocked->op != TRA_OP_REPART || reblocked->slice.origin.n) return NULL;
     if (before->type.bounded || !before->type.cat->grid) return NULL;
     if (before->type.cat->bound.n != x->n || out->n == 0) return NULL;
     tra_operand whole = {.node = before, .n = x->n};

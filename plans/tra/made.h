@@ -13,16 +13,18 @@
 
 /* Each writes a table to a file of its own, or finds what an earlier command made of the same: `identity` is a text
  * that tells all that it depends on. *path lives as long as the process. */
-typedef struct tra_makes {
+typedef struct tra_makes tra_makes;
+struct tra_makes {
     /* What the nodes up to n compute. loops: n reads what loops give. */
-    tra_status (*table)(const tra_graph *g, const tra_node *n, bool loops, const char *identity, const char **path,
-                        tra_err *e);
+    tra_status (*table)(const tra_makes *m, const tra_graph *g, const tra_node *n, bool loops, const char *identity,
+                        const char **path, tra_err *e);
     /* NULL: strings are not made. */
-    tra_status (*strings)(const tra_made_strings *m, const char *identity, const char **path, tra_err *e);
+    tra_status (*strings)(const tra_makes *m, const tra_made_strings *of, const char *identity, const char **path,
+                          tra_err *e);
     /* TRA_NO: a key could not be computed, or memory is too short. */
-    tra_status (*first)(const tra_first_rows *m, const char *identity, const char **path, tra_err *e);
+    tra_status (*first)(const tra_makes *m, const tra_first_rows *of, const char *identity, const char **path,
+                        tra_err *e);
     bool by_row; /* who runs the program computes strings row by row: only those of groups are made */
-} tra_makes;
-extern const tra_makes *tra_makes_tables; /* NULL: nothing is made */
+};
 
 #endif

@@ -140,9 +140,9 @@ static void print_columns(const tra_schema *s, tra_str *out) {
 }
 
 static void print_input(const tra_node *n, tra_str *out) {
-    tra_str_printf(out, "input %s %s", n->name ? n->name : "_", n->transposed ? "by columns " : "");
-    if (n->path) {
-        tra_str_printf(out, "from \"%s\"", n->path);
+    tra_str_printf(out, "input %s %s", n->name ? n->name : "_", n->input.transposed ? "by columns " : "");
+    if (n->input.path) {
+        tra_str_printf(out, "from \"%s\"", n->input.path);
     } else {
         tra_dims shape;
         tra_type_shape(&n->type, &shape);
@@ -156,10 +156,10 @@ static void print_input(const tra_node *n, tra_str *out) {
         tra_str_add(out, " by ");
         add_list(out, &n->type.cat->bound);
     }
-    if (n->at == TRA_AT_ALL) tra_str_add(out, " at all");
-    if (n->at == TRA_AT_PART) {
+    if (n->input.at == TRA_AT_ALL) tra_str_add(out, " at all");
+    if (n->input.at == TRA_AT_PART) {
         char buf[TRA_DIMTEXT];
-        tra_str_printf(out, " at part%s", tra_dims_text(&n->at_dims, "(", ",", ")", buf, sizeof buf));
+        tra_str_printf(out, " at part%s", tra_dims_text(&n->input.at_dims, "(", ",", ")", buf, sizeof buf));
     }
 }
 
@@ -177,9 +177,9 @@ void tra_node_print(const tra_node *n, tra_str *out) {
     switch (n->op) {
     case TRA_OP_INPUT: break;
     case TRA_OP_JOIN:
-        add_list(out, &n->joinl);
+        add_list(out, &n->join.l);
         tra_str_add(out, ", ");
-        add_list(out, &n->joinr);
+        add_list(out, &n->join.r);
         tra_str_add(out, ", ");
         tra_kernel_print(n->kernel, out);
         break;
@@ -195,12 +195,12 @@ void tra_node_print(const tra_node *n, tra_str *out) {
     case TRA_OP_CONCAT: tra_str_printf(out, "%d, %d", n->keydim, n->dim); break;
     case TRA_OP_REPART:
         add_list(out, &n->block);
-        if (n->origin.n == 0) break;
+        if (n->slice.origin.n == 0) break;
         tra_str_add(out, ", from ");
-        add_list(out, &n->origin);
+        add_list(out, &n->slice.origin);
         tra_str_add(out, " extents ");
-        add_list(out, &n->extent);
-        if (n->turn) tra_str_printf(out, " moving %016" PRIx64, n->origins_digest);
+        add_list(out, &n->slice.extent);
+        if (n->slice.turn) tra_str_printf(out, " moving %016" PRIx64, n->slice.digest);
         break;
     }
     tra_str_add(out, ")");
@@ -251,8 +251,9 @@ char *tra_node_text(tra_arena *a, const tra_node *n) {
     tra_str_add(&s, tra_opcode_text(n->op));
     switch (n->op) {
     case TRA_OP_INPUT:
-        tra_str_printf(&s, " %s%s", n->name, n->transposed ? " by columns" : "");
-        if (n->leaf) tra_str_printf(&s, ", %d of loop %d, item %d", (int)n->leaf, n->loop, n->item);
+        tra_str_printf(&s, " %s%s", n->name, n->input.transposed ? " by columns" : "");
+        if (n->input.leaf)
+            tra_str_printf(&s, ", %d of loop %d, item %d", (int)n->input.leaf, n->input.loop, n->input.item);
         for (int i = 0; n->type.columns && i < n->type.columns->n; i++)
             tra_str_printf(&s, " %s", n->type.columns->v[i].name);
         if (n->type.columns && tra_type_skipped(&n->type) > 0)
@@ -260,8 +261,8 @@ char *tra_node_text(tra_arena *a, const tra_node *n) {
                            (uint64_t)XXH64(n->type.entries->of, (size_t)n->type.cat->n * sizeof(int64_t), 0));
         break;
     case TRA_OP_JOIN:
-        add_dims(&n->joinl, &s);
-        add_dims(&n->joinr, &s);
+        add_dims(&n->join.l, &s);
+        add_dims(&n->join.r, &s);
         add_kernel(n->kernel, &s);
         break;
     case TRA_OP_AGG:
@@ -277,9 +278,9 @@ char *tra_node_text(tra_arena *a, const tra_node *n) {
     case TRA_OP_CONCAT: tra_str_printf(&s, " %d %d %" PRId64, n->keydim, n->dim, n->most); break;
     case TRA_OP_REPART:
         add_dims(&n->block, &s);
-        add_dims(&n->origin, &s);
-        add_dims(&n->extent, &s);
-        if (n->turn) tra_str_printf(&s, " moving %016" PRIx64, n->origins_digest);
+        add_dims(&n->slice.origin, &s);
+        add_dims(&n->slice.extent, &s);
+        if (n->slice.turn) tra_str_printf(&s, " moving %016" PRIx64, n->slice.digest);
         break;
     }
     return tra_arena_take(a, &s);

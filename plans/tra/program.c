@@ -255,8 +255,8 @@ static bool join_next(program_builder *m, joined *at, int o, const tra_kernel *k
         for (int i = 0; i < n && key >= 0; i++)
             if (at->key[i] == key) with = i;
         if (with >= 0) {
-            j.joinl.v[j.joinl.n++] = with;
-            j.joinr.v[j.joinr.n++] = d;
+            j.join.l.v[j.join.l.n++] = with;
+            j.join.r.v[j.join.r.n++] = d;
         } else if (at->n < TRA_MAXDIM) {
             at->key[at->n++] = key;
         }

@@ -93,17 +93,17 @@ static bool find_origins(const slicing *w, tra_node *fields) {
         for (int d = 0; d < w->shape.n; d++) {
             int64_t to, *from = &v[t * w->shape.n + d];
             if (!range_in(w, d, t, from, &to)) return false;
-            if (to - *from == fields->extent.v[d]) continue;
+            if (to - *from == fields->slice.extent.v[d]) continue;
             return tra_diag_error(w->b->d, w->list->kids[d]->span, "write for instance t*b : (t+1)*b",
                                   "%s the range has %" PRId64 " positions, %s %" PRId64,
                                   tra_turns_text(w->b, &w->turns, t), to - *from, tra_turns_text(w->b, &w->turns, 0),
-                                  fields->extent.v[d]);
+                                  fields->slice.extent.v[d]);
         }
     for (int k = 0; k < w->turns.n; k++)
-        if (w->turns.counter[k]->node->loop == loop) fields->turn = w->turns.counter[k]->node;
-    fields->origins = v;
-    fields->norigins = turns;
-    fields->origins_digest = XXH64(v, (size_t)turns * (size_t)w->shape.n * sizeof *v, (uint64_t)loop);
+        if (w->turns.counter[k]->node->input.loop == loop) fields->slice.turn = w->turns.counter[k]->node;
+    fields->slice.origins = v;
+    fields->slice.norigins = turns;
+    fields->slice.digest = XXH64(v, (size_t)turns * (size_t)w->shape.n * sizeof *v, (uint64_t)loop);
     return true;
 }
 
@@ -150,14 +150,14 @@ static tra_node *build_slice(tra_build *b, const tra_ast *call, tra_build_operan
     tra_dims now;
     tra_type_shape(&fields.in[0]->type, &now);
     fields.block = fields.in[0]->type.cat->bound;
-    fields.origin.n = fields.extent.n = w.shape.n;
+    fields.slice.origin.n = fields.slice.extent.n = w.shape.n;
     for (int d = 0; d < w.shape.n; d++) {
         if (w.at[d].step != 1) w.at[d] = (range){.step = 1}, w.shape.v[d] = now.v[d];
         int64_t to = 0;
-        ok = range_in(&w, d, 0, &fields.origin.v[d], &to) && ok;
-        fields.extent.v[d] = to - fields.origin.v[d];
-        fields.block.v[d] = tra_max64(1, tra_min64(fields.block.v[d], fields.extent.v[d]));
-        all = all && fields.extent.v[d] == w.shape.v[d];
+        ok = range_in(&w, d, 0, &fields.slice.origin.v[d], &to) && ok;
+        fields.slice.extent.v[d] = to - fields.slice.origin.v[d];
+        fields.block.v[d] = tra_max64(1, tra_min64(fields.block.v[d], fields.slice.extent.v[d]));
+        all = all && fields.slice.extent.v[d] == w.shape.v[d];
     }
     if (!ok || (w.turns.n && !find_origins(&w, &fields))) return NULL;
     return all ? fields.in[0] : tra_build_made(b, TRA_OP_REPART, call->span, &fields);
@@ -183,18 +183,18 @@ static bool check_stack(tra_build *b, const tra_ast *call, int n, const tra_dims
 /* A tensor as large as the stack that has x, of that shape, from position `at` on along dim, and is 0 elsewhere. */
 static tra_node *place_in_stack(tra_build *b, const tra_ast *call, tra_node *x, const tra_dims *block,
                                 const tra_dims *shape, int dim, int64_t at, int64_t total) {
-    tra_node fields = {.in = {x}, .block = *block, .origin = {.n = shape->n}, .extent = *shape};
-    fields.origin.v[dim] = -at;
-    fields.extent.v[dim] = total;
+    tra_node fields = {.in = {x}, .block = *block, .slice = {.origin = {.n = shape->n}, .extent = *shape}};
+    fields.slice.origin.v[dim] = -at;
+    fields.slice.extent.v[dim] = total;
     return tra_build_made(b, TRA_OP_REPART, call->span, &fields);
 }
 
 /* The sum of two tensors of which one is 0 at each position; of bools, which have no sum, the maximum. */
 static tra_node *add(tra_build *b, const tra_ast *call, tra_node *x, tra_node *y) {
     bool bools = x->type.dtype == TRA_BOOL && y->type.dtype == TRA_BOOL;
-    tra_node fields = {.in = {x, y}, .joinl = {.n = x->type.cat->frontier.n}};
-    for (int d = 0; d < fields.joinl.n; d++) fields.joinl.v[d] = d;
-    fields.joinr = fields.joinl;
+    tra_node fields = {.in = {x, y}, .join.l = {.n = x->type.cat->frontier.n}};
+    for (int d = 0; d < fields.join.l.n; d++) fields.join.l.v[d] = d;
+    fields.join.r = fields.join.l;
     fields.kernel = tra_build_kernel_named(b, call->span, bools ? "elemmax" : "matadd", TRA_USE_JOIN, 0, 0);
     return !fields.kernel ? NULL : tra_build_made(b, TRA_OP_JOIN, call->span, &fields);
 }
@@ -265,8 +265,8 @@ static tra_node *top_of(tra_build *b, const tra_ast *call, tra_node *x, tra_node
     fields.kernel = tra_build_kernel_named(b, call->span, least ? "leastk" : "topk", use, 1, (double)k);
     if (!fields.kernel) return NULL;
     int n = x->type.cat->frontier.n, keys = at ? at->type.cat->frontier.n : 0;
-    fields.joinl.n = fields.joinr.n = keys;
-    for (int i = 0; i < keys; i++) fields.joinl.v[i] = n - keys + i, fields.joinr.v[i] = i;
+    fields.join.l.n = fields.join.r.n = keys;
+    for (int i = 0; i < keys; i++) fields.join.l.v[i] = n - keys + i, fields.join.r.v[i] = i;
     return tra_build_made(b, at ? TRA_OP_JOIN : TRA_OP_TRANSFORM, call->span, &fields);
 }
 

@@ -175,7 +175,7 @@ static bool find_base(const tra_table_builder *w, base *f) {
     f->column = tra_news(a, const tra_colexpr *, s->n + 1);
     f->nconditions = 0;
     for (int c = 0; c < s->n; c++) f->column[c] = tra_colexpr_column(a, s, c);
-    for (const tra_table_op *op; !(n->op == TRA_OP_INPUT && n->rel); n = op->in[0]) {
+    for (const tra_table_op *op; !(n->op == TRA_OP_INPUT && n->input.rel); n = op->in[0]) {
         op = tra_table_op_of(w->b->g, n);
         if (!op || (op->op != TRA_TABLE_SELECT && op->op != TRA_TABLE_PROJECT)) return false;
         const tra_colexpr **x = tra_news(a, const tra_colexpr *, op->nterms + 1);
@@ -222,11 +222,11 @@ static bool say_rows(const tra_table_builder *w, const chain *c, tra_first_rows 
     m->nkeys = c->order ? c->order->kids[1]->nkids : 0;
     const tra_colexpr **x = tra_news(a, const tra_colexpr *, m->nkeys + 1);
     bool *desc = tra_news(a, bool, m->nkeys + 1);
-    if (m->most > tra_rel_rows(f.file->rel) / FEWER || !type_keys(w, c, x, desc)) return false;
+    if (m->most > tra_rel_rows(f.file->input.rel) / FEWER || !type_keys(w, c, x, desc)) return false;
     for (int k = 0; k < m->nkeys; k++) x[k] = tra_colexpr_substitute(a, x[k], f.column);
     const tra_colexpr **condition = tra_news(a, const tra_colexpr *, f.nconditions + 1);
     for (int k = 0; k < f.nconditions; k++) condition[k] = f.condition[k];
-    m->from = f.file->rel, m->x = x, m->desc = desc;
+    m->from = f.file->input.rel, m->x = x, m->desc = desc;
     m->nconditions = f.nconditions, m->condition = condition;
     return true;
 }
@@ -246,7 +246,7 @@ bool tra_table_find_first(tra_table_builder *w, bool *failed) {
         if (file != w->in) w->in = file, w->own_columns = own;
         if (!say_rows(w, &c, &m, &left)) return false;
     }
-    tra_status status = tra_makes_tables->first(&m, tra_table_identity(b, "first rows"), &path, &e);
+    tra_status status = b->makes->first(b->makes, &m, tra_table_identity(b, "first rows"), &path, &e);
     if (status == TRA_NO) return false;
     if (status != TRA_OK) return tra_build_unreadable(b, w->call->span, NULL, &e), *failed = true, false;
     w->in = tra_build_made_input(b, w->call->span, path);

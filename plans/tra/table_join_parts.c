@@ -135,7 +135,7 @@ static tra_node *place_found(tra_table_builder *w, const tra_lookup *l, const tr
     op.counts = !has_all, op.share = share, op.divides = once, op.flops = 10;
     tra_node *n = tra_table_kernel(w, left, found, 0, 0, &op);
     if (n && keeps) n->rows = left->rows;
-    if (n) n->partners = right;
+    if (n) n->join.partners = right;
     return n;
 }
 

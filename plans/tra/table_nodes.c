@@ -114,7 +114,7 @@ tra_node *tra_table_kernel(tra_table_builder *w, tra_node *left, tra_node *right
     tra_rows_kernel op = *k;
     op.use = right ? TRA_USE_JOIN : TRA_USE_MAP;
     tra_node fields = {.in = {left, right}, .kernel = tra_rows_kernel_of(w->b->arena, &op)};
-    if (right && lkey >= 0) fields.joinl = (tra_dims){1, {lkey}}, fields.joinr = (tra_dims){1, {rkey}};
+    if (right && lkey >= 0) fields.join.l = (tra_dims){1, {lkey}}, fields.join.r = (tra_dims){1, {rkey}};
     tra_node *n = tra_build_made(w->b, right ? TRA_OP_JOIN : TRA_OP_TRANSFORM, w->call->span, &fields);
     if (n) n->rows = n->type.bounded ? tra_table_own_rows(w->b, n) : NULL;
     return n;

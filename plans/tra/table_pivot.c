@@ -206,7 +206,7 @@ bool tra_table_key_values(const tra_table_builder *w, const tra_column *c, const
             tra_diag_error(w->b->d, at->span, NULL, "%s", e.msg);
         if (!known) return false;
     }
-    if (whole && !known && tra_makes_tables) {
+    if (whole && !known && w->b->makes) {
         int errors = w->b->d->errors;
         tra_status s = values_of_groups(w, at, key, &e);
         if (s != TRA_OK && s != TRA_NO) {

@@ -9,9 +9,7 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-const tra_makes *tra_makes_tables;
-
-static bool makes_strings(void) { return tra_makes_tables && tra_makes_tables->strings; }
+static bool makes_strings(const tra_build *b) { return b->makes && b->makes->strings; }
 
 /* ---- what is made ----------------------------------------------------------------------------------------------- */
 
@@ -105,16 +103,16 @@ const char *tra_table_identity(tra_build *b, const char *what) {
         const tra_node *n = b->g->v[i];
         struct stat st;
         const char *path, *name;
-        if (n->op != TRA_OP_INPUT || !n->rel) continue;
-        const tra_stand_in *in = tra_rel_stand_in(n->rel);
+        if (n->op != TRA_OP_INPUT || !n->input.rel) continue;
+        const tra_stand_in *in = tra_rel_stand_in(n->input.rel);
         if (in && in->identity) {
             tra_str_printf(&s, "; %s", in->identity);
             continue;
         }
-        tra_relspec(b->arena, n->path, &path, &name);
+        tra_relspec(b->arena, n->input.path, &path, &name);
         if (stat(path, &st) != 0) continue;
-        tra_str_printf(&s, "; %s %lld %lld.%09ld %llu", n->path, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
-                       st.st_mtim.tv_nsec, (unsigned long long)st.st_ino);
+        tra_str_printf(&s, "; %s %lld %lld.%09ld %llu", n->input.path, (long long)st.st_size,
+                       (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (unsigned long long)st.st_ino);
     }
     return tra_arena_take(b->arena, &s);
 }
@@ -130,7 +128,7 @@ static void note_room(const tra_table_builder *w, int n) {
     enum { LEFT = 2 << 20 }; /* of the part of the program that makes the table, in the heap */
     const tra_schema *s = w->in->type.columns;
     int64_t left = w->in->op == TRA_OP_INPUT ? 0 : LEFT;
-    if (!makes_strings()) tra_buffer_note(tra_buffer_held() + left + tra_made_room(s, s->n, n));
+    if (!makes_strings(w->b)) tra_buffer_note(tra_buffer_held() + left + tra_made_room(s, s->n, n));
 }
 
 /* Notes how many strings are made of a table; x NULL: one of each row, all different. */
@@ -150,8 +148,8 @@ static void mark_leaves(const tra_build *b, const tra_node *n, bool *seen, bool 
     if (seen[n->id]) return;
     seen[n->id] = true;
     if (n->op == TRA_OP_INPUT) {
-        *changes = *changes || n->leaf == TRA_LEAF_STATE || n->leaf == TRA_LEAF_TURN;
-        *loops = *loops || n->leaf == TRA_LEAF_LAST || n->leaf == TRA_LEAF_TRACE;
+        *changes = *changes || n->input.leaf == TRA_LEAF_STATE || n->input.leaf == TRA_LEAF_TURN;
+        *loops = *loops || n->input.leaf == TRA_LEAF_LAST || n->input.leaf == TRA_LEAF_TRACE;
     }
     for (int i = 0; i < 2 && n->in[i]; i++) mark_leaves(b, n->in[i], seen, changes, loops);
 }
@@ -181,7 +179,7 @@ tra_node *tra_table_in_file(const tra_table_builder *w, const bool *keep, int *o
     tra_err e = {0};
     const char *path;
     bool loops;
-    if (w->in->op == TRA_OP_INPUT && w->in->rel) return w->in;
+    if (w->in->op == TRA_OP_INPUT && w->in->input.rel) return w->in;
     if (is_of_turn(w, &loops)) return NULL;
     tra_table_builder one = {.b = b, .call = w->call, .in = w->in, .in_name = w->in_name, .op.op = TRA_TABLE_PROJECT};
     int n = 0;
@@ -192,7 +190,7 @@ tra_node *tra_table_in_file(const tra_table_builder *w, const bool *keep, int *o
     }
     tra_node *t = tra_table_project(&one);
     if (!t) return NULL;
-    if (tra_makes_tables->table(b->g, t, loops, tra_table_identity(b, "rows"), &path, &e) != TRA_OK)
+    if (b->makes->table(b->makes, b->g, t, loops, tra_table_identity(b, "rows"), &path, &e) != TRA_OK)
         return failed(b, w->call->span, &e);
     *own = n;
     return tra_build_made_input(b, w->call->span, path);
@@ -274,10 +272,10 @@ static bool make_strings(tra_table_builder *w, int *made, const char ***name) {
         kept[n++] = c;
     }
     tra_made_strings m = {
-        .from = file->rel, .nkept = n, .kept = kept, .nmade = x.n, .name = x.name, .text = x.text, .x = x.call};
+        .from = file->input.rel, .nkept = n, .kept = kept, .nmade = x.n, .name = x.name, .text = x.text, .x = x.call};
     note_strings(w, x.n, x.call);
-    tra_status status = tra_makes_tables->strings(&m, tra_table_identity(b, "strings"), &path, &e);
-    if (own_file) tra_rel_leave_strings(file->rel);
+    tra_status status = b->makes->strings(b->makes, &m, tra_table_identity(b, "strings"), &path, &e);
+    if (own_file) tra_rel_leave_strings(file->input.rel);
     if (status != TRA_OK) return failed(b, call->span, &e) != NULL;
     w->in = tra_build_made_input(b, call->span, path);
     w->own_columns = left;
@@ -307,8 +305,8 @@ static tra_node *build_with_strings(tra_table_builder *w, tra_node *(*build)(tra
     int before = b->deferred, made = 0;
     const char **name = NULL;
     tra_table_builder start = *w;
-    bool by_row = tra_makes_tables && tra_makes_tables->by_row; /* the reference evaluator */
-    bool makes = makes_strings() && !by_row, first = !by_row && b->loop < 0 && tra_table_first_wanted(w) < INT64_MAX;
+    bool by_row = b->makes && b->makes->by_row; /* the reference evaluator */
+    bool makes = makes_strings(b) && !by_row, first = !by_row && b->loop < 0 && tra_table_first_wanted(w) < INT64_MAX;
     bool failed = false;
     /* explain decides by the same number as run, so that it tells the plan that runs */
     int64_t most = b->loop >= 0 || by_row ? TRA_COMBINATIONS_MOST
@@ -347,17 +345,18 @@ tra_status tra_table_made_column(tra_table_builder *w, int column, tra_rel **out
     tra_build *b = w->b;
     bool *keep = tra_news(b->arena, bool, s->n + 1), changes = false, loops = false, *seen;
     int own = 0, errors = b->d->errors;
-    if (!tra_makes_tables || (w->in->op == TRA_OP_INPUT && !w->in->rel)) return TRA_NO;
+    if (!w->b->makes || (w->in->op == TRA_OP_INPUT && !w->in->input.rel)) return TRA_NO;
     seen = tra_news(b->arena, bool, b->g->n + 1);
     mark_leaves(b, w->in, seen, &changes, &loops);
     for (int i = 0; i < b->g->n; i++)
-        if (seen[i] && b->g->v[i]->op == TRA_OP_INPUT && !b->g->v[i]->rel && !b->g->v[i]->leaf) return TRA_NO;
+        if (seen[i] && b->g->v[i]->op == TRA_OP_INPUT && !b->g->v[i]->input.rel && !b->g->v[i]->input.leaf)
+            return TRA_NO;
     if (changes || (loops && b->loop >= 0)) return TRA_NO;
     keep[column] = true;
     tra_node *n = tra_table_in_file(w, keep, &own);
     if (!n && b->d->errors == errors) return TRA_NO;
     if (!n) return tra_fail(e, TRA_RESOURCE, "the values of column '%s' cannot be found", s->v[column].name);
-    *out = n->rel;
+    *out = n->input.rel;
     return TRA_OK;
 }
 
@@ -396,8 +395,8 @@ tra_node *tra_table_join_strings(tra_table_builder *w, tra_node *in, const char 
     int n = in->type.columns->n, own = 0;
     note_strings(&(tra_table_builder){.b = b, .in = in}, 1, NULL);
     bool loops;
-    if (!makes_strings() && is_of_turn(&(tra_table_builder){.b = b, .call = w->call, .in = in}, &loops)) return NULL;
-    if (!makes_strings()) return unknown_strings(w, in, name);
+    if (!makes_strings(b) && is_of_turn(&(tra_table_builder){.b = b, .call = w->call, .in = in}, &loops)) return NULL;
+    if (!makes_strings(b)) return unknown_strings(w, in, name);
     bool *all = tra_news(b->arena, bool, n + 1);
     for (int c = 0; c < n; c++) all[c] = true;
     tra_table_builder one = {.b = b, .call = w->call, .in = in, .op.op = TRA_TABLE_PROJECT};
@@ -410,10 +409,11 @@ tra_node *tra_table_join_strings(tra_table_builder *w, tra_node *in, const char 
     bool ok = tra_table_build_term(&sc, name, text, &t);
     b->deferred = deferred;
     if (!ok) return NULL;
-    tra_made_strings m = {.from = one.in->rel, .nkept = n - 1, .nmade = 1, .name = &name, .text = &what, .x = &t.x};
+    tra_made_strings m = {
+        .from = one.in->input.rel, .nkept = n - 1, .nmade = 1, .name = &name, .text = &what, .x = &t.x};
     m.kept = tra_table_counting(b->arena, n, 0);
     m.separator = separator;
-    if (tra_makes_tables->strings(&m, tra_table_identity(b, "groups"), &path, &e) != TRA_OK)
+    if (b->makes->strings(b->makes, &m, tra_table_identity(b, "groups"), &path, &e) != TRA_OK)
         return failed(b, w->call->span, &e);
     return tra_build_made_input(b, w->call->span, path);
 }

@@ -66,10 +66,6 @@ struct tra_node {
     int uses; /* consumers, outputs included */
 
     const tra_kernel *kernel; /* JOIN, AGG, TRANSFORM */
-    tra_dims joinl, joinr;    /* JOIN: key dimensions */
-    double meeting_pairs;  /* JOIN that multiplies matrices: pairs of entries that meet, if they are counted; else 0 */
-    double summed_entries; /* of such a JOIN: about how many entries the sum of all its blocks has */
-    const tra_node *partners; /* JOIN of rows with what was found for them in parts of a table: that table; else NULL */
     tra_dims group;           /* AGG */
     const tra_keyfn *keyfn;   /* REKEY, FILTER */
     bool converts;            /* TRANSFORM: the result has the elements of the input in another layout */
@@ -77,16 +73,34 @@ struct tra_node {
     int64_t most;             /* CONCAT of rows of a table: a bound of the rows of each array; 0: not known */
     int64_t size;             /* TILE: extent of a tile */
     tra_dims block;           /* REPART: block extents of the result */
+    struct {                  /* JOIN */
+        tra_dims l, r;        /* key dimensions */
+        /* Of one that multiplies matrices: pairs of entries that meet, and about how many entries the sum of all its
+         * blocks has, if they are counted; else 0. */
+        double meeting_pairs, summed_entries;
+        const tra_node *partners; /* of rows with what was found for them in parts of a table: that table; else NULL */
+    } join;
     /* REPART: where the result begins in the input, in elements (it may be before or beyond it), and its extents;
      * outside of the input it is 0. Both have n = 0 where the result is the tensor of the input. */
-    tra_dims origin, extent;
-    /* REPART in a loop: the turn of the innermost loop on which the origin depends, with the origins of its turns, one
-     * after the other, in all turns of the loops around it on which it depends too ; `origin` is that
-     * of the first. NULL: on none. */
-    const tra_node *turn;
-    const int64_t *origins;
-    int64_t norigins;
-    uint64_t origins_digest;
+    struct {
+        tra_dims origin, extent;
+        /* In a loop: the turn of the innermost loop on which the origin depends, with the origins of its turns, one
+         * after the other, in all turns of the loops around it on which it depends too; `origin` is that of the first.
+         * NULL: on none. */
+        const tra_node *turn;
+        const int64_t *origins;
+        int64_t norigins;
+        uint64_t digest; /* of the origins */
+    } slice;
+    struct {                        /* INPUT */
+        const char *path;           /* resolved file[:name], or NULL when only declared */
+        tra_rel *rel;               /* open, closed by tra_graph_close; NULL when only declared */
+        const tra_node *transposed; /* its arrays are those of that input, transposed, as they lie there; or NULL */
+        enum { TRA_AT_ANY, TRA_AT_ALL, TRA_AT_PART } at;
+        tra_dims at_dims;
+        tra_leaf leaf;
+        int loop, item; /* of a leaf: its loop, and which state or trace of that it is */
+    } input;
     /* For each array dimension the table whose rows it stands for, if only the run counts these, else NULL. NULL as a
      * whole: there is no such dimension. */
     const tra_node *const *rows;
@@ -96,17 +110,7 @@ struct tra_node {
     const char *units; /* of the elements; NULL: none are known */
     /* For each array dimension what its positions follow, or NULL. NULL as a whole: nothing is known of any. */
     const tra_dim_order *const *order;
-    const int *label; /* of a node made for an EinSum statement: the label of each key dimension; else NULL */
-
-    /* INPUT */
-    const char *path;           /* resolved file[:name], or NULL when only declared */
-    tra_rel *rel;               /* open, closed by tra_graph_close; NULL when only declared */
-    const tra_node *transposed; /* its arrays are those of that input, transposed, as they lie in the file; or NULL */
-    enum { TRA_AT_ANY, TRA_AT_ALL, TRA_AT_PART } at;
-    tra_dims at_dims;
-    tra_leaf leaf;
-    int loop, item; /* of a leaf: its loop, and which state or trace of that it is */
-
+    const int *label;         /* of a node made for an EinSum statement: the label of each key dimension; else NULL */
     const tra_einsum *einsum; /* the statement whose result it is (tra_statement_of), or NULL */
 };
 
@@ -261,20 +265,6 @@ typedef struct tra_graph {
     tra_repeat **loops; /* in program order: one that stands in another comes after it */
 } tra_graph;
 
-/* -D NAME=VALUE of the command line. */
-typedef struct tra_define {
-    const char *name, *value;
-} tra_define;
-
-/* Parses and types a program. `dir` is what its relative paths are relative to ("" or ".": the working directory).
- * Every diagnostic goes to d; the graph is usable only when d->errors is 0. Inputs with files are opened; one that
- * cannot be is a diagnostic too, and when there are no others the status is TRA_INPUT and e names file and place of the
- * first. Unknown -D names are TRA_USAGE. Returns TRA_PROGRAM when there are other diagnostics of class error; *out is
- * then to be closed all the same (it is NULL only on TRA_USAGE). */
-TRA_MUSTUSE tra_status tra_graph_build(const tra_script *src, const char *dir, int ndefines, const tra_define *defines,
-                                       tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e);
-/* Strings of tables that no output reads leave the memory: those of tables of which others were made (made.h). */
-void tra_graph_leave_strings(const tra_graph *g);
 /* The room that tables have. The results are the same. */
 typedef struct tra_tables_room {
     int64_t whole;    /* right tables of joins that take up to so many bytes, with indexes, may stay whole. 0: those
@@ -283,10 +273,23 @@ typedef struct tra_tables_room {
                        * (tra_graph.expected_room); a run that finds more ends with TRA_RESOURCE. 0: for their bounds */
 } tra_tables_room;
 #define TRA_WHOLE_ANY (INT64_MAX - 1)
-/* The same as tra_graph_build, where tables have this room; there they have none. */
-TRA_MUSTUSE tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefines,
-                                           const tra_define *defines, tra_tables_room room, tra_arena *a, tra_diags *d,
-                                           tra_graph **out, tra_err *e);
+/* How a program is built, beside its text. */
+typedef struct tra_building {
+    const char *dir; /* what its relative paths are relative to ("" or ".": the working directory) */
+    int ndefines;
+    const char *const *defines; /* NAME=VALUE of -D */
+    tra_tables_room room;
+    const struct tra_makes *makes; /* who makes tables before the rest is built (made.h); NULL: none is made */
+} tra_building;
+
+/* Parses and types a program. Every diagnostic goes to d; the graph is usable only when d->errors is 0. Inputs with
+ * files are opened; one that cannot be is a diagnostic too, and when there are no others the status is TRA_INPUT and e
+ * names file and place of the first. Unknown -D names are TRA_USAGE. Returns TRA_PROGRAM when there are other
+ * diagnostics of class error; *out is then to be closed all the same (it is NULL only on TRA_USAGE). */
+TRA_MUSTUSE tra_status tra_graph_build(const tra_script *src, const tra_building *how, tra_arena *a, tra_diags *d,
+                                       tra_graph **out, tra_err *e);
+/* Strings of tables that no output reads leave the memory: those of tables of which others were made (made.h). */
+void tra_graph_leave_strings(const tra_graph *g);
 /* The rows for which the one block has room in which all rows of a table of this type are brought together, as
  * tra_node.most: no more than their bound. 0: all that its blocks could hold. */
 int64_t tra_rows_together(const tra_graph *g, const tra_type *t);

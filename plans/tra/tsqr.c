@@ -50,7 +50,7 @@ static tra_node *join_blocks(tra_tall *t, tra_node *l, tra_node *r, const char *
                        .kernel = l && r ? tra_build_kernel_named(t->b, t->span, kernel, TRA_USE_JOIN, 0, 0) : NULL};
     if (!fields.kernel) return NULL;
     int rank = r->type.cat->bound.n;
-    fields.joinl = fields.joinr = (tra_dims){.n = rank, .v = {0, 1}};
+    fields.join.l = fields.join.r = (tra_dims){.n = rank, .v = {0, 1}};
     return tra_build_made(t->b, TRA_OP_JOIN, t->span, &fields);
 }
 

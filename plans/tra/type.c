@@ -13,7 +13,7 @@
 
 void tra_type_join_places(const tra_node *n, int *place) {
     int kl = n->in[0]->type.cat->frontier.n, kr = n->in[1]->type.cat->frontier.n;
-    for (int d = 0; d < kr; d++) place[d] = tra_join_key(&n->joinl, &n->joinr, kl, d);
+    for (int d = 0; d < kr; d++) place[d] = tra_join_key(&n->join.l, &n->join.r, kl, d);
 }
 
 void tra_type_group_places(const tra_node *n, int *place) {
@@ -154,7 +154,7 @@ static tra_status join_catalog(tra_arena *a, const tra_node *n, tra_catalog *out
     j.bound[0] = l->bound;
     j.bound[1] = r->bound;
     j.frontier = l->frontier;
-    j.frontier.n = l->frontier.n + r->frontier.n - n->joinr.n;
+    j.frontier.n = l->frontier.n + r->frontier.n - n->join.r.n;
     tra_type_join_places(n, j.place[1]);
     for (int d = l->frontier.n; d < j.frontier.n; d++) j.frontier.v[d] = INT64_MAX;
     for (int d = 0; d < r->frontier.n; d++) {
@@ -294,7 +294,7 @@ static tra_status type_repart(tra_node *n, tra_catalog *out, tra_err *e) {
     if (!tra_type_is_blocked(x, &why))
         return tra_fail(e, TRA_PROGRAM, "repart and reblock need a tensor in blocks; of this relation %s", why);
     tra_type_shape(x, &shape);
-    if (n->origin.n > 0) shape = n->extent;
+    if (n->slice.origin.n > 0) shape = n->slice.extent;
     TRA_TRY(tra_catalog_blocks(&shape, &n->block, out, e));
     for (int d = 0; d < shape.n; d++) n->type.cut[d] = 1u << d;
     return TRA_OK;
@@ -305,13 +305,13 @@ static tra_status type_repart(tra_node *n, tra_catalog *out, tra_err *e) {
 /* Warns of joined key dimensions with different numbers of values. */
 static void warn_frontiers(tra_arena *a, const tra_node *n, const char **warn) {
     const tra_catalog *l = n->in[0]->type.cat, *r = n->in[1]->type.cat;
-    for (int i = 0; i < n->joinl.n && !*warn; i++) {
-        int64_t x = l->frontier.v[n->joinl.v[i]], y = r->frontier.v[n->joinr.v[i]];
+    for (int i = 0; i < n->join.l.n && !*warn; i++) {
+        int64_t x = l->frontier.v[n->join.l.v[i]], y = r->frontier.v[n->join.r.v[i]];
         if (x == y) continue;
         *warn = tra_arena_printf(a,
                                  "the joined keys differ in frontier: %" PRId64 " in key dimension %" PRId64
                                  " on the left, %" PRId64 " in %" PRId64 " on the right; the lesser counts",
-                                 x, n->joinl.v[i], y, n->joinr.v[i]);
+                                 x, n->join.l.v[i], y, n->join.r.v[i]);
     }
 }
 
@@ -344,7 +344,7 @@ static tra_status type_transform(tra_arena *a, tra_node *n, tra_catalog *out, tr
 static tra_status type_join(tra_arena *a, tra_node *n, const char **warn, tra_catalog *out, tra_err *e) {
     tra_sample sample;
     n->type.dtype = tra_kernel_dtype(n->kernel, TRA_USE_JOIN, n->in[0]->type.dtype, n->in[1]->type.dtype);
-    int arity = n->in[0]->type.cat->frontier.n + n->in[1]->type.cat->frontier.n - n->joinr.n;
+    int arity = n->in[0]->type.cat->frontier.n + n->in[1]->type.cat->frontier.n - n->join.r.n;
     if (arity > TRA_MAXDIM)
         return tra_fail(e, TRA_PROGRAM, "the result would have %d key dimensions, more than %d", arity, TRA_MAXDIM);
     TRA_TRY(join_catalog(a, n, out, &sample, e));

@@ -114,7 +114,7 @@ static void set_estimate(tra_arena *a, tra_node *n, tra_filled one, tra_filled a
 /* How many tuples of the other operand one tuple of operand `side` meets at most. */
 static int64_t most_met(const tra_node *n, int side) {
     const tra_catalog *c = n->in[!side]->type.cat;
-    const tra_dims *joined = side ? &n->joinl : &n->joinr;
+    const tra_dims *joined = side ? &n->join.l : &n->join.r;
     tra_dims box = c->frontier;
     int64_t all;
     for (int i = 0; i < joined->n; i++) box.v[joined->v[i]] = 1;
@@ -150,7 +150,7 @@ static bool is_squared(const tra_node *n, product_pairs *m) {
     const tra_type *x = &n->in[0]->type;
     int last = x->cat->bound.n - 1;
     if (n->in[0] != n->in[1] || !x->entries || x->entries->squares <= 0 || x->cat->frontier.n != last + 1) return false;
-    if (x->cat->frontier.v[last] != 1 || n->joinl.n != last) return false;
+    if (x->cat->frontier.v[last] != 1 || n->join.l.n != last) return false;
     *m = (product_pairs){.pairs = x->entries->squares,
                          .counted = true,
                          .parts = n->type.cat->n,
@@ -177,15 +177,15 @@ static bool find_pairs(const tra_node *n, bool squared, product_pairs *m) {
     if (!tra_type_is_product(n, d, of)) return false;
     bool turned[2] = {false, false};
     const tra_node *x = tra_tensor_of(n->in[0], &turned[0]), *y = x ? tra_tensor_of(n->in[1], &turned[1]) : NULL;
-    m->counted =
-        y && tra_rel_meeting_pairs(x->rel, d[0] ^ turned[0], y->rel, d[1] ^ turned[1], &m->pairs, &none) == TRA_OK;
+    m->counted = y && tra_rel_meeting_pairs(x->input.rel, d[0] ^ turned[0], y->input.rel, d[1] ^ turned[1], &m->pairs,
+                                            &none) == TRA_OK;
     bool sampled = tra_type_sample(n, &m->sample);
     double looked = sampled ? pairs_of(&m->sample) : 0;
     if (!m->counted && looked <= 0 && m->sample.n < m->sample.of) return false; /* others may have some */
     if (!m->counted && !sampled) return false;
     if (!m->counted) m->pairs = m->sample.of / m->sample.n * looked;
     m->rows = tra_type_lines(n->in[0], 1 - d[0]), m->columns = tra_type_lines(n->in[1], 1 - d[1]);
-    m->parts = n->in[0]->type.cat->frontier.v[n->joinl.v[0]];
+    m->parts = n->in[0]->type.cat->frontier.v[n->join.l.v[0]];
     m->part = n->in[0]->type.cat->bound.v[d[0]];
     return true;
 }
@@ -221,10 +221,10 @@ static void set_product(tra_node *n, const product_pairs *m, tra_filled *r) {
     double a = tra_type_band(n->in[0]), b = tra_type_band(n->in[1]), band = a > 0 && b > 0 ? a + b : INFINITY;
     double apart = entries_in(m, parts);
     for (int i = 0; i < TRA_LOGS; i++) rows += m->rows.n[i];
-    n->summed_entries = fmin(rows * band, entries_in(m, 1));
+    n->join.summed_entries = fmin(rows * band, entries_in(m, 1));
     r->share = all > 0 ? fmin(1, fmin((rows + parts * band) * band, apart) / all) : 0;
     if (!m->counted) return;
-    n->meeting_pairs = m->pairs;
+    n->join.meeting_pairs = m->pairs;
     if (m->pairs < (double)r->bound) r->bound = (int64_t)m->pairs;
 }
 
@@ -332,10 +332,10 @@ static void agg_entries(tra_arena *a, tra_node *n) {
     tra_filled one = filled_of(x, tra_min64(bound, tra_mul_most(most_of_array(x), largest))), all = filled_of(x, bound);
     bool covered = is_covered(n);
     tra_filled together = tra_kernel_filled_agg(n->kernel, ext, terms, covered, &all);
-    if (n->in[0]->summed_entries > 0 && tra_type_adds_product(n))
-        together.share = fmin(1, n->in[0]->summed_entries / (double)tra_catalog_elements(n->type.cat));
+    if (n->in[0]->join.summed_entries > 0 && tra_type_adds_product(n))
+        together.share = fmin(1, n->in[0]->join.summed_entries / (double)tra_catalog_elements(n->type.cat));
     set_estimate(a, n, tra_kernel_filled_agg(n->kernel, ext, terms, covered, &one), together);
-    if (x->sparse && n->in[0]->summed_entries > 0 && tra_type_adds_product(n)) {
+    if (x->sparse && n->in[0]->join.summed_entries > 0 && tra_type_adds_product(n)) {
         tra_entries *e = tra_new(a, tra_entries);
         *e = *n->type.entries;
         e->crowd = crowd_of(n);
@@ -453,7 +453,7 @@ static bool adds_densely(const tra_node *n) {
 
 void tra_type_entries_of(tra_arena *a, tra_node *n) {
     n->type.sparse = is_sparse(n);
-    n->meeting_pairs = n->summed_entries = 0;
+    n->join.meeting_pairs = n->join.summed_entries = 0;
     n->type.entries = NULL;
     n->type.layout = NULL;
     if (n->in[0]) set_bounded(n);
@@ -469,7 +469,7 @@ void tra_type_entries_of(tra_arena *a, tra_node *n) {
     case TRA_OP_TILE: regrouped_entries(a, n, 1); break;
     case TRA_OP_CONCAT: regrouped_entries(a, n, n->in[0]->type.cat->frontier.v[n->keydim]); break;
     case TRA_OP_REPART:
-        if (n->origin.n > 0)
+        if (n->slice.origin.n > 0)
             part_entries(a, n);
         else
             regrouped_entries(a, n, n->in[0]->type.cat->n);

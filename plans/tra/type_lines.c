@@ -25,7 +25,7 @@ static bool is_turned(const tra_node *n) {
 
 /* The operand whose entries alone those of the node are, at their places; NULL: there is none, or a turned one. */
 static const tra_node *same_places(const tra_node *n) {
-    if ((n->op == TRA_OP_REPART && n->origin.n == 0) || n->op == TRA_OP_REKEY) return n->in[0];
+    if ((n->op == TRA_OP_REPART && n->slice.origin.n == 0) || n->op == TRA_OP_REKEY) return n->in[0];
     if (!is_matrix(n)) return NULL;
     if (n->op == TRA_OP_TRANSFORM && is_matrix(n->in[0]) && tra_kernel_props(n->kernel) & TRA_P_ELEMENTWISE)
         return n->in[0];
@@ -37,13 +37,13 @@ static const tra_node *same_places(const tra_node *n) {
 const tra_node *tra_pattern_of(const tra_node *n, bool *turned) {
     *turned = false;
     for (const tra_node *below; (below = is_turned(n) ? n->in[0] : same_places(n)); n = below) *turned ^= is_turned(n);
-    if (n->op == TRA_OP_INPUT && n->transposed) *turned ^= true, n = n->transposed;
+    if (n->op == TRA_OP_INPUT && n->input.transposed) *turned ^= true, n = n->input.transposed;
     return n;
 }
 
 const tra_node *tra_tensor_of(const tra_node *n, bool *turned) {
     n = tra_pattern_of(n, turned);
-    return n->op == TRA_OP_INPUT && n->rel ? n : NULL;
+    return n->op == TRA_OP_INPUT && n->input.rel ? n : NULL;
 }
 
 double tra_type_band(const tra_node *n) {
@@ -56,7 +56,7 @@ double tra_type_band(const tra_node *n) {
     int64_t span = 0;
     if (!c || c->bound.n != 2 || c->n > MOST_TUPLES || c->frontier.n != 2 || c->frontier.v[1] != 1) return 0;
     for (int64_t t = 0; t < c->n; t++) {
-        if (tra_rel_statistics(in->rel, t, &s, &none) != TRA_OK) return 0;
+        if (tra_rel_statistics(in->input.rel, t, &s, &none) != TRA_OK) return 0;
         span = tra_max64(span, s.rows.span);
     }
     return NARROW * span <= c->bound.v[1] ? (double)span : 0;
@@ -70,7 +70,7 @@ static bool find_whole_rows(const tra_node *n, tra_line_counts *x) {
     tra_err none = {0};
     if (c->n > MOST_TUPLES || c->frontier.v[c->frontier.n - 1] != 1) return false;
     for (int64_t t = 0; t < c->n; t++) {
-        if (tra_rel_statistics(n->rel, t, &s, &none) != TRA_OK) return false;
+        if (tra_rel_statistics(n->input.rel, t, &s, &none) != TRA_OK) return false;
         for (int i = 0; i < TRA_LOGS; i++) {
             x->n[i] += (double)s.rows.logs[i];
             x->entries[i] += (double)s.rows.logs[i] * (i ? 1.5 : 1) * ldexp(1, i);
@@ -90,7 +90,7 @@ tra_line_counts tra_type_lines(const tra_node *n, int d) {
     if (turned) d = 1 - d;
     if (in && d == 0 && c->bound.n == 2 && find_whole_rows(in, &x)) return x;
     x = even;
-    if (in) (void)tra_rel_line_histogram(in->rel, d, x.n, x.entries, &none);
+    if (in) (void)tra_rel_line_histogram(in->input.rel, d, x.n, x.entries, &none);
     return x;
 }
 
@@ -105,23 +105,23 @@ static bool is_cut_by(const tra_type *t, int d, int key) {
 bool tra_type_is_product(const tra_node *n, int d[2], int of[2]) {
     const tra_type *x = &n->in[0]->type, *y = &n->in[1]->type;
     tra_product p;
-    if (x->cat->frontier.n != 2 || y->cat->frontier.n != 2 || n->joinl.n != 1) return false;
+    if (x->cat->frontier.n != 2 || y->cat->frontier.n != 2 || n->join.l.n != 1) return false;
     if (!tra_kernel_multiplies(n->kernel, &x->cat->bound, &y->cat->bound, &p) || p.nlabels != 3 || p.nout != 2 ||
         p.rank[0] != 2 || p.rank[1] != 2)
         return false;
     d[0] = memchr(p.out, p.in[0][0], 2) != NULL, d[1] = memchr(p.out, p.in[1][0], 2) != NULL;
     if (p.in[0][d[0]] != p.in[1][d[1]] || memchr(p.out, p.in[0][d[0]], 2)) return false;
     for (int i = 0; i < 2; i++) of[i] = p.out[i] == p.in[0][1 - d[0]] ? 0 : 1;
-    return is_cut_by(x, d[0], n->joinl.v[0]) && is_cut_by(y, d[1], n->joinr.v[0]);
+    return is_cut_by(x, d[0], n->join.l.v[0]) && is_cut_by(y, d[1], n->join.r.v[0]);
 }
 
 bool tra_type_adds_product(const tra_node *n) {
     const tra_node *x = n->in[0];
     if (x->op != TRA_OP_JOIN || !tra_kernel_folds_as(n->kernel, x->kernel)) return false;
-    if (n->group.n != x->type.cat->frontier.n - x->joinl.n) return false;
+    if (n->group.n != x->type.cat->frontier.n - x->join.l.n) return false;
     for (int i = 0; i < n->group.n; i++)
-        for (int j = 0; j < x->joinl.n; j++)
-            if (n->group.v[i] == x->joinl.v[j]) return false;
+        for (int j = 0; j < x->join.l.n; j++)
+            if (n->group.v[i] == x->join.l.v[j]) return false;
     return true;
 }
 
@@ -145,8 +145,8 @@ static bool keeps_lines(const tra_node *n) {
 static int64_t of_input(const tra_node *n, int d) {
     tra_err none = {0};
     int64_t most;
-    if (n->transposed) return of_input(n->transposed, 1 - d);
-    if (n->rel && tra_rel_fullest_line(n->rel, d, &most, &none) == TRA_OK) return most;
+    if (n->input.transposed) return of_input(n->input.transposed, 1 - d);
+    if (n->input.rel && tra_rel_fullest_line(n->input.rel, d, &most, &none) == TRA_OK) return most;
     return tra_type_entries(&n->type).bound;
 }
 

@@ -147,7 +147,7 @@ static tra_status empty_join(const walk *w, tra_catalog *out, tra_sample *sample
 
 tra_status tra_list_join(tra_arena *a, const tra_node *n, tra_catalog *out, tra_sample *sample, tra_err *e) {
     const tra_catalog *c[2] = {n->in[0]->type.cat, n->in[1]->type.cat};
-    const tra_dims *j[2] = {&n->joinl, &n->joinr};
+    const tra_dims *j[2] = {&n->join.l, &n->join.r};
     walk w = {.n = n, .sample = sample};
     w.outer = c[0]->grid && !c[1]->grid; /* a grid may be huge, a list is not */
     w.outer_cat = c[w.outer], w.inner_cat = c[!w.outer];

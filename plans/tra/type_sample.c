@@ -28,9 +28,9 @@ static uint64_t identity(const tra_node *n, int depth, tra_rel **rel) {
     uint64_t x = 0, y = 0;
     if (!n->type.sparse || n->type.cat->bound.n != 2 || depth > DEEPEST) return 0;
     n = tra_pattern_of(n, &turned);
-    if (n->op == TRA_OP_INPUT && n->rel) {
-        *rel = n->rel;
-        x = mixed(1, (uint64_t)(uintptr_t)n->rel);
+    if (n->op == TRA_OP_INPUT && n->input.rel) {
+        *rel = n->input.rel;
+        x = mixed(1, (uint64_t)(uintptr_t)n->input.rel);
     } else if (n->op == TRA_OP_AGG && tra_type_adds_product(n) && tra_type_is_product(n->in[0], sum, of)) {
         x = identity(n->in[0]->in[0], depth + 1, rel), y = identity(n->in[0]->in[1], depth + 1, rel);
         if (!x || !y) return 0;
@@ -163,10 +163,10 @@ static bool entries_of(const tra_node *n, int d, const int64_t *line, int64_t nl
     tra_err none = {0};
     n = tra_pattern_of(n, &turned);
     if (turned) d = 1 - d;
-    if (n->op == TRA_OP_INPUT && n->rel) {
+    if (n->op == TRA_OP_INPUT && n->input.rel) {
         tra_dims shape;
         tra_type_shape(&n->type, &shape);
-        bool ok = tra_rel_line_entries(n->rel, d, line, nlines, out, &none) == TRA_OK;
+        bool ok = tra_rel_line_entries(n->input.rel, d, line, nlines, out, &none) == TRA_OK;
         for (int64_t i = 0; i < out->n && ok; i++) ok = (uint64_t)out->v[i].at < (uint64_t)shape.v[1 - d];
         if (ok) put_in_order(out);
         return ok; /* false also for coordinates of a damaged file, of which the run tells */
@@ -189,7 +189,7 @@ static bool entries_of(const tra_node *n, int d, const int64_t *line, int64_t nl
 static bool has_pointers(const tra_node *n, int d) {
     bool turned;
     n = tra_pattern_of(n, &turned);
-    return n->op == TRA_OP_INPUT && n->rel && tra_rel_points_to(n->rel, turned ? 1 - d : d);
+    return n->op == TRA_OP_INPUT && n->input.rel && tra_rel_points_to(n->input.rel, turned ? 1 - d : d);
 }
 
 /* Counts pairs and entries of n lines. */

@@ -53,7 +53,7 @@ static tra_within within(const tra_node *n) {
         return v.of && annihilates(n, 1) ? v : none;
     case TRA_OP_AGG: return folds_within(n) ? in : none;
     case TRA_OP_TRANSFORM: return tra_kernel_props(n->kernel) & TRA_P_ELEMENTWISE ? in : none;
-    case TRA_OP_REPART: return n->origin.n == 0 ? in : none;
+    case TRA_OP_REPART: return n->slice.origin.n == 0 ? in : none;
     case TRA_OP_INPUT:
     case TRA_OP_REKEY:
     case TRA_OP_FILTER:

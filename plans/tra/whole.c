@@ -103,7 +103,7 @@ static tra_node *square_part(tra_build *b, tra_node *x, tra_span span) {
     tra_type_shape(&x->type, &shape);
     int64_t n = tra_min64(shape.v[0], shape.v[1]);
     if (shape.v[0] == shape.v[1]) return x;
-    tra_node fields = {.in = {x}, .block = x->type.cat->bound, .origin = {.n = 2}, .extent = {2, {n, n}}};
+    tra_node fields = {.in = {x}, .block = x->type.cat->bound, .slice = {.origin = {.n = 2}, .extent = {2, {n, n}}}};
     for (int d = 0; d < 2; d++) fields.block.v[d] = tra_max64(1, tra_min64(fields.block.v[d], n));
     return tra_build_made(b, TRA_OP_REPART, span, &fields);
 }

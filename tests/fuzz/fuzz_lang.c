@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         tra_graph *g;
         const char *why = NULL;
         d = (tra_diags){.arena = a, .src = &src};
-        tra_status s = tra_graph_build(&src, ".", 0, NULL, a, &d, &g, &e);
+        tra_status s = tra_graph_build(&src, &(tra_building){.dir = "."}, a, &d, &g, &e);
         if ((s == TRA_OK) != (d.errors == 0)) abort();
         if (s == TRA_OK && !graph_valid(g, &why)) {
             fprintf(stderr, "%s\n", why);

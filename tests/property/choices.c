@@ -20,7 +20,7 @@ const char *choice_refused(const tra_memo *m, const tra_choice *c, char *why) {
     if (j->op == TRA_OP_JOIN) {
         const char *no = rule_named("R2-6")->holds(&(tra_placed){.n = j, .in = {&c->in[0], &c->in[1]}}, why);
         if (no) return no;
-        tra_join_labels(j->in[0]->type.cat, j->in[1]->type.cat, &j->joinl, &j->joinr, &labels);
+        tra_join_labels(j->in[0]->type.cat, j->in[1]->type.cat, &j->join.l, &j->join.r, &labels);
         in = tra_join_place(&labels, &c->in[0], &c->in[1]);
     }
     if (moved && !summands) in = c->between;

@@ -75,15 +75,15 @@ static void join_blocks(tra_ref_rel *x, tra_arena *a) {
 }
 
 tra_status read_back(const char *spec, const tra_type *type, tra_arena *a, tra_ref_rel *out, tra_err *e) {
-    tra_node n = {.op = TRA_OP_INPUT, .name = spec, .path = spec};
+    tra_node n = {.op = TRA_OP_INPUT, .name = spec, .input.path = spec};
     tra_err differs = {0};
-    TRA_TRY(tra_rel_open(spec, NULL, &n.rel, e));
+    TRA_TRY(tra_rel_open(spec, NULL, &n.input.rel, e));
     tra_status s = tra_reference_apply(&n, NULL, NULL, a, out, e);
     if (s == TRA_OK) out->sparse = type->sparse; /* which follows from the program, not from how it was stored */
     bool counted = type->bounded && !type->columns;
     if (s == TRA_OK && counted) join_blocks(out, a);
     if (s == TRA_OK && !counted && tra_reference_matches(out, type, &differs) != TRA_OK)
         s = tra_fail(e, TRA_NO, "%s, read back: %s", spec, differs.msg);
-    tra_rel_close(n.rel);
+    tra_rel_close(n.input.rel);
     return s;
 }

@@ -418,7 +418,7 @@ static bool may_get_by(const tra_graph *g) {
     bool may = false;
     for (int i = 0; i < g->neinsums; i++) may = may || g->einsums[i]->nrefs > 1;
     for (int i = 0; i < g->n; i++)
-        may = may || g->v[i]->op == TRA_OP_FILTER || (g->v[i]->op == TRA_OP_REPART && g->v[i]->extent.n > 0) ||
+        may = may || g->v[i]->op == TRA_OP_FILTER || (g->v[i]->op == TRA_OP_REPART && g->v[i]->slice.extent.n > 0) ||
               (g->v[i]->op == TRA_OP_JOIN && (tra_kernel_props(g->v[i]->kernel) & TRA_P_CONTRACTION));
     return may;
 }

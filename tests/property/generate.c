@@ -252,7 +252,7 @@ static tra_status build(const char *dir, const char *text, tra_arena *a, tra_gra
     tra_diags *d = tra_new(a, tra_diags);
     *d = (tra_diags){.arena = a, .src = src};
     *out = NULL;
-    tra_status s = tra_graph_build(src, dir, 0, NULL, a, d, out, e);
+    tra_status s = tra_graph_build(src, &(tra_building){.dir = dir}, a, d, out, e);
     if (s != TRA_OK && *out) {
         tra_graph_close(*out);
         *out = NULL;

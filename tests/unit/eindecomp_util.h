@@ -15,9 +15,8 @@ typedef struct made {
 static inline made make(const char *text) {
     made m = {0};
     tra_err e = {0};
-    if (tra_program_from_text("test", tra_strdup(text), strlen(text),
-                              ".", 0, NULL, (tra_tables_room){0}, false, &m.program, &e) !=
-        TRA_OK) {
+    if (tra_program_from_text("test", tra_strdup(text), strlen(text), &(tra_building){.dir = "."}, false, &m.program,
+                              &e) != TRA_OK) {
         check_report("%s: %s", text, e.msg);
         exit(1);
     }

@@ -26,7 +26,7 @@ static inline built build(const char *text) {
 static inline void compile(built *b) {
     const char *why = "";
     b->d.src = &b->src;
-    b->status = tra_graph_build(&b->src, ".", 0, NULL, b->a, &b->d, &b->g, &b->e);
+    b->status = tra_graph_build(&b->src, &(tra_building){.dir = "."}, b->a, &b->d, &b->g, &b->e);
     if (b->status == TRA_OK && !graph_valid(b->g, &why)) check_report("not valid: %s", why);
 }
 

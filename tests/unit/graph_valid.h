@@ -45,10 +45,12 @@ static bool node_valid(const tra_node *n, const char **why) {
     bool ok = true;
     switch (n->op) {
     case TRA_OP_INPUT:
-        ok = (n->path != NULL) == (n->rel != NULL) && list_valid(&n->at_dims, n->type.cat->frontier.n);
+        ok =
+            (n->input.path != NULL) == (n->input.rel != NULL) && list_valid(&n->input.at_dims, n->type.cat->frontier.n);
         break;
     case TRA_OP_JOIN:
-        ok = n->joinl.n == n->joinr.n && list_valid(&n->joinl, x->frontier.n) && list_valid(&n->joinr, y->frontier.n);
+        ok = n->join.l.n == n->join.r.n && list_valid(&n->join.l, x->frontier.n) &&
+             list_valid(&n->join.r, y->frontier.n);
         break;
     case TRA_OP_AGG: ok = list_valid(&n->group, x->frontier.n); break;
     case TRA_OP_REKEY: ok = n->keyfn->arity == x->frontier.n && n->keyfn->n == n->type.cat->frontier.n; break;

@@ -22,8 +22,8 @@ static inline tra_plan_options options(int sites, tra_cost_model cost) {
 
 static inline planned plan_with(const char *text, tra_plan_options o) {
     planned p = {0};
-    p.status = tra_program_from_text("test", tra_strdup(text), strlen(text),
-                                     ".", 0, NULL, (tra_tables_room){0}, false, &p.program, &p.e);
+    p.status = tra_program_from_text("test", tra_strdup(text), strlen(text), &(tra_building){.dir = "."}, false,
+                                     &p.program, &p.e);
     if (p.status == TRA_OK) { /* the graph's script is in p, which moves when this returns */
         tra_script *kept = tra_new(p.program.arena, tra_script);
         *kept = *p.program.graph->src;

@@ -149,8 +149,8 @@ static void operands_of(const tra_node *n, int64_t i, int64_t *left, int64_t *ri
     for (int d = 0; d < x.n; d++) x.v[d] = key.v[d];
     for (int d = 0, at = x.n; d < y.n; d++) {
         int joined = -1;
-        for (int j = 0; j < n->joinr.n; j++)
-            if (n->joinr.v[j] == d) joined = (int)n->joinl.v[j];
+        for (int j = 0; j < n->join.r.n; j++)
+            if (n->join.r.v[j] == d) joined = (int)n->join.l.v[j];
         y.v[d] = joined >= 0 ? x.v[joined] : key.v[at++];
     }
     *left = tra_catalog_find(l, &x);
@@ -205,12 +205,12 @@ static void run_concat(bench *b, const tra_node *n, const blocks *all, int64_t r
 
 static void run_input(bench *b, const tra_node *n, blocks *out) {
     for (int64_t i = 0; i < n->type.cat->n; i++) {
-        size_t need = tra_rel_scratch_bytes(n->rel);
+        size_t need = tra_rel_scratch_bytes(n->input.rel);
         out->bytes[i] = tra_type_bytes(&n->type, i).bound;
-        out->v[i] = room(b, tra_max64(out->bytes[i], (int64_t)tra_rel_buffer_bytes(n->rel)));
+        out->v[i] = room(b, tra_max64(out->bytes[i], (int64_t)tra_rel_buffer_bytes(n->input.rel)));
         char *scratch = need ? tra_arena_alloc(b->a, need + 8192) : NULL;
         if (scratch) scratch += 4096 - (uintptr_t)scratch % 4096;
-        CHECK_OK(tra_rel_read(n->rel, i, out->v[i], scratch, &b->e), b->e);
+        CHECK_OK(tra_rel_read(n->input.rel, i, out->v[i], scratch, &b->e), b->e);
     }
 }
 
@@ -267,7 +267,7 @@ static void try_program(bench *b, const char *program, int *ran) {
     const tra_ref_rel **v = NULL;
     tra_str text = {0};
     const char *why = NULL;
-    tra_status s = tra_graph_build(&src, ".", 0, NULL, b->a, &d, &g, &b->e);
+    tra_status s = tra_graph_build(&src, &(tra_building){.dir = "."}, b->a, &d, &g, &b->e);
     tra_diags_print(&d, false, &text);
     if (s != TRA_OK) check_report("%s%s", program, tra_str_get(&text));
     if (s == TRA_OK) {

@@ -121,7 +121,7 @@ static void place_join(exhaustive *x, int i, const tra_node *join, const state *
                 tra_place_is_all(&s->made[r->id]);
     tra_labels labels;
     tra_ways ways = {0};
-    tra_join_labels(l->type.cat, r->type.cat, &join->joinl, &join->joinr, &labels);
+    tra_join_labels(l->type.cat, r->type.cat, &join->join.l, &join->join.r, &labels);
     tra_join_ways(&labels, l->type.cat, r->type.cat, x->sites, &ways);
     if (s->made[l->id].sites) tra_join_way_from(&labels, &s->made[l->id], 0, &ways);
     if (s->made[r->id].sites) tra_join_way_from(&labels, &s->made[r->id], 1, &ways);
@@ -164,10 +164,10 @@ static void place_node(exhaustive *x, int i, const state *s, double spent) {
     if (x->inner[i]) {
         place_node(x, i + 1, s, spent);
     } else if (n->op == TRA_OP_INPUT) {
-        int8_t dim = n->at == TRA_AT_PART ? (int8_t)n->at_dims.v[0] : 0;
-        tra_placement p = n->at == TRA_AT_ANY   ? (tra_placement){.sites = 0}
-                          : n->at == TRA_AT_ALL ? tra_place_all(x->sites)
-                                                : tra_place_part(x->sites, n->type.cat, 1, &dim);
+        int8_t dim = n->input.at == TRA_AT_PART ? (int8_t)n->input.at_dims.v[0] : 0;
+        tra_placement p = n->input.at == TRA_AT_ANY   ? (tra_placement){.sites = 0}
+                          : n->input.at == TRA_AT_ALL ? tra_place_all(x->sites)
+                                                      : tra_place_part(x->sites, n->type.cat, 1, &dim);
         made_at(x, i, s, &p, spent);
     } else if (n->op == TRA_OP_JOIN) {
         place_join(x, i, n, s, spent);
@@ -288,8 +288,8 @@ static void check_program(const char *text, int sites) {
     tra_plan_options o = {.sites = sites, .cost = TRA_COST_TRA, .threads = 1, .rates = tra_rates_builtin()};
     tra_plans plans = {0}, free_plans = {0};
     tra_plan *direct = NULL;
-    if (tra_program_from_text("test", tra_strdup(text), strlen(text),
-                              ".", 0, NULL, (tra_tables_room){0}, false, &program, &e) != TRA_OK) {
+    if (tra_program_from_text("test", tra_strdup(text), strlen(text), &(tra_building){.dir = "."}, false, &program,
+                              &e) != TRA_OK) {
         check_report("%s: %s", text, e.msg);
         return;
     }

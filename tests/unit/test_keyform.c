@@ -254,7 +254,7 @@ static void check_huge(int line, const char *operator, const char * want) {
     tra_graph *g = NULL;
     tra_err e = {0};
     double t = check_seconds();
-    tra_status s = tra_graph_build(&src, ".", 0, NULL, a, &d, &g, &e);
+    tra_status s = tra_graph_build(&src, &(tra_building){.dir = "."}, a, &d, &g, &e);
     t = check_seconds() - t;
     if (s == TRA_OK) {
         tra_node_describe(g->v[g->n - 1], &got);

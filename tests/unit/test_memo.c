@@ -12,8 +12,8 @@ typedef struct made {
 static made make(const char *text) {
     made x = {0};
     tra_err e = {0};
-    CHECK_OK(tra_program_from_text("test", tra_strdup(text), strlen(text),
-                                   ".", 0, NULL, (tra_tables_room){0}, false, &x.p, &e), e);
+    CHECK_OK(
+        tra_program_from_text("test", tra_strdup(text), strlen(text), &(tra_building){.dir = "."}, false, &x.p, &e), e);
     if (x.p.graph) x.m = tra_memo_new(x.p.graph, x.p.arena);
     return x;
 }

@@ -14,7 +14,7 @@ static planned plan(const char *text, tra_optimizer by, int sites, tra_cost_mode
     planned p = {0};
     tra_plan_options o = {
         .sites = sites, .cost = cost, .optimizer = by, .threads = 1, .memory = memory, .rates = tra_rates_builtin()};
-    p.status = tra_program_from_text("test", tra_strdup(text), strlen(text), ".", 0, NULL, (tra_tables_room){0}, false,
+    p.status = tra_program_from_text("test", tra_strdup(text), strlen(text), &(tra_building){.dir = "."}, false,
                                      &p.program, &p.e);
     if (p.status == TRA_OK) p.status = tra_optimize(p.program.graph, &o, p.program.arena, &p.plans, &p.e);
     if (p.status != TRA_OK && memory == 0) check_report("%s on %d: %s", tra_optimizer_text(by), sites, p.e.msg);

@@ -76,7 +76,7 @@ static void input(bench *b, const char *name, tra_dtype dtype, const char *shape
 static tra_status run(bench *b, const char *text) {
     tra_script src = {.name = "test.tra", .text = text, .n = (int)strlen(text)};
     tra_diags d = {.arena = b->a, .src = &src};
-    tra_status s = tra_graph_build(&src, b->dir, 0, NULL, b->a, &d, &b->g, &b->e);
+    tra_status s = tra_graph_build(&src, &(tra_building){.dir = b->dir}, b->a, &d, &b->g, &b->e);
     if (s != TRA_OK) {
         tra_str msg = {0};
         tra_diags_print(&d, false, &msg);
@@ -360,7 +360,7 @@ TEST(results_are_written_and_read_back) {
     tra_rel *rel = NULL;
     CHECK_OK(tra_rel_open(spec, NULL, &rel, &b.e), b.e);
     if (rel) {
-        tra_node n = {.op = TRA_OP_INPUT, .rel = rel, .name = "T", .path = spec};
+        tra_node n = {.op = TRA_OP_INPUT, .input.rel = rel, .name = "T", .input.path = spec};
         tra_ref_rel back;
         CHECK_OK(tra_reference_apply(&n, NULL, NULL, b.a, &back, &b.e), b.e);
         CHECK_INT(back.n, t->n);

@@ -54,7 +54,7 @@ static bool make(made *x, const char *body, const char *out, const tra_rule *onl
     const char *text = tra_arena_printf(x->a, "%s%s%soutput %s\n", inputs, log, body, out);
     x->src = (tra_script){.name = "case", .text = text, .n = (int)strlen(text)};
     x->d = (tra_diags){.arena = x->a, .src = &x->src};
-    if (tra_graph_build(&x->src, ".", 0, NULL, x->a, &x->d, &x->g, &e) != TRA_OK) {
+    if (tra_graph_build(&x->src, &(tra_building){.dir = "."}, x->a, &x->d, &x->g, &e) != TRA_OK) {
         tra_str s = {0};
         tra_diags_print(&x->d, false, &s);
         check_report("a case does not compile: %s\n%s", body, tra_str_get(&s));
@@ -145,7 +145,7 @@ static const char *text_of(const tra_node *n, tra_arena *a) {
 /* The reference evaluates no tables operator by operator, no files, and no loops. */
 static bool is_evaluated(const made *x) {
     bool plain = x->g->nloops == 0;
-    for (int i = 0; i < x->m->n; i++) plain &= !x->m->v[i]->node.type.columns && !x->m->v[i]->node.transposed;
+    for (int i = 0; i < x->m->n; i++) plain &= !x->m->v[i]->node.type.columns && !x->m->v[i]->node.input.transposed;
     return plain;
 }
 

@@ -347,8 +347,7 @@ TEST(sizes_beyond_counting_are_refused) {
     tra_err e = {0};
     tra_plan_options o = options(3, TRA_COST_TRA);
     const char *text = "input A : f64 [3000000000,3000000000] by [1000,1000]\nr = agg(A, [0], matadd)\noutput r\n";
-    CHECK_OK(tra_program_from_text("test", tra_strdup(text), strlen(text), ".", 0, NULL, (tra_tables_room){0}, false,
-                                   &p, &e),
+    CHECK_OK(tra_program_from_text("test", tra_strdup(text), strlen(text), &(tra_building){.dir = "."}, false, &p, &e),
              e);
     CHECK_FAILS(tra_search(p.graph, &o, p.arena, &plans, &e), TRA_PROGRAM, e, "relation A is too large");
     tra_program_free(&p);

@@ -142,8 +142,7 @@ static uint64_t check_variant(const product *m, int s, const variant *u) {
                               u->holes ? "L" : "A", u->square ? "A" : "B");
     uint64_t first = 0;
     int before = check_failures;
-    CHECK_OK(tra_program_from_text("test", text, strlen(text),
-                                   ".", 0, NULL, (tra_tables_room){0}, false, &program, &e), e);
+    CHECK_OK(tra_program_from_text("test", text, strlen(text), &(tra_building){.dir = "."}, false, &program, &e), e);
     CHECK_OK(tra_search(program.graph, &o, program.arena, &plans, &e), e);
     CHECK(plans.n > 0);
     for (int i = 0; i < plans.n; i++) {

@@ -28,7 +28,7 @@ static bool make(made *x, const char *body, int of, bool known, bool special) {
     const char *text = tra_arena_printf(x->a, "%s%s", inputs, body);
     x->src = (tra_script){.name = "types", .text = text, .n = (int)strlen(text)};
     x->d = (tra_diags){.arena = x->a, .src = &x->src};
-    if (tra_graph_build(&x->src, ".", 0, NULL, x->a, &x->d, &x->g, &e) != TRA_OK) {
+    if (tra_graph_build(&x->src, &(tra_building){.dir = "."}, x->a, &x->d, &x->g, &e) != TRA_OK) {
         tra_str s = {0};
         tra_diags_print(&x->d, false, &s);
         check_report("does not compile: %s\n%s", body, tra_str_get(&s));

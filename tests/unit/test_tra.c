@@ -15,14 +15,15 @@ typedef struct built {
     tra_str text; /* diagnostics */
 } built;
 
-static void build_with(built *b, const char *text, int n, const tra_define *defines) {
+static void build_with(built *b, const char *text, const char *define) {
     *b = (built){.arena = tra_arena_new(), .src = {"p.tra", text, (int)strlen(text)}};
     b->d = (tra_diags){.arena = b->arena, .src = &b->src};
-    b->status = tra_graph_build(&b->src, "dir", n, defines, b->arena, &b->d, &b->g, &b->e);
+    b->status = tra_graph_build(&b->src, &(tra_building){.dir = "dir", .ndefines = define != NULL, .defines = &define},
+                                b->arena, &b->d, &b->g, &b->e);
     tra_diags_print(&b->d, false, &b->text);
 }
 
-static void build(built *b, const char *text) { build_with(b, text, 0, NULL); }
+static void build(built *b, const char *text) { build_with(b, text, NULL); }
 
 static void done(built *b) {
     tra_graph_close(b->g);
@@ -350,24 +351,21 @@ TEST(warnings) {
 TEST(defines) {
     const char *text = "param n = 2\nparam eta = 0.5\ninput A : f64 [8]\nC = tile(A, 0, n)\n";
     built b;
-    tra_define four[] = {{"n", "4"}};
-    build_with(&b, text, 1, four);
+    build_with(&b, text, "n=4");
     LINE("C: keys 2 <1,2>, f64 4, tuple layout, 2 tuples, 64 B");
     done(&b);
     static const struct {
-        tra_define d;
-        const char *msg;
-    } wrong[] = {{{"N", "3"}, "the program has no input, param or output 'N'; did you mean n?"},
-                 {{"C", "3"}, "C is computed by the program"},
-                 {{"eta", "abc"}, "eta is a param, and 'abc' is no number"},
-                 {{"A", ""}, "a file is expected"}};
+        const char *define, *msg;
+    } wrong[] = {{"N=3", "the program has no input, param or output 'N'; did you mean n?"},
+                 {"C=3", "C is computed by the program"},
+                 {"eta=abc", "eta is a param, and 'abc' is no number"},
+                 {"A=", "a file is expected"}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        build_with(&b, text, 1, &wrong[i].d);
+        build_with(&b, text, wrong[i].define);
         CHECK_FAILS(b.status, TRA_USAGE, b.e, wrong[i].msg);
         done(&b);
     }
-    tra_define file[] = {{"A", "/nonexistent/a.h5"}};
-    build_with(&b, text, 1, file);
+    build_with(&b, text, "A=/nonexistent/a.h5");
     CHECK_FAILS(b.status, TRA_INPUT, b.e, "p.tra:3:7: ");
     CHECK(strstr(tra_str_get(&b.text), "p.tra:3:7: error: ") != NULL);
     done(&b);

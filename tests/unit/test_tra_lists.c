@@ -94,8 +94,8 @@ static bool random_op(tra_arena *a, tra_node *n, const tra_catalog *x, const tra
     switch (n->op) {
     case TRA_OP_JOIN: {
         int most = k < y->frontier.n ? k : y->frontier.n;
-        random_list(&n->joinl, rnd(most + 1), k);
-        random_list(&n->joinr, n->joinl.n, y->frontier.n);
+        random_list(&n->join.l, rnd(most + 1), k);
+        random_list(&n->join.r, n->join.l.n, y->frontier.n);
         return tra_kernel_named(a, joins[rnd(5)], TRA_USE_JOIN, 0, NULL, &n->kernel, &e) == TRA_OK;
     }
     case TRA_OP_AGG:
