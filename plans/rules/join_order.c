@@ -170,7 +170,6 @@ static void reorder(tra_rewriting *w, tra_expr *x) {
 }
 
 static void exchange_or_reorder(tra_rewriting *w, tra_expr *x, tra_expr *y) {
-    if (y && w->side == 0) tra_exchange_sides(w, x, y);
     if (y)
         exchange(w, x, y);
     else
@@ -179,9 +178,8 @@ static void exchange_or_reorder(tra_rewriting *w, tra_expr *x, tra_expr *y) {
 
 const tra_rule tra_rule_q_8 = {
     .name = "Q-8",
-    .equivalence = "join(join(T, D), E) = the columns of join(join(T, E), D); group(join(L, R)) = group(join(R, L))",
+    .equivalence = "join(join(T, D), E) = the columns of join(join(T, E), D)",
     .condition = "E's key is T's; not both may have several partners for a row; neither join checks rows, has further "
-                 "conditions, or keys that may fail; no two rows of L have one key, and neither the groups nor what is "
-                 "aggregated sees the order of rows",
+                 "conditions, or keys that may fail",
     .forth = exchange_or_reorder,
 };

@@ -61,7 +61,7 @@ static inline const char *side_name(const query *q, int d, int n) {
 }
 
 /* The ways to sum that a reason speaks against. */
-enum { LEFT_FIRST = 1, BOTH_FIRST = 2, BEFORE = 3, AS_PRODUCT = 4, EXCHANGED = 8 };
+enum { LEFT_FIRST = 1, BOTH_FIRST = 2, BEFORE = 3, AS_PRODUCT = 4 };
 
 /* The group of rows, not of states, that an expression makes; NULL: it makes none. */
 const tra_group *tra_group_of_rows(const tra_expr *x);
@@ -78,7 +78,5 @@ int tra_sides_read(const query *q, const tra_colexpr *x);
 /* Finds the left table below slices whose pairs were counted before the join. The pass over slices, which leaves out
  * the number of pairs, is then one over the left table. */
 void tra_find_slices(query *q);
-/* Exchanges the sides of the join y below the pass x, where its rows are summed (exchanged_sides.c, rule Q-8). */
-void tra_exchange_sides(tra_rewriting *w, tra_expr *x, tra_expr *y);
 
 #endif

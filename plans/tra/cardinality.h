@@ -68,6 +68,8 @@ int64_t tra_table_rows_per_value(const tra_graph *g, const tra_node *n, int colu
 bool tra_table_keys_differ(const tra_graph *g, const tra_node *t, int n, const int *column);
 /* The operator on tables whose result the node is, or NULL. */
 const tra_table_op *tra_table_op_of(const tra_graph *g, const tra_node *n);
+/* The same below selections and projections. */
+const tra_table_op *tra_table_op_below_passes(const tra_graph *g, const tra_node *n);
 /* Has a column of the result the values of one of an operand, or NULL in rows that have no partner in this? *column
  * becomes its number there, and *side the operand's. Of a group: its keys. */
 bool tra_table_passed(const tra_table_op *op, int *column, int *side);

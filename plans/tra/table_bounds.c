@@ -34,6 +34,12 @@ const tra_table_op *tra_table_op_of(const tra_graph *g, const tra_node *n) {
     return NULL;
 }
 
+const tra_table_op *tra_table_op_below_passes(const tra_graph *g, const tra_node *n) {
+    const tra_table_op *op = tra_table_op_of(g, n);
+    while (op && (op->op == TRA_TABLE_SELECT || op->op == TRA_TABLE_PROJECT)) op = tra_table_op_of(g, op->in[0]);
+    return op;
+}
+
 int tra_join_operand_column(const tra_table_op *op, int c, int *side) {
     tra_lookup_how how = op->lookup.how;
     int left = op->in[0]->type.columns->n, at = left, shared;

@@ -1,5 +1,6 @@
 /* table_derived.c - operators on tables that consist of other operators: what these are derived with, and the shorter
  * ones. */
+#include "cardinality.h"
 #include "table_derived.h"
 
 #include "lower.h"
@@ -355,4 +356,18 @@ tra_node *tra_build_table_derived(tra_build *b, const tra_ast *call,
     d.in = tra_matrix_as_table(b, call->kids[0], relation(b, call->kids[0]));
     d.in_name = call->kids[0]->kind == TRA_AST_NAME ? call->kids[0]->text : NULL;
     return d.in ? build[word](&d) : NULL;
+}
+
+tra_node *tra_table_different_rows(tra_table_builder *w) {
+    const tra_deriving d = {.b = w->b, .call = w->call};
+    const tra_table_op *op = tra_table_op_of(w->b->g, w->in);
+    const tra_schema *s = w->in->type.columns;
+    if (!op || op->op != TRA_TABLE_DISTINCT || op->nterms != s->n || tra_table_is_shared(w->b, w->in)) return NULL;
+    tra_ast **key = tra_news(w->b->arena, tra_ast *, s->n + 1);
+    for (int c = 0; c < s->n; c++) {
+        if (tra_coltype_is_float(s->v[c].type)) return NULL;
+        key[c] = tra_derive_name(&d, s->v[c].name);
+    }
+    tra_ast *keys = tra_derive_ast(&d, TRA_AST_LIST, NULL, s->n, key);
+    return tra_derive_op(&d, TRA_TABLE_GROUP, (tra_node *)op->in[0], NULL, 1, &keys);
 }

@@ -62,5 +62,9 @@ TRA_TABLE_DERIVED(X)
 tra_node *tra_table_distinct_of(tra_table_builder *w);
 /* table_wide.c: pivot(T, [key], column, value, aggregate, values = [..], prefix = ".."), a table. */
 tra_node *tra_table_wide(tra_table_builder *w);
+/* Of rows of which each different one counts once, the groups by all columns: these need no order of rows, nor other
+ * columns brought back. Of floats -0 and 0 are one key, for which the first row stands. NULL: w->in is no such rows, or
+ * has floats. */
+tra_node *tra_table_different_rows(tra_table_builder *w);
 
 #endif

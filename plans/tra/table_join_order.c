@@ -446,22 +446,6 @@ static bool same_columns(const tra_schema *x, const tra_schema *y) {
     return same;
 }
 
-/* Of rows of which each different one counts once, the groups by all columns: these need no order of rows, nor other
- * columns brought back. Of floats -0 and 0 are one key, for which the first row stands. */
-static tra_node *different_rows(tra_table_builder *w) {
-    const tra_deriving d = {.b = w->b, .call = w->call};
-    const tra_table_op *op = tra_table_op_of(w->b->g, w->in);
-    const tra_schema *s = w->in->type.columns;
-    if (!op || op->op != TRA_TABLE_DISTINCT || op->nterms != s->n || tra_table_is_shared(w->b, w->in)) return NULL;
-    tra_ast **key = tra_news(w->b->arena, tra_ast *, s->n + 1);
-    for (int c = 0; c < s->n; c++) {
-        if (tra_coltype_is_float(s->v[c].type)) return NULL;
-        key[c] = tra_derive_name(&d, s->v[c].name);
-    }
-    tra_ast *keys = tra_derive_ast(&d, TRA_AST_LIST, NULL, s->n, key);
-    return tra_derive_op(&d, TRA_TABLE_GROUP, (tra_node *)op->in[0], NULL, 1, &keys);
-}
-
 /* The bytes of the largest table that node n is made of may have, of those that are computed; looks at so many nodes.
  */
 static double largest(const tra_node *n, int *steps) {
@@ -470,10 +454,12 @@ static double largest(const tra_node *n, int *steps) {
     return most;
 }
 
-/* May the tables become larger than they are as written, and than there is room for? Bounds tell of memory. */
+/* May the tables become larger than they are as written, and than there is room for? Bounds tell of memory. The rows of
+ * two tables are the same in both orders, but the one that is put in an index is to stay whole. */
 static bool takes_more(const tree *t, const tra_node *n) {
-    enum { STEPS = 1000 };
-    double now = largest(n, &(int){STEPS}), written = largest(t->w->in, &(int){STEPS});
+    const tra_table_op *op = tra_table_op_below_passes(t->w->b->g, n);
+    double now = largest(n, &(int){1000}), written = largest(t->w->in, &(int){1000});
+    if (t->nleaves == 2) return op && op->divided;
     return t->w->b->g->expected_room > 0 && now > written && now > (double)t->w->b->g->expected_room;
 }
 
@@ -482,7 +468,7 @@ static tra_node *joined_in_order(tra_table_builder *w) {
     joined rows;
     part p;
     *t = (tree){.w = w, .a = w->b->arena, .d = {.b = w->b, .call = w->call}, .steps = MOST_STEPS};
-    if (!take(t, w->in, false, &p) || t->nleaves < 3) return NULL;
+    if (!take(t, w->in, false, &p) || t->nleaves < 2) return NULL;
     if (!select_of_tables(t)) return NULL;
     find_pairs(t);
     find_order(t);
@@ -494,7 +480,7 @@ static tra_node *joined_in_order(tra_table_builder *w) {
 
 tra_node *tra_table_in_any_order(tra_table_builder *w) {
     if (w->nadded > 0 || w->b->loop >= 0) return NULL;
-    tra_node *n = different_rows(w);
+    tra_node *n = tra_table_different_rows(w);
     if (!n) n = joined_in_order(w);
     return n && same_columns(w->in->type.columns, n->type.columns) ? n : NULL;
 }

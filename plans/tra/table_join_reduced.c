@@ -65,8 +65,7 @@ static void add_source(reduction *r, const tra_node *table, int by, int column, 
 
 /* Did this operator make the table, below selections and projections? */
 static bool made_by(const tra_build *b, const tra_node *n, tra_table_opcode what) {
-    const tra_table_op *op = tra_table_op_of(b->g, n);
-    while (op && (op->op == TRA_TABLE_SELECT || op->op == TRA_TABLE_PROJECT)) op = tra_table_op_of(b->g, op->in[0]);
+    const tra_table_op *op = tra_table_op_below_passes(b->g, n);
     return op && op->op == what;
 }
 

@@ -126,9 +126,6 @@ static const rule_cases cases_of_tables[] = {
          {"P = join(join(join(trip, shop, k == k, expect = \"m:1\"), zone, j == j), zone, k == j, how = "
           "semi)\n" SUM_OF("x, u"),
           .makes = ".u))"},
-         {"P = group(join(group(shop, [k], v = max(v)), trip, k == k), [], n = count())\n" SUM_OF("n"),
-          .makes = "of exchanged sides"},
-         {"P = group(join(shop, trip, k == k), [], n = count())\n" SUM_OF("n"), .refused = "may have one key"},
          {"P = join(join(trip, shop, k == k), zone, j == j)\n" SUM_OF("x"), .refused = "several partners"},
          {"P = join(join(trip, shop, k == k, expect = \"m:1\"), zone, v == u, prefix = \"z_\")\n" SUM_OF("x"),
           .refused = "of the other's table"},
