@@ -230,26 +230,33 @@ typedef struct often {
     int64_t v[TRA_TOP_FREQUENCIES], other, rest;
 } often;
 
-static int falling(const void *x, const void *y) {
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-    return (a < b) - (a > b);
+/* The largest of a column's frequencies, falling: a further one takes the place of the least of them. */
+static int largest_frequencies(const tra_column_facts *f, int64_t v[TRA_TOP_FREQUENCIES + 1]) {
+    int n = 0;
+    for (int64_t i = 0; i < f->n; i++) {
+        int64_t x = f->frequency[i][1];
+        if (n > TRA_TOP_FREQUENCIES && x <= v[n - 1]) continue;
+        int at = n > TRA_TOP_FREQUENCIES ? n - 1 : n++;
+        for (; at > 0 && v[at - 1] < x; at--) v[at] = v[at - 1];
+        v[at] = x;
+    }
+    return n;
 }
 
-static often often_of(const tra_column_facts *f, tra_arena *a) {
+static often often_of(const tra_column_facts *f) {
     often o = {.rest = f->rows - f->nulls};
-    int64_t n = tra_min64(f->n, TRA_TOP_FREQUENCIES), *v = tra_news(a, int64_t, f->n + 1);
-    for (int64_t i = 0; i < f->n; i++) v[i] = f->frequency[i][1];
-    qsort(v, (size_t)f->n, sizeof *v, falling);
-    o.other = f->whole ? (f->n > n ? v[n] : 0) : tra_min64(most_unlisted(f), most_frequent(f));
-    for (int64_t i = 0; i < TRA_TOP_FREQUENCIES; i++) o.v[i] = tra_max64(i < n ? v[i] : 0, o.other);
-    for (int64_t i = 0; i < n; i++) o.rest -= v[i];
+    int64_t v[TRA_TOP_FREQUENCIES + 1];
+    int n = largest_frequencies(f, v), top = n < TRA_TOP_FREQUENCIES ? n : TRA_TOP_FREQUENCIES;
+    o.other = f->whole ? (n > top ? v[top] : 0) : tra_min64(most_unlisted(f), most_frequent(f));
+    for (int i = 0; i < TRA_TOP_FREQUENCIES; i++) o.v[i] = tra_max64(i < top ? v[i] : 0, o.other);
+    for (int i = 0; i < top; i++) o.rest -= v[i];
     return o;
 }
 
 /* How many pairs of rows have equal values, whichever values occur how often: most where the most frequent ones of both
  * columns are the same (the rearrangement inequality). */
-static int64_t pairs_by_frequency(const tra_column_facts *x, const tra_column_facts *y, tra_arena *a) {
-    often l = often_of(x, a), r = often_of(y, a);
+static int64_t pairs_by_frequency(const tra_column_facts *x, const tra_column_facts *y) {
+    often l = often_of(x), r = often_of(y);
     int64_t most = tra_min64(tra_mul_most(l.other, r.rest), tra_mul_most(r.other, l.rest));
     for (int i = 0; i < TRA_TOP_FREQUENCIES; i++) most = tra_add_most(most, tra_mul_most(l.v[i], r.v[i]));
     return most;
@@ -268,7 +275,7 @@ int64_t tra_table_pairs_most(const tra_graph *g, const tra_node *left, int lcolu
     if (tra_coltype_is_coded(l->type) && (!l->dict || !r->dict)) return INT64_MAX;
     tra_arena *a = tra_arena_new();
     if (facts_of(l, &x) && facts_of(r, &y)) {
-        most = x.whole && y.whole ? tra_table_count_pairs(l, r, &x, &y, a) : pairs_by_frequency(&x, &y, a);
+        most = x.whole && y.whole ? tra_table_count_pairs(l, r, &x, &y, a) : pairs_by_frequency(&x, &y);
         if (nulls) most = tra_add_most(most, tra_mul_most(x.nulls, y.nulls));
         most = tra_mul_most(most, tra_mul_most(lo.times, ro.times));
     }
