@@ -13,6 +13,8 @@
 #include <string.h>
 
 enum { FEW = 24, TAKEN = 7, PARTS = TRA_PIECES, SAMPLE = 16 * PARTS, PARTS_FROM = 1 << 15, DIFFER_SAMPLE = 1 << 13 };
+#define LOW UINT64_C(0xffffffff)
+
 typedef struct item {
     uint64_t first; /* the next seven bytes, and how many there are of them and more: up to 8 */
     int64_t i;
@@ -253,26 +255,126 @@ static bool most_differ(const strings *w) {
     return twice * w->n <= (int64_t)DIFFER_SAMPLE * DIFFER_SAMPLE;
 }
 
-/* How many distinct strings there are; code: their numbers; first: where each of them stands. */
-static int64_t count_distinct(const strings *w, int32_t *code, int32_t **first) {
-    tra_string_set set = {0};
-    int64_t cap = 0;
-    bool fresh;
-    for (int64_t i = 0; i < w->n; i++) {
-        const char *s = w->bytes + w->begin[i];
-        size_t n = (size_t)length_of(w, i);
-        if (i > 0 && length_of(w, i - 1) == (int64_t)n && memcmp(w->bytes + w->begin[i - 1], s, n) == 0) {
-            code[i] = code[i - 1];
-            continue;
-        }
-        code[i] = (int32_t)tra_string_set_add(&set, s, n, tra_string_set_hash(s, n), &fresh);
-        if (!fresh) continue;
-        if (set.n > cap) *first = tra_realloc(*first, (size_t)(cap = tra_max64(64, 2 * cap)), sizeof **first);
-        (*first)[set.n - 1] = (int32_t)i;
+/* Strings that are numbered, equal ones alike. The first bits of their hashes share them out: each part has a table of
+ * its own, which threads fill at the same time. */
+typedef struct numbering {
+    const strings *w;
+    int parts;
+    uint32_t *hash;                                /* of each string: the high half */
+    uint64_t *item;                                /* of each part: hash and number of its strings, in their order */
+    int64_t count[PARTS][PARTS], begin[PARTS + 1]; /* of a piece of the strings, in a part: where the next one goes */
+    int64_t fresh[PARTS];                          /* different strings of a part */
+    int32_t *code, *first; /* their numbers in the part; first: at begin, where each one stands */
+    const int32_t *final;  /* the codes of strings that are different */
+} numbering;
+
+static int part_of(const numbering *x, int64_t i) { return (int)((uint64_t)x->hash[i] * (uint64_t)x->parts >> 32); }
+
+static void hash_piece(void *ctx, int p, void *scratch) {
+    numbering *x = ctx;
+    const strings *w = x->w;
+    (void)scratch;
+    for (int64_t i = tra_piece_begin(w->n, x->parts, p); i < tra_piece_begin(w->n, x->parts, p + 1); i++) {
+        x->hash[i] = (uint32_t)(tra_string_set_hash(w->bytes + w->begin[i], (size_t)length_of(w, i)) >> 32);
+        x->count[p][part_of(x, i)]++;
     }
-    int64_t n = set.n;
-    tra_string_set_free(&set);
+}
+
+static void share_piece(void *ctx, int p, void *scratch) {
+    numbering *x = ctx;
+    (void)scratch;
+    for (int64_t i = tra_piece_begin(x->w->n, x->parts, p); i < tra_piece_begin(x->w->n, x->parts, p + 1); i++)
+        x->item[x->count[p][part_of(x, i)]++] = (uint64_t)x->hash[i] << 32 | (uint64_t)i;
+}
+
+static bool are_equal(const strings *w, int64_t i, int64_t k) {
+    int64_t n = length_of(w, i);
+    return n == length_of(w, k) && memcmp(w->bytes + w->begin[i], w->bytes + w->begin[k], (size_t)n) == 0;
+}
+
+/* The string that the item is perhaps equal to, or -1. */
+static int64_t candidate(const tra_string_set *t, const int32_t *first, uint64_t item) {
+    uint64_t slot = t->slots[tra_string_set_first(t, item)];
+    return slot && (slot ^ item) >> 32 == 0 ? first[(slot & LOW) - 1] : -1;
+}
+
+/* What is read for an item is announced some items before: its slot, where the string stands there, its bytes. */
+static void announce(const strings *w, const tra_string_set *t, const int32_t *first, const uint64_t *item,
+                     int64_t left) {
+    enum { AHEAD = TRA_STRINGS_AHEAD };
+    int64_t k;
+    if (left > 3 * AHEAD) tra_string_set_expect(t, item[3 * AHEAD]);
+    if (left > 2 * AHEAD) {
+        __builtin_prefetch(w->begin + (item[2 * AHEAD] & LOW));
+        if ((k = candidate(t, first, item[2 * AHEAD])) >= 0) __builtin_prefetch(w->begin + k);
+    }
+    if (left > AHEAD && (k = candidate(t, first, item[AHEAD])) >= 0) {
+        __builtin_prefetch(w->bytes + w->begin[k]);
+        __builtin_prefetch(w->bytes + w->begin[item[AHEAD] & LOW]);
+    }
+}
+
+/* A slot has the high half of the hash, and in the low half the number + 1 of a string in the part. */
+static void number_part(void *ctx, int p, void *scratch) {
+    numbering *x = ctx;
+    const strings *w = x->w;
+    const uint64_t *item = x->item + x->begin[p];
+    int32_t *first = x->first + x->begin[p];
+    int64_t n = x->begin[p + 1] - x->begin[p];
+    tra_string_set t = {.nslots = 8};
+    (void)scratch;
+    while (t.nslots < 2 * n) t.nslots *= 2;
+    t.slots = tra_calloc((size_t)t.nslots, sizeof *t.slots);
+    for (int64_t k = 0; k < n; k++) {
+        announce(w, &t, first, item + k, n - k);
+        int64_t i = (int64_t)(item[k] & LOW), at = tra_string_set_first(&t, item[k]);
+        for (uint64_t slot; (slot = t.slots[at]) != 0; at = (at + 1) & (t.nslots - 1))
+            if ((slot ^ item[k]) >> 32 == 0 && are_equal(w, i, first[(slot & LOW) - 1])) break;
+        if (!t.slots[at]) {
+            first[x->fresh[p]++] = (int32_t)i;
+            t.slots[at] = (item[k] & ~LOW) | (uint64_t)x->fresh[p];
+        }
+        x->code[i] = (int32_t)(t.slots[at] & LOW) - 1;
+    }
+    tra_string_set_free(&t);
+}
+
+/* Numbers the strings. Returns how many different ones there are, and where they stand: from first[0] on. */
+static int64_t number_strings(numbering *x) {
+    const strings *w = x->w;
+    int64_t at = 0;
+    x->parts = w->n < PARTS_FROM ? 1 : PARTS;
+    x->hash = tra_malloc((size_t)w->n * sizeof *x->hash);
+    x->item = tra_malloc((size_t)w->n * sizeof *x->item);
+    x->first = tra_malloc((size_t)w->n * sizeof *x->first);
+    tra_parallel(x->parts, hash_piece, x, NULL);
+    for (int part = 0; part < x->parts; part++) {
+        x->begin[part] = at;
+        for (int p = 0; p < x->parts; p++) {
+            int64_t here = x->count[p][part];
+            x->count[p][part] = at;
+            at += here;
+        }
+    }
+    x->begin[x->parts] = w->n;
+    tra_parallel(x->parts, share_piece, x, NULL);
+    tra_parallel(x->parts, number_part, x, NULL);
+    int64_t n = 0;
+    for (int p = 0; p < x->parts; p++) {
+        memmove(x->first + n, x->first + x->begin[p], (size_t)x->fresh[p] * sizeof *x->first);
+        int64_t here = x->fresh[p];
+        x->fresh[p] = n; /* how many stand before those of the part */
+        n += here;
+    }
+    free(x->item);
     return n;
+}
+
+static void put_final(void *ctx, int p, void *scratch) {
+    const numbering *x = ctx;
+    (void)scratch;
+    for (int64_t i = tra_piece_begin(x->w->n, x->parts, p); i < tra_piece_begin(x->w->n, x->parts, p + 1); i++)
+        x->code[i] = x->final[x->first[x->fresh[part_of(x, i)] + x->code[i]]];
 }
 
 const tra_dictionary *tra_strings_distinct(tra_arena *a, int64_t n, const int64_t *begin, const char *bytes,
@@ -280,7 +382,7 @@ const tra_dictionary *tra_strings_distinct(tra_arena *a, int64_t n, const int64_
     strings w = {n, begin, bytes};
     joining x = {.w = &w, .code = code};
     int64_t up = 1, items = n;
-    int32_t *first = NULL;
+    numbering few = {.w = &w, .code = code};
     while (up < n && compare(&w, up - 1, up) <= 0) up++;
     if (up >= n) {
         for (int p = 1; p <= PARTS; p++) {
@@ -289,16 +391,21 @@ const tra_dictionary *tra_strings_distinct(tra_arena *a, int64_t n, const int64_
         }
         return join_parts(a, &x);
     }
-    if (n < PARTS_FROM || !most_differ(&w)) items = count_distinct(&w, code, &first);
+    bool numbered = n < PARTS_FROM || !most_differ(&w);
+    if (numbered) items = number_strings(&few);
     item *v = tra_malloc(2 * (size_t)(items + 1) * sizeof *v);
     tra_expect_filled(v, 2 * (size_t)items * sizeof *v);
-    for (int64_t k = 0; k < items; k++) v[k].i = first ? first[k] : k;
+    for (int64_t k = 0; k < items; k++) v[k].i = numbered ? few.first[k] : k;
     x.v = sort_items(&w, v, v + items, items, x.part);
-    if (first) x.code = tra_malloc((size_t)n * sizeof *code);
+    if (numbered) x.code = tra_malloc((size_t)n * sizeof *code);
     const tra_dictionary *d = join_parts(a, &x);
-    for (int64_t i = 0; i < n && first; i++) code[i] = x.code[first[code[i]]];
-    if (first) free(x.code);
-    free(first);
+    if (numbered) {
+        few.final = x.code;
+        tra_parallel(few.parts, put_final, &few, NULL);
+        free(x.code);
+    }
+    free(few.first);
+    free(few.hash);
     free(v);
     return d;
 }

@@ -1,4 +1,5 @@
 /* calls_strings.c - functions of strings, and casts. */
+#include "../base/simd.h"
 #include "calls_int.h"
 
 #include <math.h>
@@ -64,6 +65,10 @@ typedef union alike {
 static int64_t find(tra_bytes t, tra_bytes what) {
     int64_t places = t.n - what.n + 1, i = 0;
     if (places <= 0) return -1;
+    if (what.n == 1) {
+        const char *at = memchr(t.s, what.s[0], (size_t)t.n);
+        return at ? at - t.s : -1;
+    }
     char first = what.s[0], last = what.s[what.n - 1];
     for (; i + LANES <= places; i += LANES) {
         lanes x, y;
@@ -196,11 +201,16 @@ static tra_bytes first_part(tra_bytes t, tra_bytes by, bool *more, tra_bytes *re
     return (tra_bytes){t.s, at};
 }
 
+TRA_ANY_TARGET __attribute__((optimize("O3"))) static int64_t count_bytes(const char *s, int64_t n, char c) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++) count += s[i] == c;
+    return count;
+}
+
 int64_t tra_parts(tra_bytes t, tra_bytes by) {
     int64_t n = 1;
     bool more;
-    for (int64_t i = 0; by.n == 1 && i < t.n; i++) n += t.s[i] == by.s[0];
-    if (by.n == 1) return n;
+    if (by.n == 1) return 1 + count_bytes(t.s, t.n, by.s[0]);
     for ((void)first_part(t, by, &more, &t); more; n++) (void)first_part(t, by, &more, &t);
     return n;
 }

@@ -8,11 +8,18 @@
 #include "../model/string_set.h"
 #include "calls_int.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE_STRINGS = 4096 };
+enum { PIECE_STRINGS = 4096, PARTS_AT_ONCE = 32 };
 #define NUMBER_MOST (INT64_C(1) << 40) /* of a part that is asked for */
+
+/* The different words of a piece: bytes, and where each ends. From malloc. */
+typedef struct piece_words {
+    int64_t n, *end;
+    char *bytes;
+} piece_words;
 
 /* A dictionary whose strings are cut; piece p has those from p * PIECE_STRINGS on. */
 typedef struct cutting {
@@ -24,7 +31,10 @@ typedef struct cutting {
     int64_t entries;
     int64_t from; /* the first piece of a round */
     tra_string_set set[TRA_PIECES];
-    int64_t *base; /* of each piece: words before its first one */
+    int nfree, free[TRA_PIECES]; /* the sets that no thread uses: the last one used is in its cache */
+    pthread_mutex_t lock;
+    piece_words piece[TRA_PIECES]; /* of a round */
+    int64_t *base;                 /* of each piece: words before its first one */
     const int32_t *code;
     int64_t words; /* of all pieces */
 } cutting;
@@ -57,20 +67,61 @@ tra_status tra_parts_most(const tra_dictionary *d, const char *by, int64_t *most
     return TRA_OK;
 }
 
+static int take_set(cutting *x) {
+    pthread_mutex_lock(&x->lock);
+    int s = x->free[--x->nfree];
+    pthread_mutex_unlock(&x->lock);
+    return s;
+}
+
+static void give_set(cutting *x, int s) {
+    pthread_mutex_lock(&x->lock);
+    x->free[x->nfree++] = s;
+    pthread_mutex_unlock(&x->lock);
+}
+
+static void copy_words(piece_words *w, const tra_string_set *set) {
+    size_t bytes = set->n > 0 ? (size_t)set->begin[set->n] : 0;
+    w->n = set->n;
+    w->end = tra_malloc((size_t)(set->n + 1) * sizeof *w->end);
+    w->bytes = tra_malloc(bytes + 1);
+    if (set->n > 0) memcpy(w->end, set->begin + 1, (size_t)set->n * sizeof *w->end);
+    if (bytes) memcpy(w->bytes, set->bytes, bytes);
+}
+
+/* Numbers n parts. Where they are looked for is announced for all of them beforehand. */
+static void number_parts(tra_string_set *set, int n, const tra_bytes *part, int32_t *number) {
+    uint64_t hash[PARTS_AT_ONCE];
+    bool fresh;
+    for (int k = 0; k < n; k++) {
+        hash[k] = tra_string_set_hash(part[k].s, (size_t)part[k].n);
+        tra_string_set_expect(set, hash[k]);
+    }
+    for (int k = 0; k < n; k++)
+        number[k] = (int32_t)tra_string_set_add(set, part[k].s, (size_t)part[k].n, hash[k], &fresh);
+}
+
 static void cut_piece(void *ctx, int p, void *scratch) {
     cutting *x = ctx;
     int64_t piece = x->from + p;
-    bool fresh;
+    int s = take_set(x), n = 0;
+    tra_bytes part[PARTS_AT_ONCE];
+    int32_t *number = &x->table[x->place[piece * PIECE_STRINGS]];
     (void)scratch;
-    tra_string_set_clear(&x->set[p]);
+    tra_string_set_clear(&x->set[s]);
     for (int64_t i = piece * PIECE_STRINGS; i < end_of(x, piece); i++) {
         tra_bytes t = string_of(x, i);
         for (int64_t k = 0; k < x->count[i]; k++) {
-            tra_bytes part = tra_next_part(&t, x->by);
-            uint64_t hash = tra_string_set_hash(part.s, (size_t)part.n);
-            x->table[x->place[i] + k] = (int32_t)tra_string_set_add(&x->set[p], part.s, (size_t)part.n, hash, &fresh);
+            part[n++] = tra_next_part(&t, x->by);
+            if (n < PARTS_AT_ONCE) continue;
+            number_parts(&x->set[s], n, part, number);
+            number += n;
+            n = 0;
         }
     }
+    number_parts(&x->set[s], n, part, number);
+    copy_words(&x->piece[p], &x->set[s]);
+    give_set(x, s);
 }
 
 static void put_codes(void *ctx, int p, void *scratch) {
@@ -90,13 +141,16 @@ typedef struct words {
     int64_t n, cap, *end;
 } words;
 
-static void add_words(words *w, const tra_string_set *set) {
-    if (w->n + set->n > w->cap) {
-        w->cap = tra_max64(w->n + set->n, 2 * w->cap);
+static void add_words(words *w, piece_words *p) {
+    if (w->n + p->n > w->cap) {
+        w->cap = tra_max64(w->n + p->n, 2 * w->cap);
         w->end = tra_realloc(w->end, (size_t)w->cap, sizeof *w->end);
     }
-    for (int64_t i = 0; i < set->n; i++) w->end[w->n++] = (int64_t)w->text.n + set->begin[i + 1];
-    if (set->bytes) tra_str_addn(&w->text, set->bytes, (size_t)set->begin[set->n]);
+    int64_t from = (int64_t)w->text.n;
+    if (p->n > 0) tra_str_addn(&w->text, p->bytes, (size_t)p->end[p->n - 1]);
+    for (int64_t i = 0; i < p->n; i++) w->end[w->n++] = from + p->end[i];
+    free(p->end);
+    free(p->bytes);
 }
 
 /* How many pieces a round has: their sets take about a sixteenth of the ceiling. */
@@ -109,18 +163,20 @@ static int pieces_at_once(const cutting *x, int64_t pieces) {
 static const tra_dictionary *cut(tra_arena *a, cutting *x) {
     int64_t pieces = tra_ceil_div(x->d->n, PIECE_STRINGS);
     words w = {0};
-    bool fresh, fits = true;
+    bool fits = true;
     const void *code;
     const tra_dictionary *d = NULL;
-    (void)tra_string_set_add(&x->set[0], "", 0, tra_string_set_hash("", 0), &fresh);
-    add_words(&w, &x->set[0]);
+    piece_words none = {.n = 1, .end = tra_calloc(1, sizeof *none.end)};
+    add_words(&w, &none);
+    pthread_mutex_init(&x->lock, NULL);
+    for (x->nfree = 0; x->nfree < TRA_PIECES; x->nfree++) x->free[x->nfree] = x->nfree;
     int most = pieces_at_once(x, pieces);
     for (x->from = 0; x->from < pieces && fits; x->from += most) {
         int n = (int)tra_min64(most, pieces - x->from);
         tra_parallel(n, cut_piece, x, NULL);
         for (int p = 0; p < n; p++) {
             x->base[x->from + p] = w.n;
-            add_words(&w, &x->set[p]);
+            add_words(&w, &x->piece[p]);
         }
         fits = w.n < TRA_MAX_CODES && tra_affords_results(a, true, w.n + (int64_t)w.text.n / 16);
     }
@@ -132,6 +188,7 @@ static const tra_dictionary *cut(tra_arena *a, cutting *x) {
         tra_parallel(TRA_PIECES, put_codes, x, NULL);
     }
     for (int p = 0; p < TRA_PIECES; p++) tra_string_set_free(&x->set[p]);
+    pthread_mutex_destroy(&x->lock);
     tra_str_free(&w.text);
     free(w.end);
     return d;
