@@ -17,6 +17,10 @@
 double tra_table_groups_expected(const tra_schema *s, int nkeys, const tra_node *n, const int *column,
                                  const tra_colexpr *const *x, double rows);
 
+/* The share of the rows of n that differ in keys x, columns of n, since one of them is what a window counts or adds up
+ * in groups by others of them; 0: none is. */
+double tra_table_counted_share(const tra_graph *g, const tra_node *n, int nkeys, const tra_colexpr *const *x);
+
 /* ---- what predicates and joins leave (table_estimates.c) -------------------------------------------------------- */
 
 /* A value of the statistics of such a column as a number. */

@@ -137,6 +137,14 @@ static double pass_flops(const tra_group_column *v, int nkeys, int naggs, double
     return STEP * (sorts && nkeys > 0 ? sorted : direct);
 }
 
+/* The groups that so many successive rows are expected to have. */
+static double groups_expected(const tra_table_builder *w, const tra_node *rows, double each) {
+    const int *key = tra_table_counting(w->b->arena, w->op.nterms, 0);
+    const tra_colexpr *const *x = key_expressions(w);
+    double groups = tra_table_groups_expected(rows->type.columns, w->op.nterms, rows, key, x, each);
+    return x ? fmax(groups, each * tra_table_counted_share(w->b->g, w->in, w->op.nterms, x)) : groups;
+}
+
 /* One pass (lib/table/group.h) over `in`, which is `rows`, all rows in one block, or states of them; or with wide,
  * PARTIAL of what pivot makes of `in`. */
 static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *rows, const tra_group_column *columns,
@@ -158,8 +166,7 @@ static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *
     if (wide) *p = (tra_pivot_wide){.in = in->type.columns, .key = *wide, .g = g, .most = most};
     double blocks = pass == TRA_GROUP_PARTIAL ? (double)tra_max64(1, in->type.cat->n) : 1;
     double each = (double)tra_type_entries(&rows->type).expected / blocks;
-    const int *key = tra_table_counting(w->b->arena, w->op.nterms, 0);
-    double groups = blocks * tra_table_groups_expected(s, w->op.nterms, rows, key, x, each);
+    double groups = blocks * groups_expected(w, rows, each);
     tra_rows_kernel op = tra_rows_op(&tra_group_ops, g, tra_group_out(g));
     if (wide) op.ops = &tra_pivot_wide_ops, op.data = p;
     op.label = tra_arena_printf(w->b->arena, "%s%s", passes[pass], tra_table_call_text(w));
@@ -201,8 +208,7 @@ static bool is_exact(const tra_schema *s, const tra_group_column *v) {
 
 double tra_table_group_share(const tra_table_builder *w, const tra_node *rows) {
     double each = (double)tra_type_entries(&rows->type).expected / (double)tra_max64(1, rows->type.cat->n);
-    const int *key = tra_table_counting(w->b->arena, w->op.nterms, 0);
-    double groups = tra_table_groups_expected(rows->type.columns, w->op.nterms, rows, key, key_expressions(w), each);
+    double groups = groups_expected(w, rows, each);
     return each > 0 ? groups / each : 0;
 }
 

@@ -316,3 +316,21 @@ END
     status 0 tra run -q f.tra --sites 3
     status 0 "$PYTHON" firsts.py judge
 }
+
+@test "groups by what a window counts or adds up in them are expected to be as many as rows, or half as many" {
+    cat >p.tra <<'P'
+input t : table [k: i32, t: i64, x: i32] rows 1000000 by 100000
+w = window(t, [k], [t], s = sum(x), r = row_number(), l = max(x))
+A = group(w, [k, s], n = count())
+B = group(select(project(w, l, r, key = k), l > 3), [r, key], n = count())
+C = group(w, [s], n = count())
+D = group(w, [k, l], n = count())
+output A
+output B
+output C
+output D
+P
+    status 0 tra check p.tra
+    local of
+    for of in A:500000 B:333332 C:100000 D:100000; do has "${of%:*}: table of about ${of#*:} of <= 1000000 rows"; done
+}
