@@ -25,6 +25,9 @@ static bool looks_up(const tra_colexpr *x) {
     return x->op == TRA_C_LOOKUP || x->op == TRA_C_PICK || x->op == TRA_C_RECODE;
 }
 
+/* Does it choose one of its operands, strings by their codes in one dictionary? */
+static bool chooses(const tra_colexpr *x) { return x->op == TRA_C_IFNULL || x->op == TRA_C_IF; }
+
 /* Finds the columns; false: rows cannot be drawn for them, or the strings of one are needed. */
 static bool find_columns(const tra_colexpr *x, drawing *d) {
     if (x->op == TRA_C_COLUMN) {
@@ -36,12 +39,12 @@ static bool find_columns(const tra_colexpr *x, drawing *d) {
         d->column[d->n++] = x;
         return values && f->rows > 0;
     }
-    bool looks = looks_up(x);
+    bool looks = looks_up(x), codes = looks || chooses(x);
     if (x->op == TRA_C_CONST) return true;
-    if ((tra_coltype_is_coded(x->type) && !looks) || (looks && !x->table)) return false;
+    if ((tra_coltype_is_coded(x->type) && !codes) || (looks && !x->table)) return false;
     for (int i = 0; i < x->nkids; i++) {
         const tra_colexpr *kid = x->kids[i];
-        bool own = kid->op == TRA_C_CONST || (looks && (kid->op == TRA_C_COLUMN || looks_up(kid)));
+        bool own = kid->op == TRA_C_CONST || (codes && (kid->op == TRA_C_COLUMN || looks_up(kid) || chooses(kid)));
         if (!own && tra_coltype_is_coded(kid->type)) return false;
         if (!find_columns(x->kids[i], d)) return false;
     }

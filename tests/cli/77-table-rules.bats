@@ -600,3 +600,20 @@ for i in range(160000): print(f"{i},{(i * 7919 % 160000) ** 2}")' | tra import -
 0 q < -5
 END2
 }
+
+@test "predicates on a string or what stands in place of NULL are expected by how often codes are there" {
+    py 'print("n,s,f")
+for i in range(4000): print(f"{i},{[chr(97 + i % 5), str()][i % 4 == 0]},{i % 10 == 0}")' |
+        tra import -q --table --block 1000 - -o t.h5
+    while read -r rows predicate; do
+        printf 'input t from "t.h5"\nA = select(t, %s)\noutput A\n' "$predicate" >p.tra
+        status 0 tra check p.tra
+        about=$(sed -n 's/^A: table of about \([0-9]*\) of .*/\1/p' <<<"$output")
+        ((about >= rows - 80 && about <= rows + 80)) || { echo "$predicate: $about, not $rows"; return 1; }
+    done <<'END2'
+3400 ifnull(s, "z") != "b"
+1000 ifnull(s, "z") == "z"
+1600 ifnull(s, "a") == "a"
+2800 if(n < 2000, s, "q") != "a" && n < 3600
+END2
+}
