@@ -82,6 +82,7 @@ struct tra_digester {
     tra_type type;
     tra_geom g;
     uint64_t stride[TRA_MAXDIM + 1]; /* stride[i + 1]: of dimension i, in elements */
+    bool turned;                     /* arrays are given transposed */
 };
 
 tra_digester *tra_digester_new(const tra_type *type) {
@@ -94,13 +95,19 @@ tra_digester *tra_digester_new(const tra_type *type) {
     return w;
 }
 
+tra_digester *tra_digester_of_turned(const tra_type *type) {
+    tra_digester *w = tra_digester_new(type);
+    w->turned = true;
+    return w;
+}
+
 void tra_digester_free(tra_digester *w) { free(w); }
 
 /* The entries of a cell of tra_rows whose array begins at the index, a strip of them at a time. */
 static void add_rows(const tra_digester *w, tra_digest *d, const tra_cell *cell, uint64_t index) {
     enum { STRIP = 1024 };
     const uint64_t *step = w->stride + w->g.lead + 1;
-    uint64_t each[STRIP], begin = index;
+    uint64_t each[STRIP], begin = index, along = w->turned ? step[0] : 1, across = w->turned ? 1 : step[0];
     tra_rows_view v = tra_rows_of(cell);
     tra_dims lead = cell->array.ext, at;
     int64_t i = 0, row_end = 0;
@@ -109,13 +116,13 @@ static void add_rows(const tra_digester *w, tra_digest *d, const tra_cell *cell,
         int64_t from = k, end = tra_min64(v.n, k + STRIP);
         while (k < end) {
             if (k == row_end) {
-                begin = index + (lead.n == 1 ? (uint64_t)v.row[i] * step[0] : 0);
+                begin = index + (lead.n == 1 ? (uint64_t)v.row[i] * across : 0);
                 if (lead.n > 1) tra_unlinear(&lead, v.row[i], &at);
                 for (int a = 0; a < lead.n && lead.n > 1; a++) begin += (uint64_t)at.v[a] * step[a];
                 row_end = v.begin[++i];
             }
             int64_t stop = tra_min64(end, row_end);
-            for (; k < stop; k++) each[k - from] = begin + v.column[k];
+            for (; k < stop; k++) each[k - from] = begin + v.column[k] * along;
         }
         row(d, w->type.dtype, v.value + (size_t)from * v.size, (size_t)(end - from), 0, each);
     }

@@ -14,6 +14,8 @@ typedef struct tra_digest {
  * tuples); the type's catalog must outlive it. Several threads may add at once, each to a digest of its own. */
 typedef struct tra_digester tra_digester;
 tra_digester *tra_digester_new(const tra_type *type);
+/* The same of matrices that are rows, of which transposed arrays are given. */
+tra_digester *tra_digester_of_turned(const tra_type *type);
 void tra_digester_add(const tra_digester *w, tra_digest *d, int64_t ordinal, const void *data);
 void tra_digester_free(tra_digester *w);
 /* The same for a single array; for many arrays of a list it is slow. */

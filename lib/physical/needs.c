@@ -48,7 +48,7 @@ static int64_t within(int64_t panel, int64_t bytes) { return panel ? tra_min64(b
 int64_t tra_stored_room(const tra_type *held, const tra_op *output) {
     int64_t most = tra_catalog_elements_most(held->cat);
     const tra_levels *l = output->spec.levels;
-    const tra_mapping_use *m = output->spec.mapping;
+    const tra_mapping_use *m = l ? NULL : output->spec.mapping;
     if (!l && !m) return 0;
     if (held->layout && held->entries) most = tra_min64(most, held->entries->most);
     if (held->layout) {
@@ -56,7 +56,9 @@ int64_t tra_stored_room(const tra_type *held, const tra_op *output) {
         most = tra_min64(most, tra_type_entries_within(held, planned));
     }
     const tra_dims *ext = held->layout ? &held->cat->bound : NULL;
-    return l ? tra_stored_rows_scratch(l, most, ext) : tra_mapping_room(m->largest + (int64_t)sizeof(int64_t), most);
+    if (m) return tra_mapping_room(m->largest + (int64_t)sizeof(int64_t), most);
+    int64_t turned = output->spec.turned ? tra_stored_turned_room(held->cat->bound.v[1]) : 0;
+    return tra_add_most(tra_stored_rows_scratch(l, most, ext), turned);
 }
 
 /* Bytes of a block for one result of op; a result that is written directly to a file needs a whole chunk. */

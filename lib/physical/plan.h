@@ -148,6 +148,8 @@ typedef struct tra_op_spec {
     /* OUTPUT: the storage format of the arrays in the file. levels: by levels (stored.h); mapping: by a mapping that is
      * not one of levels (mapped.h); both NULL: dense arrays, or a table. */
     const struct tra_levels *levels;
+    const struct tra_turned_levels *turned; /* OUTPUT: levels are of these, since the result is what the file has by
+                                               columns, transposed (stored.h); NULL: the result is what the file has */
     const struct tra_mapping_use *mapping;
     const struct tra_dim_labels *const *labels; /* OUTPUT: labels of its dimensions (labels.h), or NULL */
     const char *units;                          /* OUTPUT: of its elements, or NULL */

@@ -143,8 +143,10 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     char tag[64];
     uint32_t counted = op->type.columns ? 0 : op->type.bounded;
     const tra_levels *levels = counted ? NULL : op->spec.levels;
+    const tra_turned_levels *turned = op->spec.turned;
     const tra_mapping_use *mapping = counted ? NULL : op->spec.mapping;
     *o = (tra_outfile){.comm = *comm, .file_type = op->type, .memory_type = op->type, .levels = levels, .spool = -1};
+    if (turned) o->file_type = *turned->file_type;
     o->op = op;
     o->sink = sink_of(op);
     o->mapping = mapping;
@@ -167,14 +169,15 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     o->ntallies = tra_engine_threads(engine);
     o->tallies = tra_calloc((size_t)o->ntallies, sizeof *o->tallies);
     if (!op->type.columns && !counted)
-        o->digester = tra_digester_new(&o->memory_type); /* else it is known in the end
-                                                            which rows these are */
+        o->digester = turned ? tra_digester_of_turned(&o->file_type)
+                             : tra_digester_new(&o->memory_type); /* else it is known in the end
+                                                                     which rows these are */
     o->chunk_bytes = tra_store_chunk_bytes(&o->file_type);
     o->log = tra_log_open(journal, op->id, o->zstd || o->ncounts);
     list_tuples(o, &op->place);
     w.tag = tra_journal_tag(journal, tag);
     w.reuse = tra_journal_resumed(journal);
-    w.levels = levels;
+    w.levels = turned ? turned->file_levels : levels;
     w.labels = op->spec.labels;
     w.units = op->spec.units;
     w.mapping = mapping ? mapping->storage : NULL;

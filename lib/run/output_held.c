@@ -172,7 +172,7 @@ tra_panels_writing *tra_outlet_begin_panels(tra_outlet *s, tra_worker *w, int64_
     tra_panels_writing *x = tra_calloc(1, sizeof *x);
     tra_cell whole = tra_cell_new(&s->file->memory_type, t, NULL);
     *x = (tra_panels_writing){.o = s->file, .w = w, .held.rec.ordinal = t};
-    x->count = tra_stored_count_begin(x->o->levels, &x->o->file_type.cat->bound, &whole);
+    x->count = tra_stored_count_begin(x->o->levels, &x->o->memory_type.cat->bound, &whole);
     return x;
 }
 
@@ -212,7 +212,7 @@ static tra_status count_block(tra_outfile *o, tra_worker *w, int64_t t, const tr
 static tra_status recount(tra_outfile *o, tra_worker *w, tra_held *x, bool panels, tra_err *e) {
     if (!panels) return tra_held_each(o, w, x, TRA_AFTER_EVICT, count_block, NULL, e);
     tra_cell whole = tra_cell_new(&o->memory_type, x->rec.ordinal, NULL);
-    tra_stored_counting *count = tra_stored_count_begin(o->levels, &o->file_type.cat->bound, &whole);
+    tra_stored_counting *count = tra_stored_count_begin(o->levels, &o->memory_type.cat->bound, &whole);
     tra_status s = tra_held_each(o, w, x, TRA_AFTER_EVICT, count_block, count, e);
     tra_stored_count_end(count, o->counts + x->rec.ordinal * o->ncounts);
     return s;

@@ -41,7 +41,7 @@ static tra_status count_levels(tra_outfile *o, tra_worker *w, int64_t t, const t
     int64_t entries = tra_levels_in_order(o->levels) ? 0 : entries_of(&c); /* that are sorted */
     int64_t bytes = tra_stored_rows_scratch(o->levels, entries, c.layout ? &c.array.ext : NULL);
     if (bytes > o->count_room) TRA_TRY(find_scratch(o, w, t, &c, bytes, &own, e));
-    tra_status s = tra_stored_count(o->levels, &o->file_type.cat->bound, &c, o->counts + t * o->levels->n,
+    tra_status s = tra_stored_count(o->levels, &o->memory_type.cat->bound, &c, o->counts + t * o->levels->n,
                                     own ? own->ptr : w->io, e);
     tra_block_free(o->pool, own);
     return s;
@@ -60,8 +60,9 @@ static tra_status put_panel(tra_outfile *o, tra_worker *w, int64_t t, const tra_
     TRA_TRY(tra_cell_of(&o->memory_type, t, b->ptr, b->bytes, &c, e));
     if (!x->put) {
         int64_t entries = entries_of(&c);
-        TRA_TRY(find_scratch(o, w, t, &c, tra_stored_put_room(o->writer, t, entries), &x->scratch, e));
-        x->put = tra_stored_put_begin(o->writer, t, entries, x->scratch->ptr);
+        bool turned = o->op->spec.turned;
+        TRA_TRY(find_scratch(o, w, t, &c, tra_stored_put_room(o->writer, t, entries, turned), &x->scratch, e));
+        x->put = tra_stored_put_begin(o->writer, t, entries, turned, x->scratch->ptr);
     }
     return tra_stored_put_panel(x->put, &c, e);
 }

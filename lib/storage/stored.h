@@ -56,6 +56,14 @@ bool tra_levels_in_order(
     const tra_levels *l); /* is level i of dimension i for all i? Otherwise entries must be sorted */
 bool tra_levels_eq(const tra_levels *a, const tra_levels *b);
 
+/* A matrix that a file has by columns, and whose arrays come transposed, as rows that lie as the columns of the file
+ * do: the same levels in the order of these arrays, and how the file has it. */
+typedef struct tra_turned_levels {
+    tra_levels levels;
+    const tra_levels *file_levels;
+    const tra_type *file_type;
+} tra_turned_levels;
+
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
 /* Bytes of scratch that counting or putting an array of so many entries takes: little where the levels are in the order
@@ -75,11 +83,13 @@ tra_stored_counting *tra_stored_count_begin(const tra_levels *l, const tra_dims 
 void tra_stored_count_panel(tra_stored_counting *c, const tra_cell *panel);
 void tra_stored_count_end(tra_stored_counting *c, int64_t *counts);
 /* Puts a tuple, of which so many entries are given at once, into a writer that has been placed: whole, or panel by
- * panel. scratch: of tra_stored_put_room bytes. end completes the tuple unless the status so far, s, is an error; it
- * frees and returns the status. */
+ * panel. turned: of a matrix by columns, of which transposed arrays are given, that are rows (tra_turned_levels).
+ * scratch: of tra_stored_put_room bytes. end completes the tuple unless the status so far, s, is an error; it frees and
+ * returns the status. */
 typedef struct tra_stored_putting tra_stored_putting;
-int64_t tra_stored_put_room(const tra_writer *w, int64_t ordinal, int64_t entries);
-tra_stored_putting *tra_stored_put_begin(tra_writer *w, int64_t ordinal, int64_t entries, void *scratch);
+int64_t tra_stored_put_room(const tra_writer *w, int64_t ordinal, int64_t entries, bool turned);
+int64_t tra_stored_turned_room(int64_t rows); /* of that, what a turned matrix of so many rows takes */
+tra_stored_putting *tra_stored_put_begin(tra_writer *w, int64_t ordinal, int64_t entries, bool turned, void *scratch);
 TRA_MUSTUSE tra_status tra_stored_put_panel(tra_stored_putting *p, const tra_cell *panel, tra_err *e);
 TRA_MUSTUSE tra_status tra_stored_put_end(tra_stored_putting *p, tra_status s, tra_err *e);
 

@@ -321,32 +321,46 @@ static void keep_facts(tra_writer *w, int64_t ordinal, const tra_coder *x, tra_s
     }
 }
 
+/* A row of a matrix whose columns come one after the other: how many entries it has, and their columns. */
+typedef struct turned_row {
+    uint32_t n, first, last;
+} turned_row;
+
 /* A tuple that is being put. */
 struct tra_stored_putting {
     tra_writer *w;
-    int64_t ordinal, width;
+    int64_t ordinal, width, rows;
     tra_coder x;
-    uint32_t *columns; /* entries of each column; NULL: these are not kept */
-    void *scratch;     /* for sorting */
+    uint32_t *columns;  /* entries of each column; NULL: these are not kept */
+    turned_row *turned; /* of each row, where transposed arrays are put; else NULL */
+    void *scratch;      /* for sorting */
 };
 
-int64_t tra_stored_put_room(const tra_writer *w, int64_t ordinal, int64_t entries) {
+int64_t tra_stored_turned_room(int64_t rows) { return tra_mul_most(rows, sizeof(turned_row)); }
+
+/* Bytes for sorting that come before all others in the scratch. */
+static int64_t sorting_before(const tra_form *f, int64_t entries, const tra_cell *cell, bool turned) {
+    return turned ? 0 : sorting(&f->levels, entries, cell->layout ? cell->array.ext.v[0] : 0);
+}
+
+int64_t tra_stored_put_room(const tra_writer *w, int64_t ordinal, int64_t entries, bool turned) {
     const tra_form *f = &w->placing->form;
     tra_cell cell = tra_cell_new(&w->type, ordinal, NULL);
     int64_t width = cell.array.ext.v[cell.array.ext.n - 1];
     bool columns = tra_form_length(f, f->columns, w->placing->counts + ordinal * f->levels.n, width) > 0;
     int64_t pieces = f->n * (int64_t)(TRA_SLICE_PIECE + sizeof(tra_slice));
-    int64_t rows = cell.layout ? cell.array.ext.v[0] : 0;
-    return tra_add_most(sorting(&f->levels, entries, rows) + pieces, columns ? width * (int64_t)sizeof(uint32_t) : 0);
+    int64_t kept = columns ? tra_mul_most(width, sizeof(uint32_t)) : 0;
+    if (turned) kept = tra_add_most(kept, tra_stored_turned_room(cell.array.ext.v[0]));
+    return tra_add_most(sorting_before(f, entries, &cell, turned) + pieces, kept);
 }
 
-tra_stored_putting *tra_stored_put_begin(tra_writer *w, int64_t ordinal, int64_t entries, void *scratch) {
+tra_stored_putting *tra_stored_put_begin(tra_writer *w, int64_t ordinal, int64_t entries, bool turned, void *scratch) {
     tra_stored_putting *p = tra_calloc(1, sizeof *p);
     const struct tra_placing *to = w->placing;
     const tra_form *f = &to->form;
     const int64_t *begin = to->begin + ordinal * f->n;
     tra_cell cell = tra_cell_new(&w->type, ordinal, NULL);
-    char *buf = (char *)scratch + sorting(&f->levels, entries, cell.layout ? cell.array.ext.v[0] : 0);
+    char *buf = (char *)scratch + sorting_before(f, entries, &cell, turned);
     tra_slice *v = (tra_slice *)(void *)buf;
     buf = (char *)(v + f->n);
     *p = (tra_stored_putting){.w = w, .ordinal = ordinal, .x = coder_of(f, &cell, NULL), .scratch = scratch};
@@ -360,16 +374,37 @@ tra_stored_putting *tra_stored_put_begin(tra_writer *w, int64_t ordinal, int64_t
         if (c->kind == TRA_POINTERS) p->x.before[c->level] = begin[f->indices[c->level]];
     }
     p->x.by_rows = cell.layout && tra_levels_in_order(&f->levels) && tra_code_takes_lines(f) && f->group[1] == 1;
+    buf += (size_t)f->n * TRA_SLICE_PIECE;
+    p->rows = cell.array.ext.v[0];
+    if (turned) {
+        p->turned = (turned_row *)(void *)buf;
+        memset(p->turned, 0, (size_t)p->rows * sizeof *p->turned);
+        buf = (char *)(p->turned + p->rows);
+    }
     if (tra_form_length(f, f->columns, to->counts + ordinal * f->levels.n, p->width) == 0) return p;
-    p->columns = (uint32_t *)(void *)(buf + (size_t)f->n * TRA_SLICE_PIECE);
+    p->columns = (uint32_t *)(void *)buf;
     memset(p->columns, 0, (size_t)p->width * sizeof *p->columns);
     return p;
+}
+
+/* What the rows and columns of a matrix have of these columns, which are the rows of a panel. */
+static void count_turned(tra_stored_putting *p, const tra_rows_view *v) {
+    for (int64_t r = 0; r < v->nrows; r++) {
+        uint32_t column = (uint32_t)v->row[r];
+        if (p->columns) p->columns[column] += (uint32_t)(v->begin[r + 1] - v->begin[r]);
+        for (int64_t k = v->begin[r]; k < v->begin[r + 1]; k++) {
+            turned_row *row = &p->turned[v->column[k]];
+            if (row->n++ == 0) row->first = column;
+            row->last = column;
+        }
+    }
 }
 
 /* Statistics of the rows, and how many entries each column has. */
 static void count_rows(tra_stored_putting *p, const tra_cell *cell) {
     rows all = rows_of(cell);
     uint32_t *columns = p->columns;
+    if (p->turned) return count_turned(p, &all.v);
     const row any = {.column = all.v.column};
     if (stores_all(&p->x, &any)) {
         const tra_lines lines = {.n = all.v.nrows, .begin = all.v.begin, .at = all.v.column};
@@ -383,7 +418,10 @@ static void count_rows(tra_stored_putting *p, const tra_cell *cell) {
 tra_status tra_stored_put_panel(tra_stored_putting *p, const tra_cell *panel, tra_err *e) {
     p->x.e = e;
     count_rows(p, panel);
-    TRA_TRY(feed_cell(&p->x, panel, p->scratch, e));
+    if (p->turned)
+        feed_rows(&p->x, panel); /* the rows of these arrays are in the order of the levels */
+    else
+        TRA_TRY(feed_cell(&p->x, panel, p->scratch, e));
     return p->x.status;
 }
 
@@ -391,6 +429,10 @@ static tra_status end_put(tra_stored_putting *p, tra_err *e) {
     const tra_form *f = p->x.form;
     const int64_t *counts = p->w->placing->counts + p->ordinal * f->levels.n;
     for (int64_t j = 0; p->columns && j < p->width; j++) tra_code_int(&p->x, f->columns, p->columns[j]);
+    for (int64_t i = 0; p->turned && i < p->rows; i++) {
+        const turned_row *row = &p->turned[i];
+        if (row->n > 0) tra_spread_add(&p->x.rows, row->n, row->first, row->last);
+    }
     tra_code_end(&p->x);
     TRA_TRY(p->x.status);
     if (memcmp(p->x.count, counts, (size_t)f->levels.n * sizeof *counts) != 0)
@@ -411,7 +453,7 @@ tra_status tra_stored_put_end(tra_stored_putting *p, tra_status s, tra_err *e) {
 
 tra_status tra_stored_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e) {
     tra_cell cell = tra_cell_new(&w->type, ordinal, (void *)(uintptr_t)data);
-    tra_stored_putting *p = tra_stored_put_begin(w, ordinal, entries_room(&cell), scratch);
+    tra_stored_putting *p = tra_stored_put_begin(w, ordinal, entries_room(&cell), false, scratch);
     return tra_stored_put_end(p, tra_stored_put_panel(p, &cell, e), e);
 }
 

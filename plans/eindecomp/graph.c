@@ -309,7 +309,7 @@ tra_eingraph *tra_eingraph_build(const tra_graph *t, tra_arena *a) {
     b.absorbed = tra_news(a, bool, t->n);
     b.statement = tra_news(a, const tra_einsum *, t->n);
     for (int i = 0; i < t->neinsums; i++) b.statement[t->einsums[i]->node->id] = t->einsums[i];
-    for (int i = 0; i < t->noutputs; i++) mark_needed(&b, t->outputs[i].node);
+    for (int i = 0; i < t->noutputs; i++) mark_needed(&b, tra_output_root(&t->outputs[i]));
     absorb_joins(&b);
     for (int i = 0; i < t->n; i++) {
         g->rel_of[i] = -1;

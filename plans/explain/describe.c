@@ -33,8 +33,9 @@ static const char *storage_of(const tra_op *o, tra_arena *a) {
     char text[TRA_LEVELTEXT];
     if (o->op != TRA_PLAN_OUTPUT) return NULL;
     if (o->spec.mapping) return o->spec.mapping->name;
-    const char *alias = o->spec.levels ? tra_levels_alias(o->spec.levels) : "dense";
-    return alias ? alias : tra_arena_printf(a, "%s", tra_levels_text(o->spec.levels, text));
+    const tra_levels *l = o->spec.turned ? o->spec.turned->file_levels : o->spec.levels;
+    const char *alias = l ? tra_levels_alias(l) : "dense";
+    return alias ? alias : tra_arena_printf(a, "%s", tra_levels_text(l, text));
 }
 
 static tra_shown_op show_op(const tra_plan *p, const tra_op *o, tra_arena *a) {

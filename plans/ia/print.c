@@ -52,7 +52,8 @@ void tra_op_print(const tra_op *o, tra_str *out) {
     case TRA_PLAN_BCAST:
     case TRA_PLAN_SHUF: break;
     case TRA_PLAN_OUTPUT:
-        if (o->spec.levels) print_levels(o->spec.levels, out);
+        if (o->spec.turned) tra_str_add(out, " by columns");
+        if (o->spec.levels) print_levels(o->spec.turned ? o->spec.turned->file_levels : o->spec.levels, out);
         if (o->spec.mapping) tra_str_printf(out, " as %s", o->spec.mapping->name);
         break;
     case TRA_PLAN_FILTER:

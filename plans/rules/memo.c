@@ -189,7 +189,7 @@ tra_memo *tra_memo_new(const tra_graph *g, tra_arena *a) {
     tra_memo *m = tra_new(a, tra_memo);
     bool *needed = tra_calloc((size_t)g->n + 1, sizeof *needed);
     int count = 0;
-    for (int i = 0; i < g->noutputs; i++) needed[g->outputs[i].node->id] = true;
+    for (int i = 0; i < g->noutputs; i++) needed[tra_output_root(&g->outputs[i])->id] = true;
     for (int i = g->n - 1; i >= 0; i--) {
         count += needed[i];
         for (int j = 0; j < 2 && needed[i] && g->v[i]->in[j]; j++) needed[g->v[i]->in[j]->id] = true;
@@ -314,7 +314,7 @@ int *tra_memo_order(const tra_memo *m, int *n, bool **skip) {
     *skip = tra_news(m->arena, bool, m->n);
     for (int g = 0; g < m->ngroups; g++) t.component[g] = -1;
     for (int i = 0; i < m->g->noutputs; i++) {
-        int g = m->v[m->of_node[m->g->outputs[i].node->id]]->group;
+        int g = m->v[m->of_node[tra_output_root(&m->g->outputs[i])->id]]->group;
         if (!t.index[g]) visit(&t, g, f);
     }
     /* within a component groups come by height, and expressions that use a group which comes later are left out */

@@ -294,7 +294,7 @@ static int find_roots(search *s, root *v) {
         const tra_output *o = &graph->outputs[i];
         bool placed = o->sink == TRA_SINK_FIRST || o->sink == TRA_SINK_NEXT;
         int place = placed ? tra_place_of_input(s, graph->loops[o->loop]->states[o->item].state) : -1;
-        v[n++] = (root){s->at[s->m->v[s->m->of_node[o->node->id]]->group], place};
+        v[n++] = (root){s->at[s->m->v[s->m->of_node[tra_output_root(o)->id]]->group], place};
     }
     return tra_roots_once(n, v);
 }
@@ -426,7 +426,8 @@ bool tra_direct(search *s, const int *expr, int *implementation) {
         if (f) implementation[g] = tra_implement_direct(s, g, f, made);
     }
     for (int i = 0; i < s->m->g->noutputs; i++) {
-        if (implementation[s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group]] < 0) return false;
+        int root = s->m->of_node[tra_output_root(&s->m->g->outputs[i])->id];
+        if (implementation[s->at[s->m->v[root]->group]] < 0) return false;
     }
     return true;
 }

@@ -171,7 +171,8 @@ static void add_op(finish *f, int id) {
         o->spec.name = of->name;
         o->spec.path = of->path;
         o->spec.target = of->target;
-        o->spec.levels = of->stored.levels;
+        o->spec.levels = of->turned ? &of->turned->levels : of->stored.levels;
+        o->spec.turned = of->turned;
         o->spec.labels = of->labels;
         o->spec.units = of->units;
         o->spec.mapping = of->stored.mapping;

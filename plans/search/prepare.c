@@ -35,13 +35,19 @@ static void use(search *s, int in, int by) {
 }
 
 /* Consumers come after what they use, so they are walked first; what nothing reaches has no last use. */
+static void find_outputs(search *s) {
+    for (int i = 0; i < s->m->g->noutputs; i++) {
+        int g = s->at[s->m->v[s->m->of_node[tra_output_root(&s->m->g->outputs[i])->id]]->group];
+        if (s->m->g->outputs[i].sink == TRA_SINK_FILE) tra_add_number(&s->group[g].outputs, i);
+    }
+}
+
 static void find_uses(search *s) {
     int n = s->ngroups, *size = tra_calloc(2 * (size_t)n + 2, sizeof *size), *next = size + n + 1;
     for (int g = 0; g < n; g++) s->group[g].last_use = -1;
     for (int i = 0; i < s->m->g->noutputs; i++) {
-        int g = s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group];
+        int g = s->at[s->m->v[s->m->of_node[tra_output_root(&s->m->g->outputs[i])->id]]->group];
         use(s, g, n);
-        if (s->m->g->outputs[i].sink == TRA_SINK_FILE) tra_add_number(&s->group[g].outputs, i);
     }
     for (int g = n - 1; g >= 0; g--) {
         for (int i = 0; i < s->group[g].nvariants && s->group[g].last_use >= 0; i++) {
@@ -78,7 +84,7 @@ static const tra_node *only_consumer(const search *s, int *g) {
 
 static void find_consumers(search *s) {
     for (int i = 0; i < s->m->g->noutputs; i++)
-        s->group[s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group]].nconsumers++;
+        s->group[s->at[s->m->v[s->m->of_node[tra_output_root(&s->m->g->outputs[i])->id]]->group]].nconsumers++;
     for (int i = 0; i < s->m->n; i++) {
         const tra_expr *x = s->m->v[i];
         for (int j = 0; j < 2 && x->in[j] >= 0 && !x->rule; j++) {
@@ -318,7 +324,7 @@ static void absorb(search *s) {
         }
     }
     for (int i = 0; i < s->m->g->noutputs; i++)
-        by[s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group]] = -2;
+        by[s->at[s->m->v[s->m->of_node[tra_output_root(&s->m->g->outputs[i])->id]]->group]] = -2;
     for (int g = 0; g < s->ngroups; g++) {
         for (int i = 0; i < s->group[g].nvariants; i++) {
             const variant *f = &s->group[g].f[i];
@@ -364,7 +370,7 @@ static tra_status check_sizes(const search *s, tra_err *e) {
             all &= can[s->at[s->m->v[x]->group]] || s->m->g->v[i]->op == TRA_OP_JOIN;
     }
     for (int i = 0; i < s->m->g->noutputs; i++)
-        all &= can[s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group]];
+        all &= can[s->at[s->m->v[s->m->of_node[tra_output_root(&s->m->g->outputs[i])->id]]->group]];
     tra_status st = TRA_OK;
     for (int i = 0; i < s->m->g->n && !all && st == TRA_OK; i++) {
         const tra_node *n = s->m->g->v[i];
@@ -415,6 +421,7 @@ tra_status tra_prepare(search *s, tra_err *e) {
     s->agreed = tra_news(s->work, agreed *, s->m->n);
     for (int g = 0; g < s->m->ngroups; g++) s->at[g] = -1;
     for (int g = 0; g < s->ngroups; g++) s->at[order[g]] = g, s->group[g].canonical = order[g];
+    find_outputs(s);
     for (int g = 0; g < s->ngroups; g++) TRA_TRY(tra_search_add_variants(s, g, skip, e));
     TRA_TRY(check_sizes(s, e));
     find_times(s);

@@ -33,21 +33,26 @@ static tra_status summand_type(search *s, variant *f, tra_err *e) {
     return TRA_OK;
 }
 
-/* Bytes of blocks that an operator needs over relations of these types. */
-static int64_t bytes_of(const search *s, tra_op op, const tra_type *l, const tra_type *r) {
+/* Bytes of blocks that an operator needs over relations of these types: the least, which is for panels of a result that
+ * one output (NULL: none) may write in panels. */
+static int64_t bytes_of(const search *s, const tra_output *output, tra_op op, const tra_type *l, const tra_type *r) {
     tra_op v[3] = {{.op = TRA_PLAN_INPUT, .in = {-1, -1}, .type = *l}, {.op = TRA_PLAN_INPUT, .in = {-1, -1}}, op};
     if (r) v[1].type = *r;
     v[2].in[0] = 0;
     v[2].in[1] = r ? 1 : -1;
-    tra_plan p = {.sites = s->o->sites, .compress = s->o->compress, .nops = 3, .ops = v};
+    tra_plan p = {.sites = s->o->sites, .compress = s->o->compress, .nops = 3, .ops = v, .panels = output};
+    tra_op to = {.op = TRA_PLAN_OUTPUT, .in = {2, -1}, .type = op.type};
+    if (output) to.spec.levels = output->turned ? &output->turned->levels : output->stored.levels;
+    v[2].method.panel = output ? tra_op_panel(&p, &v[2], &to) : 0;
     return tra_op_memory(&p, &v[2], s->o->threads);
 }
 
 static int64_t move_bytes(const search *s, const tra_type *t) {
-    return bytes_of(s, (tra_op){.op = TRA_PLAN_SHUF, .type = *t}, t, NULL);
+    return bytes_of(s, NULL, (tra_op){.op = TRA_PLAN_SHUF, .type = *t}, t, NULL);
 }
 
-static void set_memory(const search *s, variant *f) {
+static void set_memory(const search *s, const group *g, variant *f) {
+    const tra_output *to = g->outputs.n > 0 ? &s->m->g->outputs[g->outputs.v[0]] : NULL;
     const tra_node *n = &f->x->node, *j = f->join ? &f->join->node : NULL;
     tra_op op = {.op = tra_operator_of(n->op), .type = n->type, .spec.keydim = n->keydim}, join = {.op = TRA_PLAN_JOIN};
     if (tra_op_is(op.op, TRA_FILE | TRA_RENAMES)) return; /* computed by whoever reads */
@@ -58,12 +63,12 @@ static void set_memory(const search *s, variant *f) {
         op.spec.joinr = join.spec.joinr = j->join.r;
     }
     if (n->op == TRA_OP_JOIN) {
-        f->memory[0] = bytes_of(s, join, &j->in[0]->type, &j->in[1]->type);
+        f->memory[0] = bytes_of(s, to, join, &j->in[0]->type, &j->in[1]->type);
         return;
     }
     if (n->op == TRA_OP_TRANSFORM) op.spec.map = n->kernel;
     if (n->op != TRA_OP_AGG) {
-        f->memory[0] = bytes_of(s, op, &n->in[0]->type, NULL);
+        f->memory[0] = bytes_of(s, to, op, &n->in[0]->type, NULL);
         return;
     }
     if (j) op.op = TRA_PLAN_JOINAGG;
@@ -78,12 +83,12 @@ static void set_memory(const search *s, variant *f) {
     agg_only.op = TRA_PLAN_AGG; /* of what the join made */
     agg_only.spec.join = NULL;
     agg_only.spec.triangle = false;
-    f->memory[0] = bytes_of(s, op, l, r);
-    f->memory[1] = tra_max64(bytes_of(s, local, l, r),
-                             tra_max64(move_bytes(s, &f->summand), bytes_of(s, merge, &f->summand, NULL)));
+    f->memory[0] = bytes_of(s, to, op, l, r);
+    f->memory[1] = tra_max64(bytes_of(s, NULL, local, l, r),
+                             tra_max64(move_bytes(s, &f->summand), bytes_of(s, NULL, merge, &f->summand, NULL)));
     if (j)
-        f->memory[2] = tra_max64(bytes_of(s, join, l, r),
-                                 tra_max64(move_bytes(s, &j->type), bytes_of(s, agg_only, &j->type, NULL)));
+        f->memory[2] = tra_max64(bytes_of(s, NULL, join, l, r),
+                                 tra_max64(move_bytes(s, &j->type), bytes_of(s, to, agg_only, &j->type, NULL)));
 }
 
 /* Sets f->triangle: is it the aggregation of a product of a dense relation with itself, whose result is symmetric? The
@@ -109,7 +114,7 @@ static tra_status add_variant(search *s, group *g, const tra_expr *x, const tra_
         for (int i = 0; i < x->node.group.n; i++) f->later &= ~(1u << x->node.group.v[i]);
         find_triangle(f);
     }
-    if (s->o->memory > 0) set_memory(s, f);
+    if (s->o->memory > 0) set_memory(s, g, f);
     g->nvariants++;
     return TRA_OK;
 }

@@ -70,6 +70,8 @@ tra_symbol *tra_build_relation_symbol(tra_build *b, const char *name, tra_span s
 const char *tra_build_near(tra_build *b, const char *name, bool params, int n, const char *const *extra);
 /* A new node at the end of the graph, without inputs, arguments and a type. */
 tra_node *tra_build_node(tra_build *b, tra_opcode op, tra_span span);
+/* by_columns.c: sets o->transpose and o->turned where the output had better be computed by columns. */
+void tra_build_turned(tra_build *b, tra_output *o, tra_span span);
 /* What a node computes, as text in the arena: nodes of the same operator, arguments and inputs have equal texts. */
 const char *tra_build_key(tra_build *b, const tra_node *n);
 /* A new node at the end of the graph with the inputs and arguments of `fields`: typed, noted in b->made, and counted

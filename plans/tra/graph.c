@@ -487,7 +487,7 @@ static void mark_read(const tra_node *n, bool *read) {
 
 void tra_graph_leave_strings(const tra_graph *g) {
     bool *read = tra_calloc((size_t)g->n + 1, sizeof *read);
-    for (int i = 0; i < g->noutputs; i++) mark_read(g->outputs[i].node, read);
+    for (int i = 0; i < g->noutputs; i++) mark_read(tra_output_root(&g->outputs[i]), read);
     for (int i = 0; i < g->n && g->nloops == 0; i++)
         if (g->v[i]->input.rel && !read[i]) tra_rel_leave_strings(g->v[i]->input.rel);
     free(read);

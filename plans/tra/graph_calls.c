@@ -190,7 +190,7 @@ void tra_build_warn_dense(tra_build *b) {
     const tra_graph *g = b->g;
     bool *read = tra_news(b->arena, bool, g->n), *whole = tra_news(b->arena, bool, g->n);
     for (int i = 0; i < g->n; i++) read[i] = whole[i] = false;
-    for (int i = 0; i < g->noutputs; i++) whole[g->outputs[i].node->id] = true;
+    for (int i = 0; i < g->noutputs; i++) whole[tra_output_root(&g->outputs[i])->id] = true;
     for (int k = g->n - 1; k >= 0; k--) {
         const tra_node *n = g->v[k];
         bool maps = n->op == TRA_OP_TRANSFORM && n->type.cat && !whole[k];

@@ -328,7 +328,8 @@ void tra_build_output(tra_build *b, tra_stmt *st) {
                                              .stored = stored,
                                              .labels = tra_labels_of_output(b, s->node),
                                              .units = s->node->units};
-    s->node->uses++;
+    tra_build_turned(b, &g->outputs[g->noutputs - 1], span);
+    if (!g->outputs[g->noutputs - 1].transpose) s->node->uses++;
 }
 
 void tra_graph_close(tra_graph *g) {

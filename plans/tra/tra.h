@@ -139,6 +139,10 @@ typedef enum tra_output_sink {
 
 typedef struct tra_output {
     const tra_node *node;
+    /* Where the file has it by columns and it is computed so: its transpose, which is what plans make, and the levels;
+     * else NULL. */
+    const tra_node *transpose;
+    const tra_turned_levels *turned;
     const char *name, *path; /* path resolved: file[:name]; NULL where a loop takes the relation */
     const char *target;      /* what the path is exported to, where that is not HDF5; else NULL */
     tra_storage_choice stored;
@@ -150,6 +154,9 @@ typedef struct tra_output {
     int loop, item, column; /* of a loop: its number; of a state or trace: which; of a trace: the value's column; item
                              * of what is required: the byte of its statement */
 } tra_output;
+
+/* What plans make for the output. */
+static inline const tra_node *tra_output_root(const tra_output *o) { return o->transpose ? o->transpose : o->node; }
 
 /* A loop of the program. Its body is the nodes from `begin` on, of which the first are its leaves: the states that it
  * changes, and the turn. Those from `end` on, the last values of states and the tables of traces, stand after it. Nodes

@@ -652,6 +652,52 @@ same("T", a.T), same("S", a.sum(0)), same("R", a.sum(1)), same("G", a.T @ a), sa
     lacks '"ij->ji"'
 }
 
+@test "what is stored by columns is computed by columns: the same files as of matrices that are imported so" {
+    py '
+import scipy.sparse as sp
+r = np.random.default_rng(3)
+a, b = (sp.random(70, 50, .1, "csr", random_state=i, data_rvs=lambda n: r.integers(-4, 5, n).astype("f8")) for i in (3, 4))
+a.eliminate_zeros(); b.eliminate_zeros()
+sp.save_npz("a.npz", a), sp.save_npz("b.npz", b)'
+    cat >p.tra <<'END'
+input A from "a.h5"
+input B from "b.h5"
+P[i,k] as csc = sum A[i,j] * B[k,j]
+G[j,k] as dcsc = max A[i,j] * B[i,k]
+M[i,j] as csc = abs(A[i,j])
+S[i,j] as csc = A[i,j] + 2 * A[i,j] * A[i,j]
+output P
+output G
+output M
+output S
+END
+    for how in "csc 70x50 f64" "csc 20x30 f32" "csr 20x30 i64"; do
+        read -r storage block type <<<"$how"
+        for x in a b; do tra import -q $x.npz -o $x.h5 --storage "$storage" --block "$block" --dtype "$type"; done
+        for sites in 1 3; do
+            tra run -q --sites $sites p.tra
+            for x in P:csc G:dcsc M:csc S:csc; do
+                f=${x%:*}
+                tra verify -q $f.h5
+                tra export -q $f.h5 -o $f.npz
+                block=$(tra info $f.h5 | sed -n 's/ *blocks *\([0-9]*\) x \([0-9]*\),.*/\1x\2/p')
+                tra import -q $f.npz -o want.h5 --storage ${x#*:} --block "$block" --dtype "$type"
+                py '
+import h5py
+def all_of(path):
+    found = {}
+    with h5py.File(path) as f: f.visititems(lambda n, x: found.update({n.partition("/")[2]: x[()]}) if hasattr(x, "dtype") else None)
+    return found
+got, want = all_of(sys.argv[1] + ".h5"), all_of("want.h5")
+assert got.keys() == want.keys() and all(np.array_equal(got[k], want[k]) for k in want), (sys.argv, got, want)' $f
+            done
+        done
+    done
+    run tra explain --operators - <<<$'input A from "a.h5"\nP[i,k] as csc = sum A[i,j] * A[k,j]\noutput P'
+    has "output P by columns as csc"
+    lacks '"ij->ji"'
+}
+
 @test "functions of a transposed matrix, and outer products of its rows, of so many entries that they are counted first" {
     status 0 "$PYTHON" - "$TRA" <<'EOF'
 import numpy as np, scipy.sparse as sp, subprocess, sys
