@@ -55,10 +55,9 @@ int64_t tra_stored_room(const tra_type *held, const tra_op *output) {
         int64_t planned = within(output->method.panel, tra_size_planned(tra_type_bytes_largest(held)));
         most = tra_min64(most, tra_type_entries_within(held, planned));
     }
-    const tra_dims *ext = held->layout ? &held->cat->bound : NULL;
     if (m) return tra_mapping_room(m->largest + (int64_t)sizeof(int64_t), most);
     int64_t turned = output->spec.turned ? tra_stored_turned_room(held->cat->bound.v[1]) : 0;
-    return tra_add_most(tra_stored_rows_scratch(l, most, ext), turned);
+    return tra_add_most(tra_stored_rows_scratch(l, most, held->layout ? &held->cat->bound : NULL), turned);
 }
 
 /* Bytes of a block for one result of op; a result that is written directly to a file needs a whole chunk. */

@@ -73,6 +73,7 @@ struct tra_engine {
         int occupied;        /* do something: prepare an input, run a task, or help with one */
         int computing;       /* run a task, or help with one */
         int waiting;         /* run a task, and wait for their turn (tra_engine_await_turn) */
+        int ending;          /* free what a unit had that has ended */
         int short_of_memory; /* wait for memory (tra_engine_retry) */
         bool retrying;       /* one that waits for memory tries again now */
     } now;

@@ -257,6 +257,7 @@ static void run_found(tra_engine *g, tra_worker *w, tra_unit *u, int task) {
     if (task >= 0) wake_next(g, u, task);
     if (task < 0 || u->tasks_done < u->ntasks) return;
     tra_engine_dequeue(g, u);
+    g->now.ending++;
     pthread_mutex_unlock(&g->lock);
     tra_unit_drop(g, u);
     pthread_mutex_lock(&g->lock);
@@ -265,6 +266,8 @@ static void run_found(tra_engine *g, tra_worker *w, tra_unit *u, int task) {
     pthread_mutex_unlock(&g->lock);
     tra_pool_wake(g->pool);
     pthread_mutex_lock(&g->lock);
+    g->now.ending--;
+    tra_engine_tell_memory(g);
 }
 
 void tra_engine_run_held(tra_engine *g) {
@@ -336,6 +339,15 @@ bool tra_engine_await_turn(tra_worker *w, const tra_unit *u, int task) {
     return ok;
 }
 
+/* Will no worker give memory back, and nothing in the background? One that was woken is about to do something. Under the
+ * lock. */
+static bool none_goes_on(tra_engine *g) {
+    int task, stuck = g->now.short_of_memory + g->now.waiting;
+    if (g->now.occupied > stuck || g->now.ending > 0 || g->waking > 0) return false;
+    if (atomic_load(&g->background.calls) > 0) return false;
+    return g->queue.held || !find_idle(g, false) || !find_work(g, &task);
+}
+
 tra_status tra_engine_retry(tra_worker *w, tra_engine_fn *fn, void *ctx, tra_err *e) {
     tra_engine *g = w->engine;
     tra_err own = {0};
@@ -348,7 +360,7 @@ tra_status tra_engine_retry(tra_worker *w, tra_engine_fn *fn, void *ctx, tra_err
     bool mine = needy && !g->now.retrying;
     if (mine) g->now.retrying = true;
     while (mine && s == TRA_RESOURCE && !last && !g->failed) {
-        last = g->now.occupied == g->now.short_of_memory + g->now.waiting && atomic_load(&g->background.calls) == 0;
+        last = none_goes_on(g);
         pthread_mutex_unlock(&g->lock);
         own = (tra_err){0};
         s = fn(ctx, &own);

@@ -104,6 +104,11 @@ bool grow_hold(const tra_grow *g, const tra_cell *l, const tra_cell *r, tra_pane
     if (atomic_load(&g->st->held) + bytes > most) return false;
     if (!tra_pool_has_room(pool, 4 * bytes, true)) return false;
     bool same = l->head == r->head;
+    int64_t again = tra_block_footprint(tra_cell_bytes(l)) + (same ? 0 : tra_block_footprint(tra_cell_bytes(r)));
+    if (again > sum->reserved) { /* what is queued may take all other memory meanwhile */
+        if (!tra_pool_reserve_now(pool, again - sum->reserved)) return false;
+        sum->reserved = again;
+    }
     for (int k = 0; k < 2 - same; k++) {
         tra_err own = {0};
         if (tra_block_take(pool, tra_cell_bytes(&t.cell[k]), &t.block[k], &own) == TRA_OK) continue;
@@ -132,9 +137,11 @@ static void release_held(const tra_grow *g, tra_panels *sum) {
             tra_block_release(g->st->site->pool, b);
         }
     atomic_fetch_sub(&g->st->held, bytes);
+    if (sum->reserved > 0) tra_pool_release(g->st->site->pool, sum->reserved);
     free(sum->held);
     sum->held = NULL;
     sum->nheld = 0;
+    sum->reserved = 0;
 }
 
 tra_status grow_add_held(const tra_grow *g, const tra_cell *l, const tra_cell *r, tra_panels *sum, tra_err *e) {

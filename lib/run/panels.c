@@ -27,6 +27,7 @@ void tra_panels_free(tra_panels *p, tra_pool *pool) {
     for (int i = 0; i < p->n; i++) tra_block_release(pool, p->v[i].block);
     for (int i = 0; i < p->nheld; i++)
         for (int k = 0; k < 2; k++) tra_block_release(pool, p->held[i].block[k]);
+    if (p->reserved > 0) tra_pool_release(pool, p->reserved);
     free(p->held);
     free(p->v);
     *p = (tra_panels){0};

@@ -27,6 +27,7 @@ typedef struct tra_panels {
     int n;
     tra_held_term *held; /* terms that are yet to be added, at once; from malloc */
     int nheld;
+    int64_t reserved; /* of the pool: bytes in which the copies of one of them are sure to be pinned again */
 } tra_panels;
 
 /* Cuts panel i in two at the coordinate, which lies between its ends: both share its block. */

@@ -96,7 +96,8 @@ TRA_MUSTUSE tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out
 /* Reserves so many bytes for blocks that workers allocate themselves (tra_block_take). Waits for them as tra_block_new
  * does; tra_block_new does not use them until they are released. */
 TRA_MUSTUSE tra_status tra_pool_reserve(tra_pool *p, int64_t bytes, tra_err *e);
-void tra_pool_release(tra_pool *p, int64_t bytes); /* by any thread */
+bool tra_pool_reserve_now(tra_pool *p, int64_t bytes); /* by a worker, without waiting; false: there is no room */
+void tra_pool_release(tra_pool *p, int64_t bytes);     /* by any thread */
 /* For workers: as tra_block_new, but without waiting. Evicts, and spills, what is not pinned; TRA_RESOURCE when that is
  * not enough. */
 TRA_MUSTUSE tra_status tra_block_take(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e);

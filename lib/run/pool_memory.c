@@ -249,3 +249,11 @@ void tra_pool_trim(tra_pool *p, tra_block *b, int64_t bytes) {
     b->allocated = left;
     tra_pool_tell_freed(p);
 }
+
+bool tra_pool_reserve_now(tra_pool *p, int64_t bytes) {
+    pthread_mutex_lock(&p->lock);
+    bool room = p->stats.used - p->evictable + tra_pool_reserved(p) + bytes <= p->stats.budget;
+    if (room) p->reserved += bytes;
+    pthread_mutex_unlock(&p->lock);
+    return room;
+}
