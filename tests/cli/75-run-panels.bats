@@ -293,6 +293,20 @@ advised() {
     status 0 tra run -q --without S-1 --threads 2 --memory "${least[1]}" p.tra
 }
 
+@test "sums and largest products of many small blocks run with the least that is told, however much is queued" {
+    tra gen -q --shape 6000x300 --block 81x81 --density .2 --seed 1 --storage coo -o a.h5
+    py 'import scipy.sparse as sp; sp.save_npz("b.npz", sp.csr_matrix((300, 7)))'
+    tra import -q b.npz --block 3x7 --storage coo -o b.h5
+    for fold in max sum; do
+        program "C[i,j] = $fold A[i,k] * B[k,j]"
+        refused 20
+        for _ in 1 2 3; do
+            below "$least"
+            [ "$code" = 0 ]
+        done
+    done
+}
+
 # strips STATEMENT SCIPY: a product of the matrix of s.h5 with itself, whose result is several strips or panels.
 strips() {
     printf 'input A from "s.h5"\n%s\noutput C to "c.h5"\n' "$1" >p.tra
