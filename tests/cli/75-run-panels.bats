@@ -299,7 +299,7 @@ advised() {
     tra import -q b.npz --block 3x7 --storage coo -o b.h5
     for fold in max sum; do
         program "C[i,j] = $fold A[i,k] * B[k,j]"
-        refused 20
+        refused 24
         for _ in 1 2 3; do
             below "$least"
             [ "$code" = 0 ]
