@@ -161,8 +161,9 @@ static hid_t new_array(tra_writer *w, hid_t group, const char *name, int part) {
 
 static bool close_object(hid_t obj) { return obj >= 0 && H5Oclose(obj) >= 0; }
 
-static bool put_bool(hid_t obj, const char *name, bool v) {
-    uint8_t x = v;
+/* An attribute that is false. */
+static bool put_false(hid_t obj, const char *name) {
+    uint8_t x = 0;
     hid_t space = H5Screate(H5S_SCALAR), type = tra_h5_type(TRA_BOOL);
     hid_t attr = H5Acreate2(obj, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     bool ok = attr >= 0 && H5Awrite(attr, type, &x) >= 0;
@@ -193,7 +194,7 @@ static bool put_group(tra_writer *w, int c, const char *name) {
                                                             : "nullable-integer",
                                 coded ? "0.2.0" : "0.1.0") &&
          put_notes(col, name, group) && close_object(new_array(w, group, coded ? "codes" : "values", f->values[c]));
-    if (ok && coded) ok = put_bool(group, "ordered", false);
+    if (ok && coded) ok = put_false(group, "ordered");
     if (ok && !coded) ok = close_object(new_array(w, group, "mask", f->nulls[c]));
     return H5Gclose(group) >= 0 && ok;
 }

@@ -11,8 +11,8 @@ static void print_dims(const tra_dims *d, tra_str *out) {
     tra_str_add(out, tra_dims_text(d, "[", ",", "]", buf, sizeof buf));
 }
 
-static void print_kernel(const char *before, const tra_kernel *k, tra_str *out) {
-    tra_str_add(out, before);
+static void print_kernel(const tra_kernel *k, tra_str *out) {
+    tra_str_add(out, " ");
     tra_kernel_print(k, out);
 }
 
@@ -61,7 +61,7 @@ void tra_op_print(const tra_op *o, tra_str *out) {
         tra_str_add(out, " ");
         tra_keyfn_print(o->spec.keyfn, o->op == TRA_PLAN_FILTER, out);
         break;
-    case TRA_PLAN_MAP: print_kernel(" ", o->spec.map, out); break;
+    case TRA_PLAN_MAP: print_kernel(o->spec.map, out); break;
     case TRA_PLAN_TILE: tra_str_printf(out, " dimension %d by %" PRId64, o->spec.dim, o->spec.size); break;
     case TRA_PLAN_CONCAT:
         tra_str_printf(out, " key %d along dimension %d", o->spec.keydim, o->spec.dim);
@@ -87,17 +87,17 @@ void tra_op_print(const tra_op *o, tra_str *out) {
             tra_str_add(out, "=");
             print_dims(&o->spec.joinr, out);
         }
-        print_kernel(" ", o->spec.join, out);
+        print_kernel(o->spec.join, out);
         if (o->op == TRA_PLAN_JOIN) break;
         tra_str_add(out, ",");
         /* fall through */
     case TRA_PLAN_AGG:
         tra_str_add(out, " group ");
         print_dims(&o->spec.group, out);
-        print_kernel(" ", o->spec.agg, out);
+        print_kernel(o->spec.agg, out);
         if (o->spec.partial) tra_str_add(out, ", partial");
         break;
-    case TRA_PLAN_MERGE: print_kernel(" ", o->spec.agg, out); break;
+    case TRA_PLAN_MERGE: print_kernel(o->spec.agg, out); break;
     case TRA_PLAN_LOOP_OPS:
         if (o->spec.item >= 0) tra_str_printf(out, " %d", o->spec.item);
         tra_str_printf(out, " of loop %d", o->spec.loop);

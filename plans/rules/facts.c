@@ -252,7 +252,7 @@ static void sharpen(tra_column_known *to, tra_column_known x) {
 
 static void take_pass(const tra_memo *m, const tra_rowwise *r, const tra_facts *in, tra_facts *f) {
     int *to = tra_news(m->arena, int, in->n + 1);
-    const tra_colexpr *const *x = tra_pass_columns(m->arena, r, NULL);
+    const tra_colexpr *const *x = tra_pass_columns(m->arena, r);
     for (int c = 0; c < in->n; c++) to[c] = x ? -1 : c;
     for (int c = 0; c < f->n; c++) {
         if (x && x[c]->op == TRA_C_COLUMN && to[x[c]->column] < 0) to[x[c]->column] = c;

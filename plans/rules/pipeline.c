@@ -247,17 +247,17 @@ tra_node tra_proto_pass(tra_rewriting *w, const tra_node *in, const tra_rowwise 
     return tra_proto_transform(tra_pass_kernel(w, &k, r), in);
 }
 
-const tra_colexpr *const *tra_pass_columns(tra_arena *a, const tra_rowwise *r, const tra_colexpr *const *by) {
+const tra_colexpr *const *tra_pass_columns(tra_arena *a, const tra_rowwise *r) {
     const tra_rowwise_step *v;
-    const tra_colexpr *const *made = NULL;
+    const tra_colexpr *const *by = NULL;
     int n = tra_rowwise_steps(r, &v);
     for (int i = 0; i < n; i++) {
         const tra_colexpr **now = tra_news(a, const tra_colexpr *, v[i].n + 1);
         for (int k = 0; k < v[i].n && !v[i].selects; k++)
             now[k] = by ? tra_colexpr_substitute(a, v[i].x[k], by) : v[i].x[k];
-        if (!v[i].selects) by = made = now;
+        if (!v[i].selects) by = now;
     }
-    return made;
+    return by;
 }
 
 void tra_add_steps(tra_rowwise *to, int n, const tra_rowwise_step *v) {

@@ -67,9 +67,8 @@ double tra_flops_of_columns(double flops, int fewer);
 const tra_kernel *tra_pass_kernel(tra_rewriting *w, const tra_rows_kernel *k, const tra_rowwise *r);
 /* The pass r over `in`, with what it is expected to leave and to take. */
 tra_node tra_proto_pass(tra_rewriting *w, const tra_node *in, const tra_rowwise *r);
-/* The columns that a pass makes, as expressions over what those before it are (by), or over its input (by NULL). NULL:
- * it makes none, but selects alone. */
-const tra_colexpr *const *tra_pass_columns(tra_arena *a, const tra_rowwise *r, const tra_colexpr *const *by);
+/* The columns that a pass makes, as expressions over its input. NULL: it makes none, but selects alone. */
+const tra_colexpr *const *tra_pass_columns(tra_arena *a, const tra_rowwise *r);
 /* Appends steps to a pass. */
 void tra_add_steps(tra_rowwise *to, int n, const tra_rowwise_step *v);
 /* May computing a value of the expression fail? */

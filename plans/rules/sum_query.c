@@ -21,7 +21,7 @@ bool tra_read_query(query *q, tra_rewriting *w, tra_expr *group, const tra_expr 
     const tra_rowwise *r = tra_rowwise_of_expr(pass);
     *q = (query){.w = w, .a = w->m->arena, .group = group, .pass = pass, .join = join};
     if (!r || tra_rowwise_is_matrix(r, NULL) || !(q->l = tra_join_of(w->m, join, &q->right))) return false;
-    if (tra_rowwise_selects(r) || !(q->x = tra_pass_columns(q->a, r, NULL))) return false;
+    if (tra_rowwise_selects(r) || !(q->x = tra_pass_columns(q->a, r))) return false;
     q->n = tra_rowwise_out(r)->n;
     q->s = tra_lookup_spec_of(q->l);
     q->g = tra_kernel_rows(group->node.kernel)->data;

@@ -85,13 +85,13 @@ static void start(st_graph *g, const tra_storel_problem *p, tra_arena *a, int *a
 }
 
 /* Notes that the keys of the result are below the extents that the problem names. */
-static void bound_keys(st_graph *g, int cls, int level) {
+static void bound_keys(st_graph *g, int cls) {
     int node = st_first(g, cls, ST_NEST);
     if (node < 0) return;
     st_nest n;
     st_load(g, node, &n);
-    for (int i = 0; i < n.nkeys && level + i < TRA_CALC_MAXRANK; i++) {
-        int name = g->p->extent[level + i];
+    for (int i = 0; i < n.nkeys && i < TRA_CALC_MAXRANK; i++) {
+        int name = g->p->extent[i];
         st_class *key = st_at(g, n.key[i]);
         if (name && key->below < 0) {
             int below = st_make(g, ST_NAME, 1, (int64_t[]){name - 1}, 0, NULL);
@@ -105,7 +105,7 @@ static void bound_keys(st_graph *g, int cls, int level) {
 static int hold_result(st_graph *g, int cls) {
     int depth = st_at(g, cls)->depth;
     if (depth == 0) return cls;
-    bound_keys(g, cls, 0);
+    bound_keys(g, cls);
     unsigned last = 1u << (depth - 1);
     if (g->p->dense) return st_annotate(g, cls, ~0u);
     int all = st_annotate(g, cls, st_on(g, ST_DENSE) ? last : 0);

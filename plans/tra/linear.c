@@ -31,16 +31,16 @@ static const struct linear *find(const char *name) {
 
 bool tra_is_linear(const char *name) { return find(name) != NULL; }
 
-/* Checks that the operand, which stands at x, is a tensor in blocks of rank least to most. */
-static bool check_operand(tra_build *b, const tra_ast *x, const char *name, const tra_node *n, int least, int most) {
+/* Checks that the operand, which stands at x, is a tensor in blocks of rank 2, or 1 where `least` is that. */
+static bool check_operand(tra_build *b, const tra_ast *x, const char *name, const tra_node *n, int least) {
     const char *why;
     tra_dims shape;
     if (!tra_type_is_blocked(&n->type, &why))
         return tra_diag_error(b->d, x->span, NULL, "%s takes tensors in blocks; of this relation %s", name, why);
     tra_type_shape(&n->type, &shape);
-    if (shape.n < least || shape.n > most)
+    if (shape.n < least || shape.n > 2)
         return tra_diag_error(b->d, x->span, NULL, "%s takes a %s here, not a tensor of rank %d", name,
-                              least == most ? "matrix" : "vector or a matrix", shape.n);
+                              least == 2 ? "matrix" : "vector or a matrix", shape.n);
     return true;
 }
 
@@ -133,7 +133,7 @@ tra_node *tra_build_linear(tra_build *b, const tra_ast *call, int nin, tra_node 
         return tra_diag_error(b->d, call->span, advice, "%s has %d result%s, not %d", f->name, f->nout,
                               f->nout == 1 ? "" : "s", nparts);
     for (int i = 0; i < nin; i++)
-        if (!check_operand(b, call->kids[i], f->name, in[i], i ? 1 : 2, 2)) return NULL;
+        if (!check_operand(b, call->kids[i], f->name, in[i], i ? 1 : 2)) return NULL;
     tra_meeting rows = {0}; /* of a matrix and its right side */
     for (int i = 0; i < nin && nin > 1; i++)
         if (!tra_meeting_add(b, call->span, &rows, "dimension 0", in[i], 0)) return NULL;

@@ -52,15 +52,15 @@ void tra_type_json(const tra_type *t, tra_json *j) {
         tra_json_num(j, "density", t->sparse ? density_of(t) : 1);
 }
 
-/* How many rows, of `each` elements, there are: "9983412"; "<= 9983412", or "about 1200000 of <= 9983412", if only the
+/* How many rows there are: "9983412"; "<= 9983412", or "about 1200000 of <= 9983412", if only the
  * run counts them. */
-static void describe_rows(const tra_type *t, int64_t each, tra_str *out) {
-    int64_t bound = tra_catalog_elements(t->cat) / each;
+static void describe_rows(const tra_type *t, tra_str *out) {
+    int64_t bound = tra_catalog_elements(t->cat);
     if (!t->bounded)
         tra_str_printf(out, "%" PRId64, bound);
     else if (t->entries && !t->entries->all.exact)
-        tra_str_printf(out, "about %" PRId64 " of <= %" PRId64, t->entries->all.expected / each,
-                       tra_min64(bound, t->entries->all.bound / each));
+        tra_str_printf(out, "about %" PRId64 " of <= %" PRId64, t->entries->all.expected,
+                       tra_min64(bound, t->entries->all.bound));
     else
         tra_str_printf(out, "<= %" PRId64, bound);
 }
@@ -72,7 +72,7 @@ static void describe_table(const tra_node *n, tra_str *out) {
     size_t width = 0;
     if (n->name) tra_str_printf(out, "%s: ", n->name);
     tra_str_add(out, "table of ");
-    describe_rows(t, 1, out);
+    describe_rows(t, out);
     tra_str_printf(out, " rows x %d, %" PRId64 " block%s of up to %" PRId64 " rows, %s", s->n, t->cat->n,
                    t->cat->n == 1 ? "" : "s", t->cat->bound.v[0], tra_size_text(tra_type_bytes_all(t), size));
     for (int i = 0; i < s->n; i++) width = strlen(s->v[i].name) > width ? strlen(s->v[i].name) : width;

@@ -9,9 +9,9 @@
 static bool is_null(const tra_ast *x) { return x->kind == TRA_AST_NAME && !x->quoted && strcmp(x->text, "null") == 0; }
 
 /* What is wrong with an end of a range over this order, x being by how much it is moved; NULL: nothing. */
-static const char *check_distance(const tra_colexpr *order, const tra_colexpr *x, bool zero) {
-    if (tra_coltype_is_coded(order->type)) return zero ? NULL : "a range is over numbers, dates or timestamps";
-    if (order->type == TRA_COL_TIMESTAMP && x->counts == TRA_TIME_NONE && !zero)
+static const char *check_distance(const tra_colexpr *order, const tra_colexpr *x) {
+    if (tra_coltype_is_coded(order->type)) return "a range is over numbers, dates or timestamps";
+    if (order->type == TRA_COL_TIMESTAMP && x->counts == TRA_TIME_NONE)
         return "a range over timestamps has durations: range(-seconds(5), 0)";
     if (order->type == TRA_COL_DATE && tra_coltype_is_float(x->type)) return "a date moves by whole days";
     bool number = tra_coltype_is_number(order->type);
@@ -36,7 +36,7 @@ static bool read_distance(const tra_table_builder *w, const tra_ast *at, const t
     if (value == 0) return true;
     if (!order)
         return tra_table_refuse(w, at, "a range by distance has one column of the order, and here there are others");
-    const char *wrong = check_distance(order, x, false);
+    const char *wrong = check_distance(order, x);
     if (wrong) return tra_table_refuse(w, at, wrong);
     bool to_micros =
         x->counts == TRA_TIME_DAYS && (order->type == TRA_COL_TIMESTAMP || order->counts == TRA_TIME_MICROS);

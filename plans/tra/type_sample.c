@@ -53,9 +53,7 @@ typedef struct met {
 } met;
 enum { COORDINATE = 40 }; /* bits of it */
 
-static lines lines_of(int64_t room) {
-    return (lines){.v = tra_malloc((size_t)room * sizeof(tra_line_entry)), .room = room};
-}
+static lines no_lines(void) { return (lines){.v = tra_malloc(MOST * sizeof(tra_line_entry)), .room = MOST}; }
 
 /* Sorts by line, then by coordinate, and leaves each once. */
 static void put_in_order(lines *x) {
@@ -118,7 +116,7 @@ static met *meet(const lines *x, const lines *y, const int64_t *line, int64_t nl
 static met *product_of(const tra_node *join, int side, const int64_t *line, int64_t nlines, int64_t *n, int depth) {
     int sum[2], of[2];
     if (!tra_type_is_product(join, sum, of)) return NULL;
-    lines x = lines_of(MOST), y = lines_of(MOST);
+    lines x = no_lines(), y = no_lines();
     int64_t *by = NULL, nby = 0;
     met *v = NULL;
     if (entries_of(join->in[side], 1 - sum[side], line, nlines, &x, depth)) {
@@ -148,7 +146,7 @@ static bool merge(const lines *x, const lines *y, bool both, lines *out) {
 static bool join_of(const tra_node *n, int d, const int64_t *line, int64_t nlines, lines *out, int depth) {
     bool both = tra_kernel_sparse(n->kernel, TRA_USE_JOIN, true, false) &&
                 tra_kernel_sparse(n->kernel, TRA_USE_JOIN, false, true);
-    lines x = lines_of(MOST), y = lines_of(MOST);
+    lines x = no_lines(), y = no_lines();
     bool ok = entries_of(n->in[0], d, line, nlines, &x, depth) && entries_of(n->in[1], d, line, nlines, &y, depth) &&
               merge(&x, &y, both, out);
     free(x.v);
@@ -268,7 +266,7 @@ static void sample_alike(const tra_node *join, int64_t of, tra_product_sample *o
     *out = (tra_product_sample){.of = (double)of};
     for (int n = TRA_SAMPLE_LINES; n >= 4 && out->n == 0; n /= 4) {
         int64_t line[TRA_SAMPLE_LINES], k = choose_lines(n, of, line);
-        lines x = lines_of(MOST);
+        lines x = no_lines();
         if (entries_of(join, 0, line, k, &x, 0)) out->n = (int)k, out->found[TRA_LOGS] = (double)x.n;
         free(x.v);
     }
