@@ -409,7 +409,7 @@ bool tra_rows_folds(const tra_kernel *step, tra_dtype a, tra_dtype b, const tra_
     tra_matrices m;
     if (step->cls != TRA_K_ALIGNED || step->nin != 2 || (step->fold != TRA_S_MAX && step->fold != TRA_S_MIN))
         return false;
-    if (a != b || a != t || !(tra_strip_type(t) == t || t == TRA_BOOL)) return false;
+    if (t == TRA_BOOL && (a != t || b != t)) return false;
     if (step->code->n != 1 || c->op != TRA_S_MUL || c->a >= 0 || c->b >= 0 || c->a == c->b) return false;
     for (int l = 0; l < step->nlabels; l++) /* each is shared, or one of the result */
         if (!memchr(step->out, l, (size_t)step->nout) &&

@@ -615,6 +615,28 @@ for i in range(0, 2000, 99):
 END
 }
 
+@test "largest and least products stay sparse whatever the types of their operands" {
+    py '
+import scipy.sparse as sp
+g = np.random.default_rng(5)
+for x, n, m in ("a", 3000, 400000), ("b", 400000, 3000):
+    sp.save_npz(x + ".npz", sp.csr_matrix((g.integers(-4, 5, 9000), (g.integers(0, n, 9000), g.integers(0, m, 9000))), (n, m)))'
+    printf '%s\n' 'input A from "a.h5"' 'input B from "b.h5"' 'C[i,k] = max A[i,j] * B[j,k]' \
+        'D[i,k] = min A[i,j] * B[j,k]' 'output C' 'output D' >p.tra
+    for types in "i64 i64" "f32 f64" "i32 i32" "i64 f32" "i32 i64"; do
+        read -r left right <<<"$types"
+        tra import -q a.npz --dtype "$left" --storage csr --block 3000x400000 -o a.h5
+        tra import -q b.npz --dtype "$right" --storage csr --block 400000x3000 -o b.h5
+        tra run -q --memory 200M p.tra # with dense operands these were 27 GB
+        for x in C D; do
+            tra export -q $x.h5 -o $x.npz
+            [ "$types" = "i64 i64" ] && cp $x.npz want$x.npz
+            py 'import scipy.sparse as sp; c, d = (sp.load_npz(f) for f in sys.argv[1:]); assert c.nnz == d.nnz > 0 and (c != d).nnz == 0' \
+                want$x.npz $x.npz
+        done
+    done
+}
+
 @test "a matrix by columns is read as the transposed one by rows, where that is what is wanted" {
     py '
 import scipy.sparse as sp
