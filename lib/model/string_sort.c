@@ -93,16 +93,10 @@ static void find_parts(void *ctx, int p, void *scratch) {
     sorting *x = ctx;
     (void)scratch;
     for (int64_t i = tra_piece_begin(x->n, PARTS, p); i < tra_piece_begin(x->n, PARTS, p + 1); i++) {
-        int from = 0, to = PARTS - 1;
-        while (from < to) {
-            int mid = (from + to) / 2;
-            if (compare(x->w, x->cut[mid], x->v[i].i) <= 0)
-                from = mid + 1;
-            else
-                to = mid;
-        }
-        x->part[i] = (uint8_t)from;
-        x->count[p][from]++;
+        int64_t part = 0;
+        TRA_BISECT(part, PARTS - 1, mid, compare(x->w, x->cut[mid], x->v[i].i) <= 0);
+        x->part[i] = (uint8_t)part;
+        x->count[p][part]++;
     }
 }
 

@@ -172,15 +172,9 @@ typedef struct choosing {
 } choosing;
 
 static int64_t find_line(const choosing *c, int64_t at) {
-    int64_t low = 0, high = c->n;
-    while (low < high) {
-        int64_t mid = low + (high - low) / 2;
-        if (c->lines[mid] < at)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < c->n && c->lines[low] == at ? low : -1;
+    int64_t line = 0;
+    TRA_BISECT(line, c->n, mid, c->lines[mid] < at);
+    return line < c->n && c->lines[line] == at ? line : -1;
 }
 
 static bool choose(void *ctx, const int64_t *const coord[2], int64_t m) {

@@ -232,16 +232,9 @@ const tra_rows_ops tra_range_ops = {.form = range_form, .run = range_run};
 /* The first row of a sorted block that is not below row j of the range; above: that is above it. */
 static int64_t find_row(const tra_slicing *x, const tra_batch *in, const tra_batch *range, int64_t j, bool above) {
     const tra_row_view rows = {in, x->column}, ends = {range, NULL};
-    int64_t low = 0, high = in->rows;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        int r = tra_rows_compare(&rows, middle, &ends, j, x->n, x->desc);
-        if (above ? r <= 0 : r < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    int64_t row = 0;
+    TRA_BISECT(row, in->rows, mid, tra_rows_compare(&rows, mid, &ends, j, x->n, x->desc) < above);
+    return row;
 }
 
 /* Is the range from a splitter to the same one? The part has no rows then, and needs none of another table. */

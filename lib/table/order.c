@@ -153,15 +153,9 @@ typedef struct marking {
 } marking;
 
 static void mark_known(const marking *x, int64_t from, int64_t to) {
-    int64_t low = 0, high = x->nknown; /* the first of them that is not before `from` */
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (x->known[middle] < from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < x->nknown && x->known[low] < to; low++) x->begins[x->known[low]] = 1;
+    int64_t i = 0; /* the first of them that is not before `from` */
+    TRA_BISECT(i, x->nknown, mid, x->known[mid] < from);
+    for (; i < x->nknown && x->known[i] < to; i++) x->begins[x->known[i]] = 1;
 }
 
 static void mark_piece(void *ctx, int p, void *scratch) {

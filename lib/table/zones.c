@@ -191,15 +191,9 @@ tra_status tra_zone_prepare(tra_arena *a, const char *name, tra_bytes text, cons
 
 /* How many of n ascending numbers are at most v. */
 static int count_until(const int64_t *at, int n, int64_t v) {
-    int low = 0, high = n;
-    while (low < high) {
-        int mid = low + (high - low) / 2;
-        if (at[mid] <= v)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    int64_t count = 0;
+    TRA_BISECT(count, n, mid, at[mid] <= v);
+    return (int)count;
 }
 
 static void shift(tra_call *c, int64_t seconds) {

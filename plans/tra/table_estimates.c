@@ -262,13 +262,7 @@ static const value_count *find_value(const value_count *v, int64_t n, int64_t va
     int64_t step = 1, from = *at;
     while (from + step < n && v[from + step][0] < value) from += step, step *= 2;
     int64_t to = tra_min64(n, from + step + 1);
-    while (from < to) {
-        int64_t mid = from + (to - from) / 2;
-        if (v[mid][0] < value)
-            from = mid + 1;
-        else
-            to = mid;
-    }
+    TRA_BISECT(from, to, mid, v[mid][0] < value);
     *at = from;
     return from < n && v[from][0] == value ? &v[from] : NULL;
 }

@@ -78,15 +78,9 @@ static int64_t *as_lines(lines *x, int64_t *n) {
     for (int64_t i = 0; i < x->n; i++)
         if (i == 0 || v[i] != v[i - 1]) at[(*n)++] = v[i];
     for (int64_t i = 0; i < x->n; i++) {
-        int64_t low = 0, high = *n - 1;
-        while (low < high) {
-            int64_t mid = low + (high - low) / 2;
-            if (at[mid] < x->v[i].at)
-                low = mid + 1;
-            else
-                high = mid;
-        }
-        x->v[i].at = low;
+        int64_t line = 0;
+        TRA_BISECT(line, *n - 1, mid, at[mid] < x->v[i].at);
+        x->v[i].at = line;
     }
     return at;
 }
