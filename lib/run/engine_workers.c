@@ -339,8 +339,8 @@ bool tra_engine_await_turn(tra_worker *w, const tra_unit *u, int task) {
     return ok;
 }
 
-/* Will no worker give memory back, and nothing in the background? One that was woken is about to do something. Under the
- * lock. */
+/* Will no worker give memory back, and nothing in the background? One that was woken is about to do something. Under
+ * the lock. */
 static bool none_goes_on(tra_engine *g) {
     int task, stuck = g->now.short_of_memory + g->now.waiting;
     if (g->now.occupied > stuck || g->now.ending > 0 || g->waking > 0) return false;
