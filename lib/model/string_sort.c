@@ -264,11 +264,20 @@ typedef struct numbering {
 
 static int part_of(const numbering *x, int64_t i) { return (int)((uint64_t)x->hash[i] * (uint64_t)x->parts >> 32); }
 
+static bool are_equal(const strings *w, int64_t i, int64_t k) {
+    int64_t n = length_of(w, i);
+    return n == length_of(w, k) && memcmp(w->bytes + w->begin[i], w->bytes + w->begin[k], (size_t)n) == 0;
+}
+
+/* A string that equals the one before it, in its piece, has code -1 at first, and is in no part. */
 static void hash_piece(void *ctx, int p, void *scratch) {
     numbering *x = ctx;
     const strings *w = x->w;
+    int64_t from = tra_piece_begin(w->n, x->parts, p);
     (void)scratch;
-    for (int64_t i = tra_piece_begin(w->n, x->parts, p); i < tra_piece_begin(w->n, x->parts, p + 1); i++) {
+    for (int64_t i = from; i < tra_piece_begin(w->n, x->parts, p + 1); i++) {
+        x->code[i] = i > from && are_equal(w, i - 1, i) ? -1 : 0;
+        if (x->code[i] < 0) continue;
         x->hash[i] = (uint32_t)(tra_string_set_hash(w->bytes + w->begin[i], (size_t)length_of(w, i)) >> 32);
         x->count[p][part_of(x, i)]++;
     }
@@ -278,12 +287,7 @@ static void share_piece(void *ctx, int p, void *scratch) {
     numbering *x = ctx;
     (void)scratch;
     for (int64_t i = tra_piece_begin(x->w->n, x->parts, p); i < tra_piece_begin(x->w->n, x->parts, p + 1); i++)
-        x->item[x->count[p][part_of(x, i)]++] = (uint64_t)x->hash[i] << 32 | (uint64_t)i;
-}
-
-static bool are_equal(const strings *w, int64_t i, int64_t k) {
-    int64_t n = length_of(w, i);
-    return n == length_of(w, k) && memcmp(w->bytes + w->begin[i], w->bytes + w->begin[k], (size_t)n) == 0;
+        if (x->code[i] >= 0) x->item[x->count[p][part_of(x, i)]++] = (uint64_t)x->hash[i] << 32 | (uint64_t)i;
 }
 
 /* The string that the item is perhaps equal to, or -1. */
@@ -308,6 +312,21 @@ static void announce(const strings *w, const tra_string_set *t, const int32_t *f
     }
 }
 
+/* Twice as many slots: where a string belongs follows from the slot that it has. */
+static void double_slots(tra_string_set *t) {
+    uint64_t *slots = t->slots;
+    int64_t before = t->nslots;
+    t->nslots = 2 * before;
+    t->slots = tra_calloc((size_t)t->nslots, sizeof *t->slots);
+    for (int64_t i = 0; i < before; i++) {
+        if (!slots[i]) continue;
+        int64_t at = tra_string_set_first(t, slots[i]);
+        while (t->slots[at]) at = (at + 1) & (t->nslots - 1);
+        t->slots[at] = slots[i];
+    }
+    free(slots);
+}
+
 /* A slot has the high half of the hash, and in the low half the number + 1 of a string in the part. */
 static void number_part(void *ctx, int p, void *scratch) {
     numbering *x = ctx;
@@ -315,11 +334,11 @@ static void number_part(void *ctx, int p, void *scratch) {
     const uint64_t *item = x->item + x->begin[p];
     int32_t *first = x->first + x->begin[p];
     int64_t n = x->begin[p + 1] - x->begin[p];
-    tra_string_set t = {.nslots = 8};
+    tra_string_set t = {.nslots = 1 << 10};
     (void)scratch;
-    while (t.nslots < 2 * n) t.nslots *= 2;
     t.slots = tra_calloc((size_t)t.nslots, sizeof *t.slots);
     for (int64_t k = 0; k < n; k++) {
+        if (2 * (x->fresh[p] + 1) > t.nslots) double_slots(&t);
         announce(w, &t, first, item + k, n - k);
         int64_t i = (int64_t)(item[k] & LOW), at = tra_string_set_first(&t, item[k]);
         for (uint64_t slot; (slot = t.slots[at]) != 0; at = (at + 1) & (t.nslots - 1))
@@ -350,7 +369,7 @@ static int64_t number_strings(numbering *x) {
             at += here;
         }
     }
-    x->begin[x->parts] = w->n;
+    x->begin[x->parts] = at;
     tra_parallel(x->parts, share_piece, x, NULL);
     tra_parallel(x->parts, number_part, x, NULL);
     int64_t n = 0;
@@ -368,7 +387,7 @@ static void put_final(void *ctx, int p, void *scratch) {
     const numbering *x = ctx;
     (void)scratch;
     for (int64_t i = tra_piece_begin(x->w->n, x->parts, p); i < tra_piece_begin(x->w->n, x->parts, p + 1); i++)
-        x->code[i] = x->final[x->first[x->fresh[part_of(x, i)] + x->code[i]]];
+        x->code[i] = x->code[i] < 0 ? x->code[i - 1] : x->final[x->first[x->fresh[part_of(x, i)] + x->code[i]]];
 }
 
 const tra_dictionary *tra_strings_distinct(tra_arena *a, int64_t n, const int64_t *begin, const char *bytes,
