@@ -4,6 +4,16 @@
 
 #include "../../lib/model/rows.h"
 
+static bool is_by_columns(const tra_node *n);
+
+/* Is a product of entries made by columns as cheaply as by rows? Operands by rows are put in order for each block of
+ * the result, so that of several blocks it is not. */
+static bool is_product_by_columns(const tra_node *join, const tra_type *result) {
+    const tra_node *l = join->in[0], *r = join->in[1];
+    if (!l->type.layout || !r->type.layout) return false;
+    return result->cat->n == 1 || (is_by_columns(l) && is_by_columns(r));
+}
+
 /* Is a product of two such operands, or what is read by columns, computed as cheaply by columns as by rows? */
 static bool is_by_columns(const tra_node *n) {
     const tra_node *l = n->in[0], *r = n->in[1];
@@ -19,10 +29,10 @@ static bool is_by_columns(const tra_node *n) {
                    !tra_rel_transposed(l->input.rel);
         return tra_kernel_props(n->kernel) & TRA_P_ELEMENTWISE && is_by_columns(l);
     case TRA_OP_JOIN:
-        if (tra_kernel_props(n->kernel) & TRA_P_CONTRACTION) return l->type.layout && r->type.layout;
+        if (tra_kernel_props(n->kernel) & TRA_P_CONTRACTION) return is_product_by_columns(n, &n->type);
         return is_by_columns(l) && is_by_columns(r);
     case TRA_OP_AGG:
-        return !tra_kernel_rest(n->kernel) && l->op == TRA_OP_JOIN && l->in[0]->type.layout && l->in[1]->type.layout &&
+        return !tra_kernel_rest(n->kernel) && l->op == TRA_OP_JOIN && is_product_by_columns(l, &n->type) &&
                tra_kernel_multiplies(l->kernel, &l->in[0]->type.cat->bound, &l->in[1]->type.cat->bound, &p);
     case TRA_OP_REKEY: return is_by_columns(l);
     default: return false;

@@ -693,7 +693,7 @@ output G
 output M
 output S
 END
-    for how in "csc 70x50 f64" "csc 20x30 f32" "csr 20x30 i64"; do
+    for how in "csr 20x30 i64" "csc 20x30 f32" "csc 70x50 f64"; do
         read -r storage block type <<<"$how"
         for x in a b; do tra import -q $x.npz -o $x.h5 --storage "$storage" --block "$block" --dtype "$type"; done
         for sites in 1 3; do
