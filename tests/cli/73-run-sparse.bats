@@ -630,7 +630,7 @@ for x, n, m in ("a", 3000, 400000), ("b", 400000, 3000):
         tra run -q --memory 200M p.tra # with dense operands these were 27 GB
         for x in C D; do
             tra export -q $x.h5 -o $x.npz
-            [ "$types" = "i64 i64" ] && cp $x.npz want$x.npz
+            if [ "$types" = "i64 i64" ]; then cp $x.npz want$x.npz; fi
             py 'import scipy.sparse as sp; c, d = (sp.load_npz(f) for f in sys.argv[1:]); assert c.nnz == d.nnz > 0 and (c != d).nnz == 0' \
                 want$x.npz $x.npz
         done
