@@ -1,6 +1,7 @@
 /* aligned.c - scalar expressions over elements that labels align, reduced over the labels that the result lacks, strip
  * by strip: what EinSum statements are lowered to where they are no contraction; and reductions of one array as it is.
  * Reductions are in f64, of integers in i64. */
+#include "../base/parallel.h"
 #include "kernel_int.h"
 
 #include <assert.h>
@@ -293,7 +294,7 @@ static void reduce_planes(const runner *r, const tra_nest *kept, const tra_nest 
 }
 
 static tra_impl way_of(const tra_kernel *k, const tra_array *const *arg, const tra_nest *kept, const tra_nest *reduced,
-                      bool kills) {
+                       bool kills) {
     plane p;
     int loop[2];
     if (reduced->n == 0) return TRA_IMPL_STRIPS;
@@ -303,7 +304,7 @@ static tra_impl way_of(const tra_kernel *k, const tra_array *const *arg, const t
 }
 
 tra_impl tra_aligned_way(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out,
-                        const bool *sparse) {
+                         const bool *sparse) {
     const tra_array *arg[2] = {a, b};
     tra_nest kept, reduced;
     bool kills;
@@ -336,6 +337,56 @@ tra_strips tra_aligned_strips(const tra_kernel *k, const tra_dims *const *ext) {
     return x;
 }
 
+/* ---- all results, in pieces -------------------------------------------------------------------------------------- */
+
+typedef struct folding {
+    const runner *r;
+    const tra_array *out;
+    const tra_nest *kept, *reduced;
+    tra_impl way;
+    int loop, pieces; /* which of `kept` is cut, and in how many pieces: each result is computed as without them */
+} folding;
+
+/* In how many pieces the longest loop of results is cut. */
+static int pieces_of(folding *x) {
+    enum { LEAST = 64 }; /* steps of a piece, which then goes the same way as the whole */
+    int64_t steps = x->r->code_of->n;
+    for (int i = 0; i < x->kept->n; i++) {
+        steps = tra_mul_most(steps, x->kept->v[i].n);
+        if (x->kept->v[i].n > x->kept->v[x->loop].n) x->loop = i;
+    }
+    for (int i = 0; i < x->reduced->n; i++) steps = tra_mul_most(steps, x->reduced->v[i].n);
+    int64_t most = x->kept->n > 0 ? x->kept->v[x->loop].n / LEAST : 1;
+    return (int)tra_max64(1, tra_min64(most, tra_parallel_pieces(steps / 4)));
+}
+
+static void fold_piece(void *ctx, int piece, void *scratch) {
+    const folding *x = ctx;
+    runner r = *x->r;
+    tra_array in[2], out = *x->out;
+    tra_nest kept = *x->kept, reduced = *x->reduced;
+    double regs[r.code_of->nregs + 3][TRA_STRIP] __attribute__((aligned(64)));
+    (void)scratch;
+    r.regs = regs;
+    if (x->pieces > 1) {
+        tra_loop *l = &kept.v[x->loop];
+        int64_t from = tra_piece_begin(l->n, x->pieces, piece);
+        l->n = tra_piece_begin(l->n, x->pieces, piece + 1) - from;
+        for (int o = 0; o < r.nin; o++) {
+            in[o] = *r.arg[o];
+            in[o].data = (char *)in[o].data + from * l->s[o] * (int64_t)tra_dtype_size(in[o].dtype);
+            r.arg[o] = &in[o];
+        }
+        out.data = (char *)out.data + from * l->s[C] * (int64_t)tra_dtype_size(out.dtype);
+    }
+    switch ((int)x->way) {
+    case TRA_IMPL_PLACES: reduce_places(&r, &kept, reduced.v[0], &out); break;
+    case TRA_IMPL_TILES: tra_tiles_run(r.code_of, r.fold, r.arg, &out, &kept, &reduced); break;
+    case TRA_IMPL_PLANES: reduce_planes(&r, &kept, &reduced, &out); break;
+    default: reduce(&r, &kept, &reduced, &out);
+    }
+}
+
 void tra_aligned_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out,
                      const bool *sparse) {
     const tra_array *arg[2] = {a, b};
@@ -357,18 +408,15 @@ void tra_aligned_run(const tra_kernel *k, const tra_array *a, const tra_array *b
             return;
         }
     assert(k->code->nregs <= TRA_MAXREGS);
-    double regs[k->code->nregs + 3][TRA_STRIP] __attribute__((aligned(64)));
     tra_dtype types[2] = {a->dtype, arg[k->nin - 1]->dtype};
     tra_typed *typed = tra_code_ready(k->code, k->nin, types, tra_aligned_sums(k), sparse);
-    runner r = {.code_of = k->code, .fold = k->fold, .nin = k->nin, .arg = {a, b}, .regs = regs, .code = *typed};
+    runner r = {.code_of = k->code, .fold = k->fold, .nin = k->nin, .arg = {a, b}, .code = *typed};
     r.identity = tra_identity(k->identity, out->dtype);
     r.t = tra_dtype_rows[r.code.type].sum;
     if (!tra_fold_places(k->fold)) r.strip = tra_strip_fold(r.t, k->fold, tra_code_sparse(k->code, sparse, NULL, NULL));
-    switch ((int)way_of(k, arg, &kept, &reduced, typed->kill)) {
-    case TRA_IMPL_PLACES: reduce_places(&r, &kept, reduced.v[0], out); break;
-    case TRA_IMPL_TILES: tra_tiles_run(k->code, k->fold, arg, out, &kept, &reduced); break;
-    case TRA_IMPL_PLANES: reduce_planes(&r, &kept, &reduced, out); break;
-    default: reduce(&r, &kept, &reduced, out);
-    }
+    folding x = {.r = &r, .out = out, .kept = &kept, .reduced = &reduced};
+    x.way = way_of(k, arg, &kept, &reduced, typed->kill);
+    x.pieces = pieces_of(&x);
+    tra_parallel(x.pieces, fold_piece, &x, NULL);
     free(typed);
 }

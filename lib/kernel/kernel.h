@@ -218,6 +218,8 @@ size_t tra_kernel_scratch(const tra_kernel *k, tra_kernel_use use, tra_dtype ta,
 double tra_kernel_flops(const tra_kernel *k, tra_kernel_use use, const tra_dims *a, const tra_dims *b);
 /* Nanoseconds that one operation of a fused statement is predicted to take a site (program.h); 0: it is none. */
 double tra_kernel_pace(const tra_kernel *k);
+/* Does one thread compute all of a result, however large the operand is? */
+bool tra_kernel_takes_one_thread(const tra_kernel *k, const tra_dims *a);
 /* The rate of LAPACK on arrays of such extents, as a share of that of products by BLAS; 0: it is none. */
 double tra_kernel_lapack_share(const tra_kernel *k, const tra_dims *a);
 /* An operation's time on operands of extents a and b (NULL: there is one). held: of rows. written: share of what is

@@ -39,6 +39,12 @@ int64_t tra_qr_space(int64_t m, int64_t n);
 void tra_qr(int m, int n, double *a, double *space);
 /* After tra_qr, with its space: replaces a by the first min(m, n) columns of Q. */
 void tra_qr_make_q(int m, int n, double *a, double *space);
+/* factor.c: LU with row exchanges, and the lower factor of a symmetric positive definite matrix, in place; n x n, by
+ * columns. *info: 0, or the first column (from 1) without a pivot; there Cholesky ends. */
+void tra_lu(int n, double *a, int *pivot, int *info);
+void tra_cholesky(int n, double *a, int *info);
+/* Replaces the right sides by the solutions, after tra_lu, or with pivot NULL after tra_cholesky. */
+void tra_factor_solve(int n, double *a, int *pivot, int right, double *b);
 /* Copies m x n elements to columns, `stride` doubles apart. False: one is not finite. */
 bool tra_lapack_load(const tra_array *x, int64_t m, int64_t n, double *to, int64_t stride);
 /* Copies such columns back to m x n elements, each times the sign of its column (NULL: as they are). */

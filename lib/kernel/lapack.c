@@ -15,14 +15,8 @@
 
 /* The subroutines in Fortran, which get the lengths of texts as further arguments at the end. */
 extern double dlange_(const char *, const int *, const int *, const double *, const int *, double *, size_t);
-extern void dpotrf_(const char *, const int *, double *, const int *, int *, size_t);
-extern void dpotrs_(const char *, const int *, const int *, const double *, const int *, double *, const int *, int *,
-                    size_t);
 extern void dpocon_(const char *, const int *, const double *, const int *, const double *, double *, double *, int *,
                     int *, size_t);
-extern void dgetrf_(const int *, const int *, double *, const int *, int *, int *);
-extern void dgetrs_(const char *, const int *, const int *, const double *, const int *, const int *, double *,
-                    const int *, int *, size_t);
 extern void dgecon_(const char *, const int *, const double *, const int *, const double *, double *, double *, int *,
                     int *, size_t);
 extern void dsyevd_(const char *, const char *, const int *, double *, const int *, double *, double *, const int *,
@@ -251,12 +245,12 @@ static void solve(job *w, const tra_array *a, double *b, int right, const char *
     if (symmetric(w, 8, &i, &j)) {
         bool positive = scale_both(w, by);
         double norm = dlange_("1", &n, &n, w->a, &n, w->work, 1);
-        if (positive) dpotrf_("L", &n, w->a, &n, &info, 1);
+        if (positive) tra_cholesky(n, w->a, &info);
         if (positive && info == 0) {
             dpocon_("L", &n, w->a, &n, &norm, &rcond, w->work, ints, &info, 1);
             if (tra_lapack_is_regular(rcond, n, w->type, name)) {
                 scale_rows(b, n, right, by);
-                dpotrs_("L", &n, &right, w->a, &n, b, &n, &info, 1);
+                tra_factor_solve(n, w->a, NULL, right, b);
                 scale_rows(b, n, right, by);
                 return;
             }
@@ -266,13 +260,13 @@ static void solve(job *w, const tra_array *a, double *b, int right, const char *
     }
     tra_lapack_scale(w->a, n, n, n, by);
     double norm = dlange_("1", &n, &n, w->a, &n, w->work, 1);
-    dgetrf_(&n, &n, w->a, &n, pivot, &info);
+    tra_lu(n, w->a, pivot, &info);
     if (info == 0) dgecon_("1", &n, w->a, &n, &norm, &rcond, w->work, ints, &info, 1);
     if (!tra_lapack_is_regular(rcond, n, w->type, name)) {
         fail_singular(w, a, by, name);
         return;
     }
-    dgetrs_("N", &n, &right, w->a, &n, pivot, b, &n, &info, 1);
+    tra_factor_solve(n, w->a, pivot, right, b);
     scale_rows(b, n, right, by);
 }
 
@@ -298,7 +292,7 @@ static void run_inverse(job *w, const tra_array *a, const tra_array *out) {
 static void run_det(job *w, const tra_array *out) {
     int n = w->n, info;
     double det = 1;
-    dgetrf_(&n, &n, w->a, &n, w->ints, &info);
+    tra_lu(n, w->a, w->ints, &info);
     for (int64_t i = 0; i < n; i++) det *= w->ints[i] == i + 1 ? w->a[i * n + i] : -w->a[i * n + i];
     tra_lapack_set(out, 0, det);
 }
@@ -321,7 +315,7 @@ static void run_cholesky(job *w, const tra_array *out) {
     if (refuse_unsymmetric(w, "cholesky")) return;
     scale_both(w, by);
     double norm = dlange_("1", &n, &n, w->a, &n, w->work, 1);
-    dpotrf_("L", &n, w->a, &n, &info, 1);
+    tra_cholesky(n, w->a, &info);
     if (info == 0) dpocon_("L", &n, w->a, &n, &norm, &rcond, w->work, w->ints, &none, 1);
     if (info > 0 || !tra_lapack_is_regular(rcond, n, w->type, "cholesky")) {
         int64_t part = indefinite_part(w, info);
@@ -436,6 +430,16 @@ double tra_lapack_flops(tra_lapack f, const tra_dims *a, const tra_dims *b) {
 #undef X
     }
     return 0;
+}
+
+bool tra_kernel_takes_one_thread(const tra_kernel *k, const tra_dims *a) {
+    enum { LARGE = 1024 };
+    const tra_kernel *self = k, *const * step;
+    tra_steps(k, &step, &self);
+    if (step[0]->cls != TRA_K_LAPACK) return false;
+    tra_lapack f = step[0]->row->lapack;
+    bool cut = f == TRA_L_SOLVE || f == TRA_L_INVERSE || f == TRA_L_DET || f == TRA_L_CHOLESKY;
+    return !cut || a->n < 2 || a->v[1] < LARGE;
 }
 
 double tra_kernel_lapack_share(const tra_kernel *k, const tra_dims *a) {

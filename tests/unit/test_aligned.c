@@ -154,7 +154,8 @@ static int64_t first_place(const double *v, int64_t n, int64_t s, bool least) {
 /* Rows that are short and long, along either dimension, with few values, so that most extremes are several. */
 TEST(positions_of_extremes_are_the_first_ones) {
     static const tra_dtype types[] = {TRA_F64, TRA_F32, TRA_I64, TRA_I32, TRA_BOOL};
-    static const int64_t extents[][2] = {{1, 1}, {1, 700}, {700, 1}, {900, 10}, {40, 513}, {3, 1600}, {600, 33}};
+    static const int64_t extents[][2] = {{1, 1},    {1, 700},  {700, 1},  {900, 10},
+                                         {40, 513}, {3, 1600}, {600, 33}, {1300, 1000}};
     arena = tra_arena_new();
     for (size_t x = 0; x < sizeof extents / sizeof *extents; x++)
         for (int t = 0; t < 5; t++)
@@ -246,6 +247,11 @@ TEST(planes_of_any_function_agree_with_the_definition) {
     for (int f = 0; f < 4; f++) /* more steps, rows and columns than are done at once */
         try("id,jd->ij", exprs[f == 3 ? 1 : 3], folds[f], (int64_t[128]){['i'] = 35, ['j'] = 530, ['d'] = 67}, f % 2);
     try("id,jd->ij", exprs[3], TRA_S_ADD, (int64_t[128]){['i'] = 5, ['j'] = 70, ['d'] = 2100}, TRA_F32);
+    /* so many terms that the results are cut in pieces, whichever way they go */
+    try("id,jd->ij", exprs[0], TRA_S_MAX, (int64_t[128]){['i'] = 201, ['j'] = 130, ['d'] = 300}, TRA_I32);
+    try("id,id->i", exprs[0], TRA_S_ADD, (int64_t[128]){['i'] = 1001, ['d'] = 900}, TRA_F64);
+    try("id,id->d", exprs[0], TRA_S_MIN, (int64_t[128]){['i'] = 1001, ['d'] = 900}, TRA_F32);
+    try("ied,id->ed", exprs[1], TRA_S_ADD, (int64_t[128]){['i'] = 300, ['d'] = 150, ['e'] = 40}, TRA_I64);
     tra_arena_free(arena);
 }
 

@@ -1,6 +1,7 @@
 /* Linear systems and decompositions: LAPACK against the definitions of the reference evaluator. */
 #include "check.h"
 
+#include "../../lib/base/parallel.h"
 #include "../../lib/kernel/kernel_int.h"
 #include "../../plans/reference/reference_int.h"
 
@@ -194,6 +195,73 @@ TEST(blocks_of_rows) {
     COMPARE("tall_more_r", &x, NULL, 1e-9);
     compare_with(__LINE__, "tall_end_x", 0, &x, NULL, 1e-8);
     tra_arena_free(arena);
+}
+
+/* The largest |x| of a x - b, of n x n matrices by columns. */
+static double rest_of(int n, const double *a, const double *x, const double *b) {
+    double most = 0;
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < n; i++) {
+            double sum = -b[j * n + i];
+            for (int64_t k = 0; k < n; k++) sum += a[k * n + i] * x[j * n + k];
+            most = fmax(most, fabs(sum));
+        }
+    return most;
+}
+
+/* Factors of n x n are those of the matrix, where rows are exchanged in every panel; the same bits by several threads.
+ * A column of zeros, and a part that is not positive, are found in whatever panel they are. */
+static void check_factors(int n) {
+    size_t all = (size_t)n * (size_t)n;
+    double *a = tra_news(arena, double, all), *b = tra_news(arena, double, all), *lu[2], *x[2];
+    int *pivot[2], info;
+    for (size_t i = 0; i < all; i++) a[i] = draw(), b[i] = draw();
+    for (int way = 0; way < 2; way++) {
+        tra_parallel_threads threads = tra_parallel_on(3);
+        lu[way] = tra_news(arena, double, all), x[way] = tra_news(arena, double, all),
+        pivot[way] = tra_news(arena, int, n);
+        memcpy(lu[way], a, all * sizeof *a);
+        memcpy(x[way], b, all * sizeof *b);
+        tra_parallel_by(way ? &threads.by : NULL);
+        tra_lu(n, lu[way], pivot[way], &info);
+        CHECK(info == 0);
+        tra_factor_solve(n, lu[way], pivot[way], n, x[way]);
+        tra_parallel_by(NULL);
+    }
+    CHECK(memcmp(lu[0], lu[1], all * sizeof *a) == 0 && memcmp(x[0], x[1], all * sizeof *a) == 0);
+    CHECK(memcmp(pivot[0], pivot[1], (size_t)n * sizeof *pivot[0]) == 0);
+    CHECK(rest_of(n, a, x[0], b) < 1e-7);
+    memcpy(lu[0], a, all * sizeof *a);
+    memset(lu[0] + (int64_t)(n / 2) * n, 0, (size_t)n * sizeof *a);
+    tra_lu(n, lu[0], pivot[0], &info);
+    CHECK(info == n / 2 + 1);
+    tra_array p = matrix(TRA_F64, n, n);
+    make_positive(&p);
+    for (int way = 0; way < 2; way++) {
+        tra_parallel_threads threads = tra_parallel_on(3);
+        memcpy(lu[way], p.data, all * sizeof *a);
+        memcpy(x[way], b, all * sizeof *b);
+        tra_parallel_by(way ? &threads.by : NULL);
+        tra_cholesky(n, lu[way], &info);
+        CHECK(info == 0);
+        tra_factor_solve(n, lu[way], NULL, n, x[way]);
+        tra_parallel_by(NULL);
+    }
+    CHECK(memcmp(lu[0], lu[1], all * sizeof *a) == 0 && memcmp(x[0], x[1], all * sizeof *a) == 0);
+    CHECK(rest_of(n, p.data, x[0], b) < 1e-7);
+    memcpy(lu[0], p.data, all * sizeof *a);
+    lu[0][(int64_t)(n - 1) * n + n - 1] = -1;
+    tra_cholesky(n, lu[0], &info);
+    CHECK(info == n);
+}
+
+TEST(factors_in_pieces) {
+    static const int extents[] = {1, 5, 127, 128, 129, 256, 401};
+    for (size_t i = 0; i < sizeof extents / sizeof *extents; i++) {
+        arena = tra_arena_new();
+        check_factors(extents[i]);
+        tra_arena_free(arena);
+    }
 }
 
 /* Of a, m x n column by column: is what tra_qr and tra_qr_make_q give Q and R of it? */
