@@ -165,6 +165,7 @@ typedef struct tra_product_sample {
     double pairs[TRA_SAMPLE_LINES]; /* of each: pairs of entries that are multiplied */
     double found[TRA_LOGS + 1];     /* of all of them: entries, if the summed dimension is cut into blocks of 2^i */
     double crowd[TRA_LOGS + 1];     /* of all of them: the most entries in a block of 2^i coordinates of a line */
+    bool thin; /* only some places of the lines were looked at: by chance those may have more or less than others */
 } tra_product_sample;
 /* Samples that are kept with the file of an operand, by what they are of. Not thread-safe. NULL: none is. */
 const tra_product_sample *tra_rel_kept_sample(const tra_rel *r, uint64_t key);

@@ -209,8 +209,9 @@ static double entries_in(const product_pairs *m, double parts) {
     double found = s->found[log >= 0 ? log : TRA_LOGS], mean = looked * s->of / fmax(1, s->n);
     if (looked <= 0) return spread;
     if (mean * 2 > m->pairs && mean < 2 * m->pairs)
-        return fmin(is_even(s) ? INFINITY : spread, m->pairs * found / looked);
+        return fmin(is_even(s) && !s->thin ? INFINITY : spread, m->pairs * found / looked);
     tra_line_counts one = {{1}, {1}};
+    if (s->thin) return fmin(spread, m->pairs * found / looked); /* of bands and the like it is far less */
     for (int i = 0; i < s->n; i++) even += parts * distinct_places(&one, &m->columns, s->pairs[i] / parts);
     return even > 0 ? spread * fmin(1, found / even) : spread;
 }
@@ -221,8 +222,10 @@ static void set_product(tra_node *n, const product_pairs *m, tra_filled *r) {
     double a = tra_type_band(n->in[0]), b = tra_type_band(n->in[1]), band = a > 0 && b > 0 ? a + b : INFINITY;
     double apart = entries_in(m, parts);
     for (int i = 0; i < TRA_LOGS; i++) rows += m->rows.n[i];
+    double share = all > 0 ? fmin(1, fmin((rows + parts * band) * band, apart) / all) : 0;
+    if (m->sample.thin && !m->counted && share >= r->share) return; /* neither is sure: the lesser, as of bands */
     n->join.summed_entries = fmin(rows * band, entries_in(m, 1));
-    r->share = all > 0 ? fmin(1, fmin((rows + parts * band) * band, apart) / all) : 0;
+    r->share = share;
     if (!m->counted) return;
     n->join.meeting_pairs = m->pairs;
     if (m->pairs < (double)r->bound) r->bound = (int64_t)m->pairs;
@@ -312,7 +315,8 @@ static int64_t crowd_of(const tra_node *n) {
     const tra_node *join = n->in[0];
     const tra_dims *b = &n->type.cat->bound;
     tra_product_sample s = {0};
-    if (b->n != 2 || !tra_type_is_product(join, d, of) || !tra_type_sample(join, &s) || s.found[TRA_LOGS] == 0)
+    if (b->n != 2 || !tra_type_is_product(join, d, of) || !tra_type_sample(join, &s) || s.found[TRA_LOGS] == 0 ||
+        s.thin)
         return 0;
     int lines = of[0] == s.side ? 0 : 1;
     double all = (double)tra_type_entries(&n->type).expected, share = crowd_within(&s, b->v[1 - lines]);

@@ -11,7 +11,8 @@
 
 enum {
     MOST = 1 << 16, /* entries of lines, and pairs of entries: as many bytes as planning has for counts */
-    DEEPEST = 6     /* operators below each other that are looked through */
+    DEEPEST = 6,    /* operators below each other that are looked through */
+    THINNEST = 20   /* at least one of 2^20 places is looked at */
 };
 
 typedef struct tra_line_entries lines;
@@ -55,6 +56,17 @@ enum { COORDINATE = 40 }; /* bits of it */
 
 static lines no_lines(void) { return (lines){.v = tra_malloc(MOST * sizeof(tra_line_entry)), .room = MOST}; }
 
+/* Is a place among those that are looked at, one of 2^log of them, whatever line it is in? */
+static bool is_looked_at(int64_t at, int log) { return log == 0 || tra_mix((uint64_t)at + 1) >> (64 - log) == 0; }
+
+/* Leaves only entries at places that are looked at. */
+static void thin(lines *x, int log) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < x->n; i++)
+        if (is_looked_at(x->v[i].at, log)) x->v[n++] = x->v[i];
+    x->n = n;
+}
+
 /* Sorts by line, then by coordinate, and leaves each once. */
 static void put_in_order(lines *x) {
     tra_line_entry *other = tra_malloc((size_t)(x->n + 1) * sizeof *other), *v;
@@ -85,14 +97,24 @@ static int64_t *as_lines(lines *x, int64_t *n) {
     return at;
 }
 
-/* All pairs of an entry of x and one of the line of y that it names, in order. NULL: there are more than MOST, or
- * coordinates that are too large for a place. line: where the lines of y are. */
-static met *meet(const lines *x, const lines *y, const int64_t *line, int64_t nlines, int64_t *n) {
-    int64_t *begin = tra_calloc((size_t)nlines + 2, sizeof *begin), pairs = 0;
-    uint64_t all = 0;
-    for (int64_t i = 0; i < y->n; i++) begin[y->v[i].line + 1]++, all |= (uint64_t)y->v[i].at;
+/* Where each line of y begins; how many pairs its entries make with those of x that name their lines. */
+static int64_t count_pairs(const lines *x, const lines *y, int64_t *begin, int64_t nlines) {
+    int64_t pairs = 0;
+    memset(begin, 0, ((size_t)nlines + 2) * sizeof *begin);
+    for (int64_t i = 0; i < y->n; i++) begin[y->v[i].line + 1]++;
     for (int64_t i = 0; i < nlines; i++) begin[i + 1] += begin[i];
     for (int64_t i = 0; i < x->n; i++) pairs += begin[x->v[i].at + 1] - begin[x->v[i].at];
+    return pairs;
+}
+
+/* All pairs of an entry of x and one of the line of y that it names, in order; of one of 2^*log places, where there are
+ * more than MOST and log is not NULL. NULL: there are more, or coordinates that are too large for a place. line: where
+ * the lines of y are. */
+static met *meet(const lines *x, lines *y, const int64_t *line, int64_t nlines, int64_t *n, int *log) {
+    int64_t *begin = tra_malloc(((size_t)nlines + 2) * sizeof *begin), pairs;
+    uint64_t all = 0;
+    for (int64_t i = 0; i < y->n; i++) all |= (uint64_t)y->v[i].at;
+    while ((pairs = count_pairs(x, y, begin, nlines)) > MOST && log && *log < THINNEST) thin(y, ++*log);
     met *v = pairs > MOST || all >> COORDINATE ? NULL : tra_malloc((size_t)(2 * pairs + 1) * sizeof *v);
     *n = 0;
     for (int64_t i = 0; v && i < x->n; i++)
@@ -106,8 +128,31 @@ static met *meet(const lines *x, const lines *y, const int64_t *line, int64_t nl
     return v;
 }
 
-/* What lines of a product have; side: the operand whose lines they are. NULL: that is too much, or not known. */
-static met *product_of(const tra_node *join, int side, const int64_t *line, int64_t nlines, int64_t *n, int depth) {
+/* The entries of many lines; of one of 2^*log places, where there are more than MOST and log is not NULL. */
+static bool entries_of_many(const tra_node *n, int d, const int64_t *line, int64_t nlines, lines *out, int depth,
+                            int *log) {
+    if (entries_of(n, d, line, nlines, out, depth)) return true;
+    out->n = 0;
+    if (!log) return false;
+    lines some = no_lines();
+    int64_t step = tra_max64(1, nlines / 2), n_of;
+    bool ok = true;
+    for (int64_t from = 0; from < nlines && ok; from += n_of) {
+        n_of = tra_min64(step, nlines - from), some.n = 0;
+        while (!(ok = entries_of(n, d, line + from, n_of, &some, depth)) && n_of > 1) step = n_of /= 2, some.n = 0;
+        thin(&some, *log);
+        while (ok && out->n + some.n > out->room && (ok = *log < THINNEST)) thin(out, ++*log), thin(&some, *log);
+        for (int64_t i = 0; i < some.n && ok; i++)
+            out->v[out->n++] = (tra_line_entry){some.v[i].line + from, some.v[i].at};
+    }
+    free(some.v);
+    return ok;
+}
+
+/* What lines of a product have; side: the operand whose lines they are. Of one of 2^*log places, where there is more
+ * than can be looked at and log is not NULL. NULL: that is too much, or not known. */
+static met *product_of(const tra_node *join, int side, const int64_t *line, int64_t nlines, int64_t *n, int depth,
+                       int *log) {
     int sum[2], of[2];
     if (!tra_type_is_product(join, sum, of)) return NULL;
     lines x = no_lines(), y = no_lines();
@@ -115,7 +160,7 @@ static met *product_of(const tra_node *join, int side, const int64_t *line, int6
     met *v = NULL;
     if (entries_of(join->in[side], 1 - sum[side], line, nlines, &x, depth)) {
         by = as_lines(&x, &nby);
-        if (entries_of(join->in[!side], sum[!side], by, nby, &y, depth)) v = meet(&x, &y, by, nby, n);
+        if (entries_of_many(join->in[!side], sum[!side], by, nby, &y, depth, log)) v = meet(&x, &y, by, nby, n, log);
     }
     free(by);
     free(x.v);
@@ -166,7 +211,7 @@ static bool entries_of(const tra_node *n, int d, const int64_t *line, int64_t nl
     if (n->op == TRA_OP_JOIN) return join_of(n, d, line, nlines, out, depth + 1);
     if (n->op != TRA_OP_AGG || !tra_type_is_product(n->in[0], sum, of)) return false;
     int64_t m;
-    met *v = product_of(n->in[0], of[d], line, nlines, &m, depth + 1);
+    met *v = product_of(n->in[0], of[d], line, nlines, &m, depth + 1, NULL);
     for (int64_t i = 0; v && i < m; i++)
         if (i == 0 || v[i].place != v[i - 1].place)
             out->v[out->n++] = (tra_line_entry){(int64_t)(v[i].place >> COORDINATE),
@@ -184,30 +229,30 @@ static bool has_pointers(const tra_node *n, int d) {
     return n->op == TRA_OP_INPUT && n->input.rel && tra_rel_points_to(n->input.rel, turned ? 1 - d : d);
 }
 
-/* Counts pairs and entries of n lines. */
-static void tally(const met *v, int64_t m, int n, tra_product_sample *out) {
+/* Counts pairs and entries of n lines; each stands for `times` of them. */
+static void tally(const met *v, int64_t m, int n, double times, tra_product_sample *out) {
     double apart[TRA_LOGS] = {0}; /* that become others if blocks are of 2^i lines at most */
     out->n = n;
     for (int64_t i = 0; i < m; i++) {
         bool other = i == 0 || v[i].place != v[i - 1].place;
         uint64_t differ = other ? 0 : (uint64_t)v[i].by ^ (uint64_t)v[i - 1].by;
         int bit = differ ? 63 - __builtin_clzll(differ) : -1;
-        out->pairs[v[i].place >> COORDINATE]++;
-        if (other) out->found[TRA_LOGS]++;
-        if (bit >= 0) apart[bit < TRA_LOGS ? bit : TRA_LOGS - 1]++;
+        out->pairs[v[i].place >> COORDINATE] += times;
+        if (other) out->found[TRA_LOGS] += times;
+        if (bit >= 0) apart[bit < TRA_LOGS ? bit : TRA_LOGS - 1] += times;
     }
     for (int i = TRA_LOGS - 1; i >= 0; i--) out->found[i] = out->found[i + 1] + apart[i];
 }
 
-/* Finds how many entries the fullest block of each line has. */
-static void find_crowds(const met *v, int64_t m, tra_product_sample *out) {
+/* Finds how many entries the fullest block of each line has; each stands for `times` of them. */
+static void find_crowds(const met *v, int64_t m, double times, tra_product_sample *out) {
     for (int i = 0; i <= TRA_LOGS; i++) {
         double most = 0, here = 0;
         for (int64_t k = 0; k < m; k++) {
             if (k > 0 && v[k].place == v[k - 1].place) continue;
             if (k > 0 && v[k].place >> i != v[k - 1].place >> i) here = 0;
             if (k > 0 && v[k].place >> COORDINATE != v[k - 1].place >> COORDINATE) out->crowd[i] += most, most = 0;
-            most = fmax(most, ++here);
+            most = fmax(most, here += times);
         }
         out->crowd[i] += most;
     }
@@ -224,14 +269,18 @@ static int64_t choose_lines(int n, int64_t of, int64_t line[TRA_SAMPLE_LINES]) {
     return k;
 }
 
+/* Of many lines, else of few; where even these have too much, of many again at some of their places. */
 static void take_sample(const tra_node *join, int side, int64_t of, tra_product_sample *out) {
     *out = (tra_product_sample){.side = side, .of = (double)of};
-    for (int n = TRA_SAMPLE_LINES; n >= 4 && out->n == 0; n /= 4) {
-        int64_t line[TRA_SAMPLE_LINES], m, k = choose_lines(n, of, line);
-        met *v = product_of(join, side, line, k, &m, 0);
-        if (v) tally(v, m, (int)k, out), find_crowds(v, m, out);
-        free(v);
-    }
+    for (int some = 0; some < 2; some++)
+        for (int n = TRA_SAMPLE_LINES; n >= 4 && out->n == 0; n /= 4) {
+            int64_t line[TRA_SAMPLE_LINES], m, k = choose_lines(n, of, line);
+            int log = 0;
+            met *v = product_of(join, side, line, k, &m, 0, some ? &log : NULL);
+            if (v) tally(v, m, (int)k, ldexp(1, log), out), find_crowds(v, m, ldexp(1, log), out);
+            out->thin = log > 0;
+            free(v);
+        }
 }
 
 bool tra_type_sample(const tra_node *join, tra_product_sample *out) {

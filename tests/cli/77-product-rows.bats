@@ -306,3 +306,14 @@ for name, want in dict(P=a.transpose(2, 1, 0), Q=a.transpose(1, 0, 2), R=a.trans
         done
     done
 }
+
+@test "products of wide bands in blocks have as many entries as some of their places tell, and need no scratch" {
+    tra gen -q --shape 8000x8000 --pattern band:150 --density 1 --block 2000x2000 -o a.h5:A
+    printf 'input A from "a.h5:A"\nC[i,k] = sum[j](A[i,j] * A[j,k])\noutput C\n' >p.tra
+    tra explain --format json p.tra >p.json
+    py '
+import json, sys
+for plan in json.load(open("p.json"))["plans"]:
+    made = [o["entries"] for o in plan["operators"] if o.get("name") == "C"]
+    assert all(.9 < n / (8000 * 601) < 1.1 for n in made) and made, made'
+}
