@@ -6,7 +6,8 @@ usage: tests/bench/predictions.py [--fitted | --neighbours | --unseen | NAME...]
 The cost model was fitted to the first set of programs, then by the worst of the neighbours, which are of other types,
 shapes, storages, operators and sizes: the third set alone is a test by programs that it has not seen. It calibrates first,
 or takes TRA_BENCH_MACHINE, and runs all programs in turns, TRA_BENCH_REPEATS times (3) as far as TRA_BENCH_SECONDS (390)
-last. What is written in other formats is predicted, and so measured, too. On a machine that is busy with other things
+last. Programs have TRA_BENCH_THREADS threads (1) unless their options say how many, and the machine is calibrated for as
+many. What is written in other formats is predicted, and so measured, too. On a machine that is busy with other things
 wall seconds tell nothing: TRA_BENCH_CPU=1 takes the least processor time of the runs, which have one thread, puts the
 clock of it in the place of the wall clock of calibrate, and has a disk for which nobody waits; of several threads it takes
 the mean. Even so, the same run took twice its processor seconds beside others that used the same cores, and what was
@@ -206,11 +207,11 @@ def processor(before=None):
     return u.ru_utime + u.ru_stime - (before or 0)
 
 
-def calibrate(env, path):
+def calibrate(env, path, threads):
     """The median of each rate of three calibrations; rates of kernels and of BLAS vary by a tenth."""
     found = []
     for _ in range(3):
-        subprocess.run([TRA, "calibrate", "-q", "--threads", "1", "--seconds", "0.4", "-o", path], env=env, check=True, cwd=os.path.dirname(path),
+        subprocess.run([TRA, "calibrate", "-q", "--threads", str(threads), "--seconds", "0.4", "-o", path], env=env, check=True, cwd=os.path.dirname(path),
                        stdout=subprocess.DEVNULL)
         found.append(json.load(open(path)))
     middle = {k: statistics.median(m[k] for m in found) if isinstance(v, (int, float)) else v for k, v in found[0].items()}
@@ -219,26 +220,28 @@ def calibrate(env, path):
     json.dump(middle, open(path, "w"))
 
 
-def environment(work):
-    env = dict(os.environ, HOME=work, TRA_CACHE=os.path.join(work, "cache"))
+def environment(work, threads):
+    """Of runs with so many threads, for which the machine is calibrated."""
+    home = os.path.join(work, f"home{threads}")
+    env = dict(os.environ, HOME=home, TRA_CACHE=os.path.join(work, "cache"))
     env.pop("XDG_CONFIG_HOME", None)
     library = None
     if CPU:
         library = os.path.join(work, "clock.so")
         subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=CLOCK, text=True, check=True)
-    machine = os.path.join(work, ".config", "tra", "machine.json")
+    machine = os.path.join(home, ".config", "tra", "machine.json")
     os.makedirs(os.path.dirname(machine), exist_ok=True)
     if os.environ.get("TRA_BENCH_MACHINE"):
         with open(machine, "w") as f: f.write(open(os.environ["TRA_BENCH_MACHINE"]).read())
     else:
-        calibrate(dict(env, LD_PRELOAD=library) if library else env, machine)
+        calibrate(dict(env, LD_PRELOAD=library) if library else env, machine, threads)
     return env
 
 
 def options_of(name):
     """Suffix of the output, memory, threads."""
     more = (PROGRAMS | NEIGHBOURS | UNSEEN)[name][2:]
-    return {} if not more else more[0] if isinstance(more[0], dict) else {"suffix": more[0]}
+    return {"threads": THREADS} | ({} if not more else more[0] if isinstance(more[0], dict) else {"suffix": more[0]})
 
 
 def write_program(name, work, where):
@@ -256,14 +259,14 @@ def write_program(name, work, where):
 def run_once(work, env, start, options):
     """Runs p.tra. The seconds, and the JSON of the run; or what it said."""
     before = processor()
-    p = subprocess.run([TRA, "run", "-q", "--no-history", "--threads", str(options.get("threads", 1)), "--memory", options.get("memory", "3G"), "--profile", "m.json", "p.tra"],
+    p = subprocess.run([TRA, "run", "-q", "--no-history", "--threads", str(options["threads"]), "--memory", options.get("memory", "3G"), "--profile", "m.json", "p.tra"],
                        env=env, cwd=work, capture_output=True, text=True)
     if p.returncode: return None, f"status {p.returncode}: {p.stderr.strip()[:160]}"
     m = json.load(open(os.path.join(work, "m.json")))
     phases = (m.get("timeline") or {"phases": {}})["phases"]  # planning makes strings, which seconds_before has
     before = phases.get("convert", 0) + (phases.get("plan", 0) if m.get("seconds_before") else 0)
     told_of = m["plans"][0]["measured"]["seconds"] + before
-    return (processor(before) - start) / options.get("threads", 1) if CPU else told_of, m
+    return (processor(before) - start) / options["threads"] if CPU else told_of, m
 
 
 def parts(m):
@@ -290,19 +293,19 @@ def predict(names, where):
     every = PROGRAMS | NEIGHBOURS | UNSEEN
     seconds, last, wrong = {}, {}, {}
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", where), prefix="predict-") as work:
-        env = environment(work)
+        asked = list({"--fitted": PROGRAMS, "--neighbours": NEIGHBOURS, "--unseen": UNSEEN, "": every}.get("".join(names), names))
+        envs = {n: environment(work, n) for n in {options_of(name)["threads"] for name in asked}}
         calibrated, begun = time.time() - begun, time.time()
         before = processor()
-        subprocess.run([TRA, "version"], env=env, stdout=subprocess.DEVNULL)
+        subprocess.run([TRA, "version"], stdout=subprocess.DEVNULL)
         start = processor(before)
-        asked = list({"--fitted": PROGRAMS, "--neighbours": NEIGHBOURS, "--unseen": UNSEEN, "": every}.get("".join(names), names))
         longest = {}
         for turn in range(int(os.environ.get("TRA_BENCH_REPEATS", "3"))):
             for name in asked:
                 if name in wrong or time.time() - begun + longest.get(name, 0) > most: continue
                 at = time.time()
                 wrong[name] = write_program(name, work, where)
-                took, m = run_once(work, env, start, options_of(name)) if not wrong[name] else (None, wrong[name])
+                took, m = run_once(work, envs[options_of(name)["threads"]], start, options_of(name)) if not wrong[name] else (None, wrong[name])
                 if took is None: wrong[name] = m; continue
                 del wrong[name]
                 seconds.setdefault(name, []).append(took)
@@ -328,6 +331,7 @@ def predict(names, where):
 
 
 CPU = bool(os.environ.get("TRA_BENCH_CPU"))
+THREADS = int(os.environ.get("TRA_BENCH_THREADS", "1"))
 TRA = os.path.abspath(os.environ.get("TRA", os.path.join(os.path.dirname(__file__), "../../build/tra")))
 if __name__ == "__main__":
     predict(sys.argv[1:], os.environ.get("TRA_BENCH_DIR", "/tmp/tra-bench"))
