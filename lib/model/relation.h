@@ -270,6 +270,9 @@ const tra_entries *tra_entries_with_rows(tra_arena *a, const tra_entries *e, int
 /* The share of the last dimension's places that a walk over the entries mostly visits, by statistics of rows. It is
  * small for bands, and where few rows, and so few columns, have many entries. 1: nothing is known. */
 double tra_type_places_used(const tra_type *t);
+/* Coordinates of the last dimension from the first to the last entry of a row, in the widest row of a block, as files
+ * tell it; else INT64_MAX / 2. */
+int64_t tra_type_reach(const tra_type *t);
 /* Entries of all arrays, and of one. Where nothing is known of them: up to all elements. */
 tra_size tra_type_entries(const tra_type *t);
 tra_size tra_type_entries1(const tra_type *t, int64_t ordinal);

@@ -205,6 +205,10 @@ double tra_type_places_used(const tra_type *t) {
     return skew > 1 ? fmin(share, 1 / sqrt(skew)) : share;
 }
 
+int64_t tra_type_reach(const tra_type *t) {
+    return t->entries && t->entries->span > 0 ? tra_min64(INT64_MAX / 2, t->entries->span) : INT64_MAX / 2;
+}
+
 tra_size tra_type_entries(const tra_type *t) {
     return t->entries ? t->entries->all : tra_size_upto(tra_catalog_elements(t->cat));
 }

@@ -261,7 +261,8 @@ static void predict_spills(tra_plan *p, const held_bytes *during, int threads, i
         int64_t likely = tra_max64(0, tra_min64(during[i].expected, during[i].expected + more));
         p->scratch_expected = tra_max64(p->scratch_expected, tra_min64(likely, op->predicted.spill));
         bool fits = during[i].least <= budget;
-        op->predicted.spill_likely = fits ? 0 : tra_min64(during[i].expected, op->predicted.spill);
+        int64_t over = fits ? 0 : tra_max64(0, during[i].touched - budget); /* what is expected to be in use */
+        op->predicted.spill_likely = tra_min64(over, tra_min64(during[i].expected, op->predicted.spill));
     }
 }
 

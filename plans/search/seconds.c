@@ -195,11 +195,11 @@ static const double HASHES = 2.7e8; /* additions to a table in a second, where n
 
 /* Seconds for the entries that a product makes, besides its flops: each is found among the places of its row, put in
  * order and written, and so is each row of each pair of blocks; in the time of ENTRY and ROW additions to a table.
- * TABLE: places that no cache holds are kept in a table, which is put in order. Where one operand is dense, the result
- * has more entries than the other one only where the dense one adds a label; ADDED: the bytes that memory moves in the
- * time of each. */
+ * TABLE: places that no cache holds are kept in a table, which is put in order. BAND: those of a row are all near.
+ * Where one operand is dense, the result has more entries than the other one only where the dense one adds a label;
+ * ADDED: the bytes that memory moves in the time of each. */
 static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
-    enum { ENTRY = 8, ROW = 45, TABLE = 12, CACHE = 1 << 15, PLACES = 1 << 10, ADDED = 300 };
+    enum { ENTRY = 8, BAND = 2, ROW = 45, TABLE = 12, NEAR = 1 << 12, CACHE = 1 << 15, PLACES = 1 << 10, ADDED = 300 };
     if (!op->spec.join || op->type.columns || !tra_is_held(&op->type)) return 0;
     double made = (double)tra_type_entries(&op->type).expected;
     const tra_type *in[2] = {&p->ops[op->in[0]].type, &p->ops[op->in[1]].type};
@@ -215,8 +215,10 @@ static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rat
     double rows = in[0]->cat->bound.n > 1 ? fmin(each, (double)in[0]->cat->bound.v[0]) : 1;
     const tra_dims *box = &op->type.cat->bound;
     rows *= pairs_of(p, op);
-    bool table = box->n > 0 && box->v[box->n - 1] > CACHE && made < PLACES * rows;
-    return (made * (ENTRY + table * TABLE) + ROW * rows) / p->sites / (rates->hashes > 0 ? rates->hashes : HASHES);
+    int64_t reach = tra_type_reach(in[0]) + tra_type_reach(in[1]); /* places of a row of a product of matrices */
+    bool table = box->n > 0 && tra_min64(reach, box->v[box->n - 1]) > CACHE && made < PLACES * rows;
+    return (made * (reach <= NEAR ? BAND : ENTRY + table * TABLE) + ROW * rows) / p->sites /
+           (rates->hashes > 0 ? rates->hashes : HASHES);
 }
 
 /* The share of looks at so many bytes that no near cache serves. */
@@ -347,6 +349,13 @@ static double again_seconds(const tra_plan *p, int i, const tra_rates *rates) {
     return fmin(bytes, (double)op->predicted.spill) / rates->disk_read;
 }
 
+/* How many times as long as spread evenly over the threads arrays take of which each has a thread of its own. */
+static double uneven(const tra_kernel *k, const tra_type *t, const tra_plan *p, const tra_rates *rates) {
+    if (!k || !tra_kernel_takes_one_thread(k, &t->cat->bound)) return 1;
+    double tasks = fmax(1, (double)t->cat->n / p->sites), threads = fmax(1, rates->threads);
+    return ceil(tasks / threads) * threads / tasks;
+}
+
 /* Seconds of an operator's work by the rate of its kernel. */
 static double kernel_seconds(const tra_plan *p, const tra_op *o, const tra_rates *rates) {
     double work = o->predicted.cost.flops_max;
@@ -355,6 +364,7 @@ static double kernel_seconds(const tra_plan *p, const tra_op *o, const tra_rates
     const tra_type *l = &p->ops[o->in[0]].type, *r = o->in[1] >= 0 ? &p->ops[o->in[1]].type : NULL;
     const tra_kernel *k = o->spec.join ? o->spec.join : o->op == TRA_PLAN_MAP ? o->spec.map : NULL;
     if (o->op == TRA_PLAN_MAP) work *= tra_kernel_order_share(k, l, &o->type);
+    work *= uneven(k, l, p, rates);
     if (o->spec.join) work *= tra_kernel_rows_share(k, l, r, tra_ceil_div(o->type.cat->n, p->sites));
     return tra_work_seconds(k, l, r, &o->type, work, rates);
 }

@@ -124,6 +124,7 @@ double tra_table_sort_flops(const tra_schema *s, int n, const int *column) {
 }
 
 tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_arrange *x) {
+    static const double IN_RUNS = 0.5; /* rows that were brought together from blocks which are in order */
     if (!in) return NULL;
     tra_arrange *own = tra_new(w->b->arena, tra_arrange);
     *own = *x;
@@ -134,7 +135,8 @@ tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_ar
     tra_rows_kernel op = tra_rows_op(&tra_arrange_ops, own, x->out);
     op.counts = fewer, op.share = !first ? 1 : x->kept > 0 ? x->kept : TRA_SHARE_ASSUMED;
     double bytes = (double)(tra_schema_row_bytes(x->in) + tra_schema_row_bytes(x->out)); /* rows are put in order */
-    op.divides = true, op.flops = tra_table_sort_flops(x->in, x->n, x->column) + bytes / 4;
+    double runs = in->op == TRA_OP_CONCAT ? IN_RUNS : 1;
+    op.divides = true, op.flops = runs * tra_table_sort_flops(x->in, x->n, x->column) + bytes / 4;
     return tra_table_kernel(w, in, numbers, 0, 0, &op);
 }
 
