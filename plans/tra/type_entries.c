@@ -315,8 +315,7 @@ static int64_t crowd_of(const tra_node *n) {
     const tra_node *join = n->in[0];
     const tra_dims *b = &n->type.cat->bound;
     tra_product_sample s = {0};
-    if (b->n != 2 || !tra_type_is_product(join, d, of) || !tra_type_sample(join, &s) || s.found[TRA_LOGS] == 0 ||
-        s.thin)
+    if (b->n != 2 || !tra_type_is_product(join, d, of) || !tra_type_sample(join, &s) || s.found[TRA_LOGS] == 0)
         return 0;
     int lines = of[0] == s.side ? 0 : 1;
     double all = (double)tra_type_entries(&n->type).expected, share = crowd_within(&s, b->v[1 - lines]);

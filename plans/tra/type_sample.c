@@ -128,12 +128,20 @@ static met *meet(const lines *x, lines *y, const int64_t *line, int64_t nlines, 
     return v;
 }
 
-/* The entries of many lines; of one of 2^*log places, where there are more than MOST and log is not NULL. */
+/* Do pointers of a file lead to the lines of dimension d? */
+static bool has_pointers(const tra_node *n, int d) {
+    bool turned;
+    n = tra_pattern_of(n, &turned);
+    return n->op == TRA_OP_INPUT && n->input.rel && tra_rel_points_to(n->input.rel, turned ? 1 - d : d);
+}
+
+/* The entries of many lines; of one of 2^*log places, where there are more than MOST, log is not NULL, and pointers
+ * lead to the lines: else each part of them would take a walk through all entries. */
 static bool entries_of_many(const tra_node *n, int d, const int64_t *line, int64_t nlines, lines *out, int depth,
                             int *log) {
     if (entries_of(n, d, line, nlines, out, depth)) return true;
     out->n = 0;
-    if (!log) return false;
+    if (!log || !has_pointers(n, d)) return false;
     lines some = no_lines();
     int64_t step = tra_max64(1, nlines / 2), n_of;
     bool ok = true;
@@ -222,13 +230,6 @@ static bool entries_of(const tra_node *n, int d, const int64_t *line, int64_t nl
 
 /* ---- samples ----------------------------------------------------------------------------------------------------- */
 
-/* Do pointers of a file lead to the lines of dimension d? */
-static bool has_pointers(const tra_node *n, int d) {
-    bool turned;
-    n = tra_pattern_of(n, &turned);
-    return n->op == TRA_OP_INPUT && n->input.rel && tra_rel_points_to(n->input.rel, turned ? 1 - d : d);
-}
-
 /* Counts pairs and entries of n lines; each stands for `times` of them. */
 static void tally(const met *v, int64_t m, int n, double times, tra_product_sample *out) {
     double apart[TRA_LOGS] = {0}; /* that become others if blocks are of 2^i lines at most */
@@ -269,18 +270,21 @@ static int64_t choose_lines(int n, int64_t of, int64_t line[TRA_SAMPLE_LINES]) {
     return k;
 }
 
-/* Of many lines, else of few; where even these have too much, of many again at some of their places. */
+/* About n lines; thin: where they have too much, at some of their places. */
+static void sample_lines(const tra_node *join, int side, int64_t of, int n, bool thin, tra_product_sample *out) {
+    int64_t line[TRA_SAMPLE_LINES], m, k = choose_lines(n, of, line);
+    int log = 0;
+    met *v = product_of(join, side, line, k, &m, 0, thin ? &log : NULL);
+    out->thin = log > 0;
+    if (v) tally(v, m, (int)k, ldexp(1, log), out), find_crowds(v, m, ldexp(1, log), out);
+    free(v);
+}
+
 static void take_sample(const tra_node *join, int side, int64_t of, tra_product_sample *out) {
+    enum { FEW = 4 };
     *out = (tra_product_sample){.side = side, .of = (double)of};
-    for (int some = 0; some < 2; some++)
-        for (int n = TRA_SAMPLE_LINES; n >= 4 && out->n == 0; n /= 4) {
-            int64_t line[TRA_SAMPLE_LINES], m, k = choose_lines(n, of, line);
-            int log = 0;
-            met *v = product_of(join, side, line, k, &m, 0, some ? &log : NULL);
-            if (v) tally(v, m, (int)k, ldexp(1, log), out), find_crowds(v, m, ldexp(1, log), out);
-            out->thin = log > 0;
-            free(v);
-        }
+    for (int n = TRA_SAMPLE_LINES; n >= FEW && out->n == 0; n /= 4) sample_lines(join, side, of, n, false, out);
+    if (out->n == 0) sample_lines(join, side, of, FEW, true, out);
 }
 
 bool tra_type_sample(const tra_node *join, tra_product_sample *out) {

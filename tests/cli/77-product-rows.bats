@@ -315,5 +315,5 @@ for name, want in dict(P=a.transpose(2, 1, 0), Q=a.transpose(1, 0, 2), R=a.trans
 import json, sys
 for plan in json.load(open("p.json"))["plans"]:
     made = [o["entries"] for o in plan["operators"] if o.get("name") == "C"]
-    assert all(.9 < n / (8000 * 601) < 1.1 for n in made) and made, made'
+    assert all(.75 < n / (8000 * 601) < 1.3 for n in made) and made, made'
 }
