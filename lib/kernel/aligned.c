@@ -349,7 +349,8 @@ typedef struct folding {
 
 /* In how many pieces the longest loop of results is cut. */
 static int pieces_of(folding *x) {
-    enum { LEAST = 64 }; /* steps of a piece, which then goes the same way as the whole */
+    enum { LEAST = 64 };  /* results of a piece, which is then computed the same way as the whole */
+    enum { AT_ONCE = 4 }; /* operations of a nanosecond, since strips are vectors */
     int64_t steps = x->r->code_of->n;
     for (int i = 0; i < x->kept->n; i++) {
         steps = tra_mul_most(steps, x->kept->v[i].n);
@@ -357,7 +358,7 @@ static int pieces_of(folding *x) {
     }
     for (int i = 0; i < x->reduced->n; i++) steps = tra_mul_most(steps, x->reduced->v[i].n);
     int64_t most = x->kept->n > 0 ? x->kept->v[x->loop].n / LEAST : 1;
-    return (int)tra_max64(1, tra_min64(most, tra_parallel_pieces(steps / 4)));
+    return (int)tra_max64(1, tra_min64(most, tra_parallel_pieces(steps / AT_ONCE)));
 }
 
 static void fold_piece(void *ctx, int piece, void *scratch) {

@@ -27,13 +27,14 @@ typedef struct factoring {
     int *pivot;
 } factoring;
 
-/* Cuts columns first .. end - 1 in pieces, of so many operations together. */
+/* In how many pieces columns first .. end - 1 are cut, by so many operations in all. */
 static int cut(int first, int end, double flops) {
     static const double STEP = 16; /* operations of a nanosecond */
     int64_t most = (end - first) / LEAST;
     return (int)tra_max64(1, tra_min64(most, tra_parallel_pieces((int64_t)(flops / STEP))));
 }
 
+/* The columns of a piece: *n of them from *from on. */
 static void part(const factoring *x, int first, int end, int piece, int *from, int *n) {
     int64_t begin = tra_piece_begin(end - first, x->pieces, piece);
     *from = first + (int)begin;
@@ -85,6 +86,7 @@ void tra_lu(int n, double *a, int *pivot, int *info) {
         x.pieces = cut(x.end, n, 2.0 * width * (n - x.end) * rows);
         if (x.end < n) tra_parallel(x.pieces, lu_piece, &x, NULL);
     }
+    for (int i = x.from; i < n; i++) pivot[i] = i + 1; /* cancelled: whoever reads them finds no garbage */
     x.pieces = cut(0, n, (double)n * n);
     tra_parallel(x.pieces, exchange_piece, &x, NULL);
 }

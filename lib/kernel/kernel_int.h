@@ -40,7 +40,8 @@ void tra_qr(int m, int n, double *a, double *space);
 /* After tra_qr, with its space: replaces a by the first min(m, n) columns of Q. */
 void tra_qr_make_q(int m, int n, double *a, double *space);
 /* factor.c: LU with row exchanges, and the lower factor of a symmetric positive definite matrix, in place; n x n, by
- * columns. *info: 0, or the first column (from 1) without a pivot; there Cholesky ends. */
+ * columns. pivot: n rows, from 1, as LAPACK's dgetrf has them. *info: 0, or the first column, from 1, without a pivot;
+ * there Cholesky ends. A run that is cancelled leaves the factor unfinished, and *info as it is then. */
 void tra_lu(int n, double *a, int *pivot, int *info);
 void tra_cholesky(int n, double *a, int *info);
 /* Replaces the right sides by the solutions, after tra_lu, or with pivot NULL after tra_cholesky. */

@@ -246,6 +246,7 @@ static void solve(job *w, const tra_array *a, double *b, int right, const char *
         bool positive = scale_both(w, by);
         double norm = dlange_("1", &n, &n, w->a, &n, w->work, 1);
         if (positive) tra_cholesky(n, w->a, &info);
+        if (tra_cancelled()) return;
         if (positive && info == 0) {
             dpocon_("L", &n, w->a, &n, &norm, &rcond, w->work, ints, &info, 1);
             if (tra_lapack_is_regular(rcond, n, w->type, name)) {
@@ -261,6 +262,7 @@ static void solve(job *w, const tra_array *a, double *b, int right, const char *
     tra_lapack_scale(w->a, n, n, n, by);
     double norm = dlange_("1", &n, &n, w->a, &n, w->work, 1);
     tra_lu(n, w->a, pivot, &info);
+    if (tra_cancelled()) return;
     if (info == 0) dgecon_("1", &n, w->a, &n, &norm, &rcond, w->work, ints, &info, 1);
     if (!tra_lapack_is_regular(rcond, n, w->type, name)) {
         fail_singular(w, a, by, name);
@@ -316,6 +318,7 @@ static void run_cholesky(job *w, const tra_array *out) {
     scale_both(w, by);
     double norm = dlange_("1", &n, &n, w->a, &n, w->work, 1);
     tra_cholesky(n, w->a, &info);
+    if (tra_cancelled()) return;
     if (info == 0) dpocon_("L", &n, w->a, &n, &norm, &rcond, w->work, w->ints, &none, 1);
     if (info > 0 || !tra_lapack_is_regular(rcond, n, w->type, "cholesky")) {
         int64_t part = indefinite_part(w, info);
@@ -433,7 +436,7 @@ double tra_lapack_flops(tra_lapack f, const tra_dims *a, const tra_dims *b) {
 }
 
 bool tra_kernel_takes_one_thread(const tra_kernel *k, const tra_dims *a) {
-    enum { LARGE = 1024 };
+    enum { LARGE = 1024 }; /* columns from which on factor.c has several pieces of each panel */
     const tra_kernel *self = k, *const * step;
     tra_steps(k, &step, &self);
     if (step[0]->cls != TRA_K_LAPACK) return false;

@@ -110,16 +110,14 @@ double tra_kernel_rows_finding(const tra_kernel *join, const tra_type *a, const 
     return far * each;
 }
 
-enum { BAND = 4096 }; /* places that a near cache holds */
-
 double tra_kernel_rows_share(const tra_kernel *join, const tra_type *a, const tra_type *b, int64_t results) {
     static const double ONE = 0.5;   /* of the memory's rate */
     static const double BOTH = 0.25; /* of products of entries with entries: what they come to is counted besides */
-    static const double NEAR = 0.09; /* the same, where what they add to is near, as in bands */
+    static const double NEAR = 0.09; /* the same, where results stay in a near cache, as in bands */
     static const double MERGED = 4;  /* rows are merged, and results put in rows of their own */
     static const double COLD = 22;   /* reading or adding to a dense row that no cache has, in times of an entry */
     rows_product x;
-    if (both_rows(join, a, b) && join->nout > 1) return tra_type_reach(a) + tra_type_reach(b) <= BAND ? NEAR : BOTH;
+    if (both_rows(join, a, b) && join->nout > 1) return tra_type_rows_stay_near(a, b) ? NEAR : BOTH;
     bool each_entry = join && (join->cls == TRA_K_ALIGNED || join->cls == TRA_K_SCALAR);
     if (each_entry && b && a->layout == &tra_rows && b->layout == &tra_rows) return MERGED;
     if (!look(join, a, b, &x)) return 1;

@@ -273,6 +273,8 @@ double tra_type_places_used(const tra_type *t);
 /* Coordinates of the last dimension from the first to the last entry of a row, in the widest row of a block, as files
  * tell it; else INT64_MAX / 2. */
 int64_t tra_type_reach(const tra_type *t);
+/* In a product of matrices of these types: do the places of each row of the result stay in a near cache? */
+bool tra_type_rows_stay_near(const tra_type *a, const tra_type *b);
 /* Entries of all arrays, and of one. Where nothing is known of them: up to all elements. */
 tra_size tra_type_entries(const tra_type *t);
 tra_size tra_type_entries1(const tra_type *t, int64_t ordinal);

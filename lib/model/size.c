@@ -209,6 +209,11 @@ int64_t tra_type_reach(const tra_type *t) {
     return t->entries && t->entries->span > 0 ? tra_min64(INT64_MAX / 2, t->entries->span) : INT64_MAX / 2;
 }
 
+bool tra_type_rows_stay_near(const tra_type *a, const tra_type *b) {
+    enum { NEAR = 1 << 12 };
+    return tra_type_reach(a) + tra_type_reach(b) <= NEAR;
+}
+
 tra_size tra_type_entries(const tra_type *t) {
     return t->entries ? t->entries->all : tra_size_upto(tra_catalog_elements(t->cat));
 }

@@ -22,7 +22,7 @@ static int64_t slot_of(const tra_string_set *w, const char *s, size_t n, uint64_
     return at;
 }
 
-static void rehash(tra_string_set *w) {
+void tra_string_set_grow(tra_string_set *w) {
     int64_t before = w->nslots;
     uint64_t *slots = w->slots;
     w->nslots = before ? 2 * before : 8;
@@ -42,7 +42,7 @@ int64_t tra_string_set_find(const tra_string_set *w, const char *s, size_t n, ui
 }
 
 int64_t tra_string_set_add(tra_string_set *w, const char *s, size_t n, uint64_t hash, bool *fresh) {
-    if (2 * (w->n + 1) > w->nslots) rehash(w);
+    if (2 * (w->n + 1) > w->nslots) tra_string_set_grow(w);
     int64_t at = slot_of(w, s, n, hash);
     *fresh = w->slots[at] == 0;
     if (!*fresh) return (int64_t)(w->slots[at] & 0xffffffff) - 1;

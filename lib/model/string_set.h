@@ -29,6 +29,7 @@ static inline void tra_string_set_expect(const tra_string_set *w, uint64_t hash)
 }
 enum { TRA_STRINGS_AHEAD = 8 }; /* so many strings before */
 int64_t tra_string_set_find(const tra_string_set *w, const char *s, size_t n, uint64_t hash); /* or -1 */
+void tra_string_set_grow(tra_string_set *w);  /* doubles the slots, of which at most half are to be taken */
 void tra_string_set_clear(tra_string_set *w); /* empty again, with its room */
 void tra_string_set_free(tra_string_set *w);
 int64_t tra_string_set_bytes(const tra_string_set *w); /* bytes that it takes */

@@ -249,8 +249,8 @@ static bool most_differ(const strings *w) {
     return twice * w->n <= (int64_t)DIFFER_SAMPLE * DIFFER_SAMPLE;
 }
 
-/* Strings that are numbered, equal ones alike. The first bits of their hashes share them out: each part has a table of
- * its own, which threads fill at the same time. */
+/* Numbers strings, equal ones alike. The first bits of their hashes divide them into parts. Each part has a table of
+ * its own, so that threads fill several at the same time. */
 typedef struct numbering {
     const strings *w;
     int parts;
@@ -296,8 +296,8 @@ static int64_t candidate(const tra_string_set *t, const int32_t *first, uint64_t
     return slot && (slot ^ item) >> 32 == 0 ? first[(slot & LOW) - 1] : -1;
 }
 
-/* What is read for an item is announced some items before: its slot, where the string stands there, its bytes. */
-static void announce(const strings *w, const tra_string_set *t, const int32_t *first, const uint64_t *item,
+/* Prefetches what later items will read: their slots, then where the strings begin, then their bytes. */
+static void prefetch(const strings *w, const tra_string_set *t, const int32_t *first, const uint64_t *item,
                      int64_t left) {
     enum { AHEAD = TRA_STRINGS_AHEAD };
     int64_t k;
@@ -312,21 +312,6 @@ static void announce(const strings *w, const tra_string_set *t, const int32_t *f
     }
 }
 
-/* Twice as many slots: where a string belongs follows from the slot that it has. */
-static void double_slots(tra_string_set *t) {
-    uint64_t *slots = t->slots;
-    int64_t before = t->nslots;
-    t->nslots = 2 * before;
-    t->slots = tra_calloc((size_t)t->nslots, sizeof *t->slots);
-    for (int64_t i = 0; i < before; i++) {
-        if (!slots[i]) continue;
-        int64_t at = tra_string_set_first(t, slots[i]);
-        while (t->slots[at]) at = (at + 1) & (t->nslots - 1);
-        t->slots[at] = slots[i];
-    }
-    free(slots);
-}
-
 /* A slot has the high half of the hash, and in the low half the number + 1 of a string in the part. */
 static void number_part(void *ctx, int p, void *scratch) {
     numbering *x = ctx;
@@ -334,12 +319,12 @@ static void number_part(void *ctx, int p, void *scratch) {
     const uint64_t *item = x->item + x->begin[p];
     int32_t *first = x->first + x->begin[p];
     int64_t n = x->begin[p + 1] - x->begin[p];
-    tra_string_set t = {.nslots = 1 << 10};
+    tra_string_set t = {0}; /* of which only the slots are used: the strings are there already */
     (void)scratch;
-    t.slots = tra_calloc((size_t)t.nslots, sizeof *t.slots);
+    tra_string_set_grow(&t);
     for (int64_t k = 0; k < n; k++) {
-        if (2 * (x->fresh[p] + 1) > t.nslots) double_slots(&t);
-        announce(w, &t, first, item + k, n - k);
+        if (2 * (x->fresh[p] + 1) > t.nslots) tra_string_set_grow(&t);
+        prefetch(w, &t, first, item + k, n - k);
         int64_t i = (int64_t)(item[k] & LOW), at = tra_string_set_first(&t, item[k]);
         for (uint64_t slot; (slot = t.slots[at]) != 0; at = (at + 1) & (t.nslots - 1))
             if ((slot ^ item[k]) >> 32 == 0 && are_equal(w, i, first[(slot & LOW) - 1])) break;

@@ -260,8 +260,8 @@ static void predict_spills(tra_plan *p, const held_bytes *during, int threads, i
         p->scratch = tra_max64(p->scratch, op->predicted.spill);
         int64_t likely = tra_max64(0, tra_min64(during[i].expected, during[i].expected + more));
         p->scratch_expected = tra_max64(p->scratch_expected, tra_min64(likely, op->predicted.spill));
-        bool fits = during[i].least <= budget;
-        int64_t over = fits ? 0 : tra_max64(0, during[i].touched - budget); /* what is expected to be in use */
+        /* scratch must have room for what bounds leave; seconds are told by what is expected to be in memory */
+        int64_t over = during[i].least > budget ? tra_max64(0, during[i].touched - budget) : 0;
         op->predicted.spill_likely = tra_min64(over, tra_min64(during[i].expected, op->predicted.spill));
     }
 }

@@ -89,7 +89,7 @@ static void copy_words(piece_words *w, const tra_string_set *set) {
     if (bytes) memcpy(w->bytes, set->bytes, bytes);
 }
 
-/* Numbers n parts. Where they are looked for is announced for all of them beforehand. */
+/* Numbers n parts, after it has prefetched the slots of all of them. */
 static void number_parts(tra_string_set *set, int n, const tra_bytes *part, int32_t *number) {
     uint64_t hash[PARTS_AT_ONCE];
     bool fresh;

@@ -195,11 +195,11 @@ static const double HASHES = 2.7e8; /* additions to a table in a second, where n
 
 /* Seconds for the entries that a product makes, besides its flops: each is found among the places of its row, put in
  * order and written, and so is each row of each pair of blocks; in the time of ENTRY and ROW additions to a table.
- * TABLE: places that no cache holds are kept in a table, which is put in order. BAND: those of a row are all near.
- * Where one operand is dense, the result has more entries than the other one only where the dense one adds a label;
- * ADDED: the bytes that memory moves in the time of each. */
+ * TABLE: places that no cache holds are kept in a table, which is put in order. NEAR: each place of a row stays in a
+ * near cache, as in bands. Where one operand is dense, the result has more entries than the other one only where the
+ * dense one adds a label; ADDED: the bytes that memory moves in the time of each. */
 static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
-    enum { ENTRY = 8, BAND = 2, ROW = 45, TABLE = 12, NEAR = 1 << 12, CACHE = 1 << 15, PLACES = 1 << 10, ADDED = 300 };
+    enum { ENTRY = 8, NEAR = 2, ROW = 45, TABLE = 12, CACHE = 1 << 15, PLACES = 1 << 10, ADDED = 300 };
     if (!op->spec.join || op->type.columns || !tra_is_held(&op->type)) return 0;
     double made = (double)tra_type_entries(&op->type).expected;
     const tra_type *in[2] = {&p->ops[op->in[0]].type, &p->ops[op->in[1]].type};
@@ -217,8 +217,8 @@ static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rat
     rows *= pairs_of(p, op);
     int64_t reach = tra_type_reach(in[0]) + tra_type_reach(in[1]); /* places of a row of a product of matrices */
     bool table = box->n > 0 && tra_min64(reach, box->v[box->n - 1]) > CACHE && made < PLACES * rows;
-    return (made * (reach <= NEAR ? BAND : ENTRY + table * TABLE) + ROW * rows) / p->sites /
-           (rates->hashes > 0 ? rates->hashes : HASHES);
+    double each_made = tra_type_rows_stay_near(in[0], in[1]) ? NEAR : ENTRY + table * TABLE;
+    return (made * each_made + ROW * rows) / p->sites / (rates->hashes > 0 ? rates->hashes : HASHES);
 }
 
 /* The share of looks at so many bytes that no near cache serves. */
@@ -349,7 +349,7 @@ static double again_seconds(const tra_plan *p, int i, const tra_rates *rates) {
     return fmin(bytes, (double)op->predicted.spill) / rates->disk_read;
 }
 
-/* How many times as long as spread evenly over the threads arrays take of which each has a thread of its own. */
+/* Where one thread computes each array: how many times as long they take as if all threads shared them evenly. */
 static double uneven(const tra_kernel *k, const tra_type *t, const tra_plan *p, const tra_rates *rates) {
     if (!k || !tra_kernel_takes_one_thread(k, &t->cat->bound)) return 1;
     double tasks = fmax(1, (double)t->cat->n / p->sites), threads = fmax(1, rates->threads);

@@ -60,7 +60,7 @@ static tra_node *each_once(tra_table_builder *w, tra_node *in, const tra_divisio
     tra_arrange x = tra_table_sorting(a, s, false, by.n, by.column, NULL, "of which values are counted");
     x.keep = TRA_ARRANGE_FIRST;
     tra_node *once = tra_table_sort_blocks(w, tra_table_make_runs(w, in, d), &x);
-    return once ? tra_table_sort_blocks(w, tra_table_make_parts(w, once, &by, d), &x) : NULL;
+    return once ? tra_table_sort_parts(w, tra_table_make_parts(w, once, &by, d), &x) : NULL;
 }
 
 /* The number of distinct values of each group. */

@@ -31,7 +31,7 @@ tra_node *tra_table_order_parts(tra_table_builder *w, const tra_part_keys *k, co
     tra_node *parts = tra_table_make_parts(w, sorted, &ties, d);
     x.in = x.out;
     x.out = s;
-    return tra_table_sort_blocks(w, parts, &x);
+    return tra_table_sort_parts(w, parts, &x);
 }
 
 /* ---- distinct ----------------------------------------------------------------------------------------------- */
@@ -74,7 +74,7 @@ static tra_node *distinct_parts(tra_table_builder *w, const tra_part_keys *k, co
     x.kept = all_kept / kept;
     x.out = tra_table_subschema(a, keys, 1, all + k->n, false);
     x.from = all + k->n;
-    tra_node *numbers = tra_table_sort_blocks(w, tra_table_make_parts(w, first, &by, d), &x);
+    tra_node *numbers = tra_table_sort_parts(w, tra_table_make_parts(w, first, &by, d), &x);
     static const int zero[] = {0};
     x = tra_table_sorting(a, x.out, false, 1, zero, NULL, "");
     numbers = tra_table_sort_blocks(w, numbers, &x);

@@ -123,8 +123,8 @@ double tra_table_sort_flops(const tra_schema *s, int n, const int *column) {
     return ROW + BIT * bits;
 }
 
-tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_arrange *x) {
-    static const double IN_RUNS = 0.5; /* rows that were brought together from blocks which are in order */
+/* effort: how long sorting takes, in times of sorting rows that come in any order. */
+static tra_node *sort_with(tra_table_builder *w, tra_node *in, const tra_arrange *x, double effort) {
     if (!in) return NULL;
     tra_arrange *own = tra_new(w->b->arena, tra_arrange);
     *own = *x;
@@ -135,9 +135,17 @@ tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_ar
     tra_rows_kernel op = tra_rows_op(&tra_arrange_ops, own, x->out);
     op.counts = fewer, op.share = !first ? 1 : x->kept > 0 ? x->kept : TRA_SHARE_ASSUMED;
     double bytes = (double)(tra_schema_row_bytes(x->in) + tra_schema_row_bytes(x->out)); /* rows are put in order */
-    double runs = in->op == TRA_OP_CONCAT ? IN_RUNS : 1;
-    op.divides = true, op.flops = runs * tra_table_sort_flops(x->in, x->n, x->column) + bytes / 4;
+    op.divides = true, op.flops = effort * tra_table_sort_flops(x->in, x->n, x->column) + bytes / 4;
     return tra_table_kernel(w, in, numbers, 0, 0, &op);
+}
+
+tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_arrange *x) {
+    return sort_with(w, in, x, 1);
+}
+
+tra_node *tra_table_sort_parts(tra_table_builder *w, tra_node *parts, const tra_arrange *x) {
+    static const double OF_RUNS = 0.5;
+    return sort_with(w, parts, x, OF_RUNS);
 }
 
 /* The samples of sorted blocks: every so-many-th row, its keys alone. */

@@ -56,6 +56,9 @@ tra_arrange tra_table_sorting(tra_arena *a, const tra_schema *s, bool numbered, 
                               const bool *desc, const char *what);
 /* Sorts the rows of each block as x says, which is copied. */
 tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_arrange *x);
+/* The same of what tra_table_make_parts made of blocks in that order: their runs are merged sooner than they are
+ * sorted. */
+tra_node *tra_table_sort_parts(tra_table_builder *w, tra_node *parts, const tra_arrange *x);
 /* The range of each part p, with key <p>, from samples of sorted blocks. */
 tra_node *tra_table_part_ranges(tra_table_builder *w, tra_node *sorted, const tra_part_keys *k, const tra_division *d);
 /* Which rows at the ends of a range are in its slice. By default those that equal its lower end are. */

@@ -72,7 +72,7 @@ static tra_node *sorted_parts(tra_table_builder *w, tra_node *in, const tra_wind
     sort.in = sort.out;
     sort.from = tra_table_counting(a, s->n + 1, -1);
     sort.kept = kept->of_all / kept->of_blocks;
-    parts = tra_table_sort_blocks(w, parts, &sort);
+    parts = tra_table_sort_parts(w, parts, &sort);
     return parts ? tra_table_number_rows(w, parts, "place") : NULL;
 }
 

@@ -211,7 +211,7 @@ static double entries_in(const product_pairs *m, double parts) {
     if (mean * 2 > m->pairs && mean < 2 * m->pairs)
         return fmin(is_even(s) && !s->thin ? INFINITY : spread, m->pairs * found / looked);
     tra_line_counts one = {{1}, {1}};
-    if (s->thin) return fmin(spread, m->pairs * found / looked); /* of bands and the like it is far less */
+    if (s->thin) return fmin(spread, m->pairs * found / looked); /* for bands the second is far less */
     for (int i = 0; i < s->n; i++) even += parts * distinct_places(&one, &m->columns, s->pairs[i] / parts);
     return even > 0 ? spread * fmin(1, found / even) : spread;
 }
@@ -223,7 +223,7 @@ static void set_product(tra_node *n, const product_pairs *m, tra_filled *r) {
     double apart = entries_in(m, parts);
     for (int i = 0; i < TRA_LOGS; i++) rows += m->rows.n[i];
     double share = all > 0 ? fmin(1, fmin((rows + parts * band) * band, apart) / all) : 0;
-    if (m->sample.thin && !m->counted && share >= r->share) return; /* neither is sure: the lesser, as of bands */
+    if (m->sample.thin && !m->counted && share >= r->share) return; /* of two estimates the lesser */
     n->join.summed_entries = fmin(rows * band, entries_in(m, 1));
     r->share = share;
     if (!m->counted) return;

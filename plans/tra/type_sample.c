@@ -54,7 +54,7 @@ typedef struct met {
 } met;
 enum { COORDINATE = 40 }; /* bits of it */
 
-static lines no_lines(void) { return (lines){.v = tra_malloc(MOST * sizeof(tra_line_entry)), .room = MOST}; }
+static lines new_lines(void) { return (lines){.v = tra_malloc(MOST * sizeof(tra_line_entry)), .room = MOST}; }
 
 /* Is a place among those that are looked at, one of 2^log of them, whatever line it is in? */
 static bool is_looked_at(int64_t at, int log) { return log == 0 || tra_mix((uint64_t)at + 1) >> (64 - log) == 0; }
@@ -135,26 +135,43 @@ static bool has_pointers(const tra_node *n, int d) {
     return n->op == TRA_OP_INPUT && n->input.rel && tra_rel_points_to(n->input.rel, turned ? 1 - d : d);
 }
 
-/* The entries of many lines; of one of 2^*log places, where there are more than MOST, log is not NULL, and pointers
- * lead to the lines: else each part of them would take a walk through all entries. */
+/* Appends entries of lines from `from` on, of one of 2^*log places; of fewer places where there is no room. False:
+ * there is none even so. */
+static bool append_thin(lines *out, lines *some, int64_t from, int *log) {
+    thin(some, *log);
+    while (out->n + some->n > out->room) {
+        if (*log == THINNEST) return false;
+        ++*log;
+        thin(out, *log);
+        thin(some, *log);
+    }
+    for (int64_t i = 0; i < some->n; i++) out->v[out->n++] = (tra_line_entry){some->v[i].line + from, some->v[i].at};
+    return true;
+}
+
+/* The entries of many lines. Where there are more than MOST and log is not NULL: of one of 2^*log places, some lines at
+ * a time. Only pointers make that cheap: without them each time takes a walk through all entries. */
 static bool entries_of_many(const tra_node *n, int d, const int64_t *line, int64_t nlines, lines *out, int depth,
                             int *log) {
     if (entries_of(n, d, line, nlines, out, depth)) return true;
     out->n = 0;
     if (!log || !has_pointers(n, d)) return false;
-    lines some = no_lines();
-    int64_t step = tra_max64(1, nlines / 2), n_of;
-    bool ok = true;
-    for (int64_t from = 0; from < nlines && ok; from += n_of) {
-        n_of = tra_min64(step, nlines - from), some.n = 0;
-        while (!(ok = entries_of(n, d, line + from, n_of, &some, depth)) && n_of > 1) step = n_of /= 2, some.n = 0;
-        thin(&some, *log);
-        while (ok && out->n + some.n > out->room && (ok = *log < THINNEST)) thin(out, ++*log), thin(&some, *log);
-        for (int64_t i = 0; i < some.n && ok; i++)
-            out->v[out->n++] = (tra_line_entry){some.v[i].line + from, some.v[i].at};
+    lines some = new_lines();
+    int64_t step = tra_max64(1, nlines / 2), from = 0;
+    while (from < nlines) {
+        int64_t here = tra_min64(step, nlines - from);
+        some.n = 0;
+        if (entries_of(n, d, line + from, here, &some, depth)) {
+            if (!append_thin(out, &some, from, log)) break;
+            from += here;
+        } else if (here > 1) {
+            step = here / 2;
+        } else {
+            break;
+        }
     }
     free(some.v);
-    return ok;
+    return from >= nlines;
 }
 
 /* What lines of a product have; side: the operand whose lines they are. Of one of 2^*log places, where there is more
@@ -163,7 +180,7 @@ static met *product_of(const tra_node *join, int side, const int64_t *line, int6
                        int *log) {
     int sum[2], of[2];
     if (!tra_type_is_product(join, sum, of)) return NULL;
-    lines x = no_lines(), y = no_lines();
+    lines x = new_lines(), y = new_lines();
     int64_t *by = NULL, nby = 0;
     met *v = NULL;
     if (entries_of(join->in[side], 1 - sum[side], line, nlines, &x, depth)) {
@@ -193,7 +210,7 @@ static bool merge(const lines *x, const lines *y, bool both, lines *out) {
 static bool join_of(const tra_node *n, int d, const int64_t *line, int64_t nlines, lines *out, int depth) {
     bool both = tra_kernel_sparse(n->kernel, TRA_USE_JOIN, true, false) &&
                 tra_kernel_sparse(n->kernel, TRA_USE_JOIN, false, true);
-    lines x = no_lines(), y = no_lines();
+    lines x = new_lines(), y = new_lines();
     bool ok = entries_of(n->in[0], d, line, nlines, &x, depth) && entries_of(n->in[1], d, line, nlines, &y, depth) &&
               merge(&x, &y, both, out);
     free(x.v);
@@ -253,7 +270,7 @@ static void find_crowds(const met *v, int64_t m, double times, tra_product_sampl
             if (k > 0 && v[k].place == v[k - 1].place) continue;
             if (k > 0 && v[k].place >> i != v[k - 1].place >> i) here = 0;
             if (k > 0 && v[k].place >> COORDINATE != v[k - 1].place >> COORDINATE) out->crowd[i] += most, most = 0;
-            most = fmax(most, here += times);
+            most = fmax(most, fmin(here += times, ldexp(1, i)));
         }
         out->crowd[i] += most;
     }
@@ -313,7 +330,7 @@ static void sample_alike(const tra_node *join, int64_t of, tra_product_sample *o
     *out = (tra_product_sample){.of = (double)of};
     for (int n = TRA_SAMPLE_LINES; n >= 4 && out->n == 0; n /= 4) {
         int64_t line[TRA_SAMPLE_LINES], k = choose_lines(n, of, line);
-        lines x = no_lines();
+        lines x = new_lines();
         if (entries_of(join, 0, line, k, &x, 0)) out->n = (int)k, out->found[TRA_LOGS] = (double)x.n;
         free(x.v);
     }

@@ -264,6 +264,33 @@ TEST(factors_in_pieces) {
     }
 }
 
+/* Kernels of a run that is cancelled end with whatever they have, but touch no memory elsewhere and report nothing. */
+TEST(cancelled_factors) {
+    enum { N = 300 };
+    arena = tra_arena_new();
+    tra_kernel_run run = {.stop = true}, *before = tra_kernel_enter(&run);
+    tra_array a = matrix(TRA_F64, N, N), out = matrix(TRA_F64, N, N);
+    int *pivot = memset(tra_news(arena, int, N), 0x7f, N * sizeof *pivot), info;
+    double *lu = tra_news(arena, double, N *N);
+    memcpy(lu, a.data, N * N * sizeof *lu);
+    tra_lu(N, lu, pivot, &info);
+    for (int i = 0; i < N; i++) CHECK(pivot[i] >= 1 && pivot[i] <= N);
+    static const char *const names[] = {"inverse", "cholesky"};
+    make_positive(&a);
+    for (int f = 0; f < 2; f++) {
+        const tra_kernel *k;
+        tra_err e = {0};
+        CHECK_OK(tra_kernel_named(arena, names[f], TRA_USE_MAP, 0, NULL, &k, &e), e);
+        size_t need = tra_kernel_scratch(k, TRA_USE_MAP, TRA_F64, TRA_F64, &a.ext, NULL);
+        char *scratch = aligned_alloc(64, (need + 63) / 64 * 64);
+        tra_map_sparse(k, &a, false, &out, scratch);
+        free(scratch);
+        CHECK(tra_kernel_failure() == NULL);
+    }
+    tra_kernel_enter(before);
+    tra_arena_free(arena);
+}
+
 /* Of a, m x n column by column: is what tra_qr and tra_qr_make_q give Q and R of it? */
 static void check_qr(int m, int n) {
     int k = m < n ? m : n;
