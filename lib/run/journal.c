@@ -81,14 +81,17 @@ static void remove_other(const char *dir, void *ctx) {
 
 /* ---- what an entry is about ------------------------------------------------------------------------------------ */
 
+/* *text from malloc; NULL where there is none, or where it is damaged. */
 static bool read_about(const char *dir, char **text, uint64_t *run) {
     char *path = tra_asprintf("%s/about", dir);
     tra_err none = {0};
     size_t n;
+    *text = NULL;
     bool ok = tra_slurp(path, MAX_ABOUT, text, &n, &none) == TRA_OK;
     free(path);
     if (ok && sscanf(*text, "run %16" SCNx64, run) == 1 && strchr(*text, '\n')) return true;
-    if (ok) free(*text);
+    free(*text);
+    *text = NULL;
     return false;
 }
 

@@ -385,6 +385,17 @@ EOF2
     has "--resume: nothing is saved in $PWD/nowhere/yet"
 }
 
+@test "an entry that does not say whose it is any more: from the beginning, and it says so" {
+    product
+    # shellcheck disable=SC2086
+    for damage in 'truncate -s 7' 'truncate -s 0' 'sed -i s/^run/ruN/'; do
+        cut_short KILL 3 p.tra $small
+        $damage "$TRA_SCRATCH"/*/about
+        status 0 tra run p.tra $small --resume
+        has "--resume: nothing is saved in $TRA_SCRATCH"
+    done
+}
+
 @test "gone on with in another way: sums as --reproducible makes them, whatever the run before did" {
     product
     status 0 tra run -q p.tra --reproducible
