@@ -267,6 +267,14 @@ static const tra_kernel *kernel_of(tra_rewriting *w, const part *l, const part *
     return tra_kernel_product(w->m->arena, &k);
 }
 
+/* Are both sparse, with the same labels in another order? One of them is transposed first, or else each entry would be
+ * looked up. */
+static bool meets_in_other_order(const tra_memo *m, const part *l, const part *r) {
+    bool sparse = any_of(m, l->group)->type.sparse && any_of(m, r->group)->type.sparse;
+    bool same = memcmp(l->dim.v, r->dim.v, (size_t)l->dim.n * sizeof *l->dim.v) == 0;
+    return sparse && same_set(&l->dim, &r->dim) && !same;
+}
+
 /* Joins l and r, sums over the labels that `out` lacks, and claims that this computes out. If the group of out is -1,
  * it becomes the group of what was made. */
 static void write_split(product *p, const part *l, const part *r, part *out, bool root) {
@@ -288,6 +296,10 @@ static void write_split(product *p, const part *l, const part *r, part *out, boo
             if (key.n == TRA_MAXDIM) return;
             key.v[key.n++] = r->key.v[d];
         }
+    }
+    if (meets_in_other_order(m, l, r)) {
+        tra_refuse(w, p->root, "sparse operands that meet at one place are read side by side in one order alone");
+        return;
     }
     join.kernel = kernel_of(w, l, r, out);
     if (!join.kernel) return;

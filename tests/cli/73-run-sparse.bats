@@ -150,6 +150,27 @@ print(s, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"
     diff - M.tns <<<$'5 7 4\n5 3000000 1\n7 5 4\n9 9 -1\n2999999 3000000 2\n3000000 5 1\n3000000 2999999 2'
 }
 
+@test "a matrix times its transpose, element by element, is transposed first: no plan looks entries up one by one" {
+    tra gen -q --shape 3000x3000 --block 800x800 --density 0.003 --storage csr -o a.h5:A
+    printf '%s\n' 'input A from "a.h5"' 'C[i,j] = A[i,j] * A[j,i]' 'D[] as dense = sum A[i,j] * A[j,i]' \
+        'output C' 'output D' >p.tra
+    tra explain --operators p.tra >plan
+    grep -q ' join C .* elemmul' plan
+    grep -q ' join-agg D .* "ij,ij->"' plan
+    tra export -q a.h5:A -o a.npz
+    for how in "--threads 1" "--threads 4" "--sites 3"; do
+        status 0 tra run -q $how p.tra
+        tra export -q C.h5 -o c.npz
+        tra export -q D.h5 -o d.npy
+        py '
+import scipy.sparse as sp
+a, c = (sp.load_npz(x + ".npz").tocsr() for x in "ac")
+want = a.multiply(a.T).tocsr()
+assert abs(want - c).max() == 0 and c.nnz == want.nnz > 0
+assert np.isclose(np.load("d.npy"), want.sum())'
+    done
+}
+
 @test "what meets at one place, in any order of the operands and types, is what numpy says: products, folded and not" {
     local n=0
     tra gen -q --shape 150 --block 64 --seed 6 --dist normal -o X.h5:X
