@@ -43,6 +43,7 @@ static tra_status run_plan(const tra_made_how *m, const tra_graph *g, tra_arena 
     x.memory = m->options.memory;
     x.threads = m->options.threads;
     x.history = history;
+    x.alone = true;
     x.stops = true;
     tra_status s = tra_exec(plan, &self, &x, &r, e);
     tra_report_free(&r);

@@ -288,8 +288,7 @@ static tra_status read_rows(const finding *g, int64_t n, const int64_t *at, cons
 static tra_status put_rows(const tra_type *type, const tra_batch *out, const char *to, const char *history,
                            tra_err *e) {
     tra_writer *w;
-    TRA_TRY(tra_writer_create(to, type, &(tra_write_options){.history = history}, &w, e));
-    tra_writer_alone(w);
+    TRA_TRY(tra_writer_create(to, type, &(tra_write_options){.history = history, .alone = true}, &w, e));
     tra_status s = tra_writer_place_rows(w, NULL, e);
     if (s == TRA_OK && out->rows > 0) s = tra_writer_put_rows(w, 0, out, e);
     if (s == TRA_OK) return tra_writer_commit(w, NULL, e);

@@ -377,8 +377,7 @@ static tra_status write_all(making *g, const char *to, const char *history, tra_
     tra_catalog cat;
     TRA_TRY(tra_catalog_blocks(&shape, &block, &cat, e));
     tra_type type = {.dtype = TRA_F64, .cat = &cat, .layout = &tra_columns, .columns = schema, .cut = {1}};
-    TRA_TRY(tra_writer_create(to, &type, &(tra_write_options){.history = history}, &g->writer, e));
-    tra_writer_alone(g->writer);
+    TRA_TRY(tra_writer_create(to, &type, &(tra_write_options){.history = history, .alone = true}, &g->writer, e));
     TRA_TRY(tra_writer_place_rows(g->writer, NULL, e));
     TRA_TRY(each_batch(g, g->keeps, write_rows, e));
     worker *one = &g->worker[0];

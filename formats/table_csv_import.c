@@ -244,9 +244,8 @@ static tra_status create(tra_csv_import *m, tra_column *columns, int64_t rows, i
     if (rows > 0) block.v[0] = tra_min64(block.v[0], rows);
     TRA_TRY(tra_catalog_blocks(&shape, &block, cat, e));
     tra_type type = {.dtype = TRA_F64, .cat = cat, .layout = &tra_columns, .columns = &m->schema, .cut = {1}};
-    tra_write_options o = {.history = m->history, .codec = m->codec};
+    tra_write_options o = {.history = m->history, .codec = m->codec, .alone = m->alone};
     TRA_TRY(tra_writer_create(m->to, &type, &o, &m->writer, e));
-    if (m->alone) tra_writer_alone(m->writer);
     return tra_writer_place_rows(m->writer, NULL, e);
 }
 

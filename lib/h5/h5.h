@@ -56,6 +56,8 @@ typedef struct tra_writer tra_writer;
 typedef struct tra_write_options {
     tra_codec codec;
     const char *history; /* text for tra_history, or NULL to leave it out */
+    /* No other program reads the file: strings of tables are written once, as tra reads them, and not as categories. */
+    bool alone;
     /* NULL, or a text that identifies this output of this run: the temporary file has it in its name and outlives a
      * process that ends early. reuse: continue with such a file of an earlier process. */
     const char *tag;

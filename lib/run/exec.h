@@ -20,6 +20,7 @@ typedef struct tra_exec_options {
     tra_transport_kind transport; /* how ranks exchange blocks */
     tra_codec codec;              /* of the outputs */
     const char *history;          /* of the outputs, or NULL */
+    bool alone;                   /* no other program reads the outputs (tra_write_options) */
     tra_progress_form progress;   /* on rank 0 */
     uint64_t step; /* tra_commit_note.step of the outputs, whose record the caller ends; 0: there is none */
     const tra_journal_request *journal; /* NULL: nothing is saved, and signals stop the run only if it */

@@ -57,7 +57,7 @@ tra_status tra_exec_open_outputs(tra_execution *x, tra_err *e) {
     for (int i = 0; i < x->plan->nops; i++) {
         const tra_op *op = &x->plan->ops[i];
         if (op->op != TRA_PLAN_OUTPUT) continue;
-        tra_write_options w = {.codec = x->o->codec, .history = x->o->history};
+        tra_write_options w = {.codec = x->o->codec, .history = x->o->history, .alone = x->o->alone};
         assert(tra_place_eq(&op->place, &x->plan->ops[op->in[0]].place));
         /* who asks to go on expects that runs are killed */
         double may_lose = x->o->journal && x->o->journal->resume ? 0 : tra_checkpoint_seconds(x->o);

@@ -158,15 +158,18 @@ void tra_call_length(tra_call *c) { c->out.i = tra_points(tra_call_bytes(c, 0));
 
 /* ---- strings of strings ------------------------------------------------------------------------------------------ */
 
-static void change_case(tra_call *c, char from, char to) {
-    tra_bytes t = tra_call_bytes(c, 0);
-    size_t begin = c->text->n;
-    tra_call_give(c, t);
-    for (size_t i = begin; i < c->text->n; i++)
-        if (c->text->s[i] >= from && c->text->s[i] <= to) c->text->s[i] = (char)(c->text->s[i] ^ 0x20);
+/* Letters from `a` on change their case. */
+TRA_ANY_TARGET __attribute__((optimize("O3"))) static void turn_letters(unsigned char *s, size_t n, unsigned char a) {
+    for (size_t i = 0; i < n; i++) s[i] ^= (unsigned char)((unsigned char)(s[i] - a) < 26 ? 0x20 : 0);
 }
-void tra_call_lower(tra_call *c) { change_case(c, 'A', 'Z'); }
-void tra_call_upper(tra_call *c) { change_case(c, 'a', 'z'); }
+
+static void change_case(tra_call *c, char a) {
+    size_t begin = c->text->n;
+    tra_call_give(c, tra_call_bytes(c, 0));
+    turn_letters((unsigned char *)c->text->s + begin, c->text->n - begin, (unsigned char)a);
+}
+void tra_call_lower(tra_call *c) { change_case(c, 'A'); }
+void tra_call_upper(tra_call *c) { change_case(c, 'a'); }
 
 void tra_call_substr(tra_call *c) {
     tra_call_give(c, part_of(tra_call_bytes(c, 0), c->v[1].i, c->n > 2 ? c->v[2].i : INT64_MAX / 4));

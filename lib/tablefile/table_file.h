@@ -39,9 +39,6 @@ TRA_MUSTUSE tra_status tra_writer_place_rows(tra_writer *w, const int64_t *rows,
 /* The same columns with other dictionaries, of which rows that are put have the codes; before rows are placed. Both
  * must outlive the writer. */
 void tra_writer_columns(tra_writer *w, const tra_schema *s);
-/* No other program reads the file: strings are written once, as tra reads them, and not as categories too; before rows
- * are placed. */
-void tra_writer_alone(tra_writer *w);
 /* Bytes of memory that committing a table of this type takes: to read all that was written, to count values, and to
  * keep and write the statistics. The rows are the expected ones. */
 int64_t tra_table_finish_bytes(const tra_type *t);

@@ -9,8 +9,6 @@
 
 void tra_writer_columns(tra_writer *w, const tra_schema *s) { w->table->form.schema = w->type.columns = s; }
 
-void tra_writer_alone(tra_writer *w) { w->table->alone = true; }
-
 /* ---- for other programs ----------------------------------------------------------------------------------------- */
 
 /* Copies the strings to `room`, each with a NUL, and points text to them. */

@@ -58,12 +58,12 @@ int64_t tra_table_header(const tra_table_form *f, int64_t v[4]) {
 }
 
 tra_status tra_table_prepare(tra_writer *w, const tra_write_options *o, tra_err *e) {
-    (void)o;
     if (w->gzip)
         return tra_fail(e, TRA_USAGE, "cannot write %s:%s by deflate: tables are compressed only by zstd", w->path,
                         w->name);
     w->table = tra_new(w->arena, struct tra_table_placing);
     w->table->frequencies = -1;
+    w->table->alone = o && o->alone;
     w->table->form.schema = w->type.columns;
     return TRA_OK;
 }

@@ -33,7 +33,7 @@ typedef struct tra_table_form {
 /* The part of a tra_writer that tables need. */
 struct tra_table_placing {
     tra_table_form form;
-    bool alone;      /* tra_writer_alone */
+    bool alone;      /* tra_write_options.alone */
     int64_t *begin;  /* first row of each tuple, and the number of rows */
     uint64_t *sums;  /* [parts][blocks] */
     uint64_t *masks; /* [parts], codec zstd: sums of tra_mask_sum */

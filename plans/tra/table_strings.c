@@ -238,6 +238,18 @@ static void mark_failed(tra_table_builder *w, int *n, const char **name) {
     if (call) w->call = call;
 }
 
+/* Is the node some columns of an open file under their names, as narrow_input makes them? */
+static bool is_narrowed(const tra_node *n) {
+    const tra_rows_kernel *k = n->op == TRA_OP_TRANSFORM ? tra_kernel_rows(n->kernel) : NULL;
+    const tra_rowwise_step *v;
+    if (!k || k->ops != &tra_rowwise_ops || n->in[0]->op != TRA_OP_INPUT || !n->in[0]->input.rel) return false;
+    if (tra_rowwise_steps(k->data, &v) != 1 || v[0].selects || tra_rowwise_is_matrix(k->data, NULL)) return false;
+    const tra_schema *s = n->in[0]->type.columns;
+    for (int i = 0; i < v[0].n; i++)
+        if (v[0].x[i]->op != TRA_C_COLUMN || strcmp(s->v[v[0].x[i]->column].name, v[0].names[i]) != 0) return false;
+    return true;
+}
+
 /* Replaces calls by columns of a table that is made now. *made: their number, *name: their names. */
 static bool make_strings(tra_table_builder *w, int *made, const char ***name) {
     tra_build *b = w->b;
@@ -254,10 +266,12 @@ static bool make_strings(tra_table_builder *w, int *made, const char ***name) {
                         : "no new strings come up from turn to turn: make them before the loop, or after it",
             "these strings are known only once rows are computed, and %s cannot make them", w->call->text);
     for (int c = 0; c < w->in->type.columns->n; c++) keep[c] = keep[c] || x.reads[c];
-    tra_node *file = tra_table_in_file(w, keep, &own);
+    bool narrowed = own == 0 && is_narrowed(w->in);
+    const tra_schema *had = w->in->type.columns;
+    tra_node *file = narrowed ? w->in->in[0] : tra_table_in_file(w, keep, &own);
     if (!file) return false;
-    bool own_file = file != w->in;
-    if (own_file) { /* the values of the file's columns are known: perhaps that is enough */
+    bool own_file = file != w->in && !narrowed;
+    if (file != w->in) { /* the values of the file's columns are known: perhaps that is enough */
         w->in = file;
         w->own_columns = own;
         w->call = call;
@@ -267,7 +281,7 @@ static bool make_strings(tra_table_builder *w, int *made, const char ***name) {
     const tra_schema *s = file->type.columns;
     int *kept = tra_news(b->arena, int, s->n + 1), n = 0, left = 0;
     for (int c = 0; c < s->n; c++) {
-        if (!keep[c]) continue;
+        if (!keep[c] || tra_schema_find(narrowed ? had : s, s->v[c].name) < 0) continue;
         left += own == 0 || c < own;
         kept[n++] = c;
     }

@@ -309,6 +309,22 @@ for i in r(10): print(",".join("" if i == 3 else f"a{i % 3}" for c in r(50)))' >
 assert p["measured"]["peak_memory_bytes"] <= p["peak_memory_bytes"], (p["measured"]["peak_memory_bytes"], p["peak_memory_bytes"])'
 }
 
+@test "strings of a file that is large beside the ceiling are made of it: its other columns are not written away first" {
+    "$PYTHON" -c '
+print("s,i,n")
+for j in range(1000000): print(f"w{j},{j},{j * 3}")' | tra import -q --table - -o t.h5
+    cat >p.tra <<'END'
+input t from "t.h5"
+P = project(t, q = concat(s, string(i)), i)
+output P to "P.h5"
+END
+    tra run -v p.tra --memory 64M 2>said
+    [ "$(grep -c "output strings" said)" = 0 ]
+    tra digest P.h5 >narrow
+    tra run -q p.tra
+    tra digest P.h5 | diff narrow -
+}
+
 @test "of strings that only the run makes a limit computes those of its rows: orders, NULLs, ties, selections" {
     setup_data
     cat >p.tra <<'END'
