@@ -286,19 +286,21 @@ static const tra_kernel *rows_then(tra_arena *a, const tra_rows_kernel *x, const
     return tra_kernel_of_rows(a, &both);
 }
 
-/* A step that only moves elements, and then one that folds or moves them, as one step: "aa->a" and "a->" as "aa->";
- * NULL: they are no such steps. */
+/* A step that only moves elements, and then one that folds or moves them, as one step: "ij->ji" and "ab->b" as "ij->i",
+ * "ij->ji" and "aa->a" as "ii->i"; NULL: they are no such steps. */
 static const tra_kernel *moved(tra_arena *a, const tra_kernel *first, const tra_kernel *next) {
-    char text[2 * TRA_MAXDIM + 3], *to = text;
+    char text[2 * TRA_MAXDIM + 3], *to = text, letter[TRA_MAXDIM], of[TRA_MAXDIM] = {0};
     const tra_kernel *k;
     bool moves = first->cls == TRA_K_EINSUM && first->nin == 1 && first->nlabels == first->nout && !first->row;
     if (!moves || next->cls != TRA_K_EINSUM || next->nin != 1 || next->row || next->rank[0] != first->nout) return NULL;
-    if (next->nlabels != next->rank[0]) return NULL; /* a diagonal of it */
-    for (int d = 0; d < first->rank[0]; d++) *to++ = first->letters[first->in[0][d]];
+    for (int d = 0; d < first->nout; d++) { /* dimensions of which the next step takes the diagonal have one letter */
+        char *is = &of[next->in[0][d]];
+        if (!*is) *is = first->letters[first->out[d]];
+        letter[first->out[d]] = *is;
+    }
+    for (int d = 0; d < first->rank[0]; d++) *to++ = letter[first->in[0][d]];
     *to++ = '-', *to++ = '>';
-    for (int d = 0; d < next->nout; d++)
-        *to++ = first->letters[first->out[(const int8_t *)memchr(next->in[0], next->out[d], (size_t)next->rank[0]) -
-                                          next->in[0]]];
+    for (int d = 0; d < next->nout; d++) *to++ = of[next->out[d]];
     *to = 0;
     tra_err e = {0};
     const tra_scalar x = {.op = TRA_S_ARG};
@@ -331,9 +333,9 @@ static const tra_kernel *turned(tra_arena *a, const tra_kernel *first, const tra
 const tra_kernel *tra_kernel_then(tra_arena *a, const tra_kernel *first, const tra_kernel *next) {
     assert(tra_kernel_composes(first, next));
     if (first->rows) return rows_then(a, first->rows, next->rows);
-    const tra_kernel *one = moved(a, first, next);
-    if (!one) one = turned(a, first, next);
-    if (one) return one;
+    const tra_kernel *begins = tra_kernel_first(next), *one = moved(a, first, begins);
+    if (!one) one = turned(a, first, begins);
+    if (one) return begins == next ? one : tra_kernel_then(a, one, next->rest);
     assert(next->uses & TRA_USE_MAP);
     if (first->cls == TRA_K_THEN) return tra_kernel_then(a, first->first, tra_kernel_then(a, first->rest, next));
     tra_kernel *k = tra_new(a, tra_kernel);

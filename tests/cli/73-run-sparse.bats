@@ -171,6 +171,23 @@ assert np.isclose(np.load("d.npy"), want.sum())'
     done
 }
 
+@test "the diagonal of a matrix in blocks of csc, and its sum, take what its entries take" {
+    tra gen -q --shape 40000x40000 --block 8000x8000 --pattern band:3 --storage csc -o a.h5:A
+    printf '%s\n' 'input A from "a.h5"' 'D[i] as dense = A[i,i]' 'output D' >p.tra
+    tra explain --memory 8G --threads 1 --format json p.tra >plan.json
+    py 'import json; assert json.load(open("plan.json"))["plans"][0]["peak_memory_bytes"] < 100e6'
+    printf '%s\n' 'T[] as dense = sum A[i,i]' 'output T' >>p.tra
+    tra export -q a.h5:A -o a.npz
+    for how in "--threads 1" "--threads 4" "--sites 3"; do
+        status 0 tra run -q $how --memory 8G p.tra
+        for x in D T; do tra export -q $x.h5 -o $x.npy; done
+        py '
+import scipy.sparse as sp
+d = sp.load_npz("a.npz").diagonal()
+assert (np.load("D.npy") == d).all() and np.isclose(np.load("T.npy"), d.sum())'
+    done
+}
+
 @test "what meets at one place, in any order of the operands and types, is what numpy says: products, folded and not" {
     local n=0
     tra gen -q --shape 150 --block 64 --seed 6 --dist normal -o X.h5:X
