@@ -4,6 +4,7 @@
 #include "../lib/base/crew.h"
 #include "../lib/tablefile/table_file.h"
 #include "io.h"
+#include "made_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,12 +38,6 @@ typedef struct finding {
 } finding;
 
 static const tra_schema *schema_of(const finding *g) { return tra_rel_type(g->m->from)->columns; }
-
-static tra_vector room_of(tra_arena *a, const tra_column *c, int64_t rows) {
-    tra_vector v = {tra_arena_array(a, (size_t)rows + 1, tra_coltype_size(c->type)), NULL};
-    if (tra_column_has_states(c)) v.state = tra_news(a, uint8_t, rows + 1);
-    return v;
-}
 
 /* ---- keys as bytes ---------------------------------------------------------------------------------------------- */
 
@@ -306,7 +301,7 @@ static tra_status write_rows(finding *g, int64_t n, const int64_t *at, const cha
         columns[k] = schema_of(g)->v[m->kept[k]];
         columns[k].file = NULL;
         columns[k].name = m->name[k];
-        out.v[k] = room_of(g->arena, &columns[k], n);
+        out.v[k] = tra_vector_room(g->arena, &columns[k], n);
     }
     TRA_TRY(read_rows(g, n, at, &out, e));
     for (int k = 0; k < m->nkept; k++)
@@ -326,7 +321,7 @@ static void begin_worker(finding *g, worker *w, const bool *reads, int64_t most)
     w->in = (tra_batch){.schema = s, .v = tra_news(g->arena, tra_vector, s->n + 1)};
     w->strip = tra_news(g->arena, tra_vector, s->n + 1);
     for (int c = 0; c < s->n; c++)
-        if (reads[c]) w->in.v[c] = room_of(g->arena, &s->v[c], g->batch);
+        if (reads[c]) w->in.v[c] = tra_vector_room(g->arena, &s->v[c], g->batch);
     const tra_first_rows *m = g->m;
     const tra_colexpr **x = tra_news(g->arena, const tra_colexpr *, m->nkeys + m->nconditions + 1);
     for (int k = 0; k < m->nkeys; k++) x[k] = m->x[k];

@@ -5,6 +5,7 @@
 #include "../lib/base/crew.h"
 #include "../lib/tablefile/table_file.h"
 #include "io.h"
+#include "made_rows.h"
 #include "text_column.h"
 
 #include <stdlib.h>
@@ -42,6 +43,10 @@ typedef struct making {
     int64_t memory, batch; /* bytes; rows that are read at a time */
     int64_t most;          /* bytes of a string that a call makes */
     int64_t rows;          /* of the table */
+    int64_t taken;         /* by a pass: rows, or values of the column below */
+    int column;            /* a column of strings: all strings are made of its values, once of each; or -1 */
+    int64_t values;        /* how many it has; the last one is NULL, where it may be; */
+    int32_t *code;         /* and of each made column the code of each value */
     int64_t made;          /* rows of the result */
     int nworkers;          /* of groups one, which takes all rows in their order */
     worker *worker;
@@ -65,33 +70,6 @@ typedef struct making {
 
 static const tra_column *column_of(const making *g, int c) { return &tra_rel_type(g->m->from)->columns->v[c]; }
 
-static tra_vector room_of(tra_arena *a, const tra_column *c, int64_t rows) {
-    tra_vector v = {tra_arena_array(a, (size_t)rows + 1, tra_coltype_size(c->type)), NULL};
-    if (tra_column_has_states(c)) v.state = tra_news(a, uint8_t, rows + 1);
-    return v;
-}
-
-static void mark_columns_of(bool *reads, const tra_colexpr *x) {
-    if (x->op == TRA_C_COLUMN) reads[x->column] = true;
-    for (int i = 0; i < x->nkids; i++) mark_columns_of(reads, x->kids[i]);
-}
-
-/* Is element i of x equal to element k of y, as keys of groups are? */
-static bool is_equal(tra_coltype type, tra_vector x, int64_t i, tra_vector y, int64_t k) {
-    int s = x.state ? x.state[i] : TRA_STATE_VALUE, t = y.state ? y.state[k] : TRA_STATE_VALUE;
-    if (s != TRA_STATE_VALUE || t != TRA_STATE_VALUE) return s == t;
-    tra_dtype held = tra_coltype_held(type);
-    if (!tra_dtype_is_float(held)) return tra_element_whole(held, x.values, i) == tra_element_whole(held, y.values, k);
-    double a = tra_element_real(held, x.values, i), b = tra_element_real(held, y.values, k);
-    return a == b || (a != a && b != b);
-}
-
-static void copy_row(tra_coltype type, tra_vector to, int64_t i, tra_vector from, int64_t k) {
-    size_t size = tra_coltype_size(type);
-    memcpy((char *)to.values + (size_t)i * size, (const char *)from.values + (size_t)k * size, size);
-    if (to.state) to.state[i] = from.state ? from.state[k] : TRA_STATE_VALUE;
-}
-
 /* Does row i of the batch begin a row of the result? */
 static bool begins(const making *g, const tra_batch *in, int64_t i) {
     const tra_made_strings *m = g->m;
@@ -99,7 +77,9 @@ static bool begins(const making *g, const tra_batch *in, int64_t i) {
     for (int k = 0; k < m->nkept; k++) {
         int c = m->kept[k];
         tra_coltype type = column_of(g, c)->type;
-        if (i == 0 ? !is_equal(type, in->v[c], 0, g->last[k], 0) : !is_equal(type, in->v[c], i, in->v[c], i - 1))
+        if (i == 0
+            ? !tra_values_equal(type, in->v[c], 0, g->last[k], 0)
+            : !tra_values_equal(type, in->v[c], i, in->v[c], i - 1))
             return true;
     }
     return false;
@@ -107,27 +87,41 @@ static bool begins(const making *g, const tra_batch *in, int64_t i) {
 
 static void keep_last(making *g, const tra_batch *in) {
     for (int k = 0; k < g->m->nkept; k++)
-        copy_row(column_of(g, g->m->kept[k])->type, g->last[k], 0, in->v[g->m->kept[k]], in->rows - 1);
+        tra_value_copy(column_of(g, g->m->kept[k])->type, g->last[k], 0, in->v[g->m->kept[k]], in->rows - 1);
     g->began = true;
 }
 
 /* A pass over the table: what is done with the rows of a batch, from `first` on. Rows that are no groups are those of
  * the result, so that any worker takes any batch. */
 typedef tra_status visit(making *g, worker *w, int64_t first, tra_err *e);
+static visit collect_rows;
 typedef struct pass {
     making *g;
     visit *visit;
 } pass;
+
+/* Values of the column from number `first` on, as rows that have nothing else. */
+static void take_values(const making *g, worker *w, int64_t first) {
+    tra_vector *v = &w->in.v[g->column];
+    for (int64_t i = 0; i < w->in.rows; i++) {
+        bool null = v->state && first + i == g->values - 1;
+        ((int32_t *)v->values)[i] = null ? 0 : (int32_t)(first + i);
+        if (v->state) v->state[i] = null ? TRA_STATE_NULL : TRA_STATE_VALUE;
+    }
+}
 
 static tra_status take_batch(void *ctx, int worker_number, int64_t item, tra_err *e) {
     const pass *p = ctx;
     making *g = p->g;
     worker *w = &g->worker[worker_number];
     int64_t first = item * g->batch;
-    w->in.rows = tra_min64(g->batch, g->rows - first);
+    w->in.rows = tra_min64(g->batch, g->taken - first);
     if (!g->m->separator) w->made = first;
     TRA_TRY(tra_stop_check(e));
-    TRA_TRY(tra_rel_read_rows(g->m->from, first, &w->in, e));
+    if (p->visit == collect_rows && g->column >= 0)
+        take_values(g, w, first);
+    else
+        TRA_TRY(tra_rel_read_rows(g->m->from, first, &w->in, e));
     TRA_TRY(p->visit(g, w, first, e));
     if (g->m->separator) keep_last(g, &w->in);
     return TRA_OK;
@@ -143,9 +137,9 @@ static tra_status each_batch(making *g, const bool *reads, visit *visit, tra_err
         w->made = 0;
         for (int c = 0; c < s->n; c++)
             w->in.v[c] =
-                reads[c] || (g->m->separator && g->keeps[c]) ? room_of(a, &s->v[c], g->batch) : (tra_vector){0};
+                reads[c] || (g->m->separator && g->keeps[c]) ? tra_vector_room(a, &s->v[c], g->batch) : (tra_vector){0};
     }
-    tra_status status = tra_crew_run(g->nworkers, 0, tra_ceil_div(g->rows, g->batch), take_batch, &p, e);
+    tra_status status = tra_crew_run(g->nworkers, 0, tra_ceil_div(g->taken, g->batch), take_batch, &p, e);
     tra_arena_free(a);
     return status;
 }
@@ -208,16 +202,17 @@ static tra_status add_to_group(making *g, const worker *w, tra_err *e) {
 
 /* Computes the strings of row i of the table, which is number `at` of the strip. */
 static tra_status make_row(const making *g, worker *w, int64_t i, int at, tra_err *e) {
+    const char *what = g->column < 0 ? "row" : "string";
     for (int k = 0; k < g->m->nmade; k++) {
         int state = tra_made_string(w->x, k, at, &w->s[k], &w->n[k]);
         bool failed = state == TRA_STATE_ERROR;
         if (failed && tra_made_is_long(w->x))
             return tra_fail(e, TRA_RESOURCE,
-                            "row %" PRId64 ": %s makes a string of more than %" PRId64
+                            "%s %" PRId64 ": %s makes a string of more than %" PRId64
                             " bytes, an eighth of what its thread has: raise --memory, or use fewer threads",
-                            i, g->m->text[k], g->most);
+                            what, i, g->m->text[k], g->most);
         if (failed && (g->m->separator || tra_made_took_long(w->x)))
-            return tra_fail(e, TRA_INPUT, "row %" PRId64 ": %s %s", i, g->m->text[k], tra_made_why(w->x));
+            return tra_fail(e, TRA_INPUT, "%s %" PRId64 ": %s %s", what, i, g->m->text[k], tra_made_why(w->x));
         if (state != TRA_STATE_VALUE) w->s[k] = NULL, w->n[k] = failed ? -1 : 0;
     }
     return TRA_OK;
@@ -312,6 +307,12 @@ static tra_status make_dictionary(making *g, int k, tra_column *c, tra_err *e) {
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
+/* The codes that n rows have in a made column, by their values. */
+static void codes_of_values(const making *g, const int32_t *code, tra_vector v, int64_t n, int32_t *to) {
+    for (int64_t i = 0; i < n; i++)
+        to[i] = code[v.state && v.state[i] != TRA_STATE_VALUE ? g->values - 1 : ((const int32_t *)v.values)[i]];
+}
+
 static tra_status flush(making *g, worker *w, tra_err *e) {
     const tra_made_strings *m = g->m;
     int64_t n = w->out.rows, first = w->made - n;
@@ -320,7 +321,10 @@ static tra_status flush(making *g, worker *w, tra_err *e) {
         tra_vector *v = &w->out.v[m->nkept + k];
         int32_t *codes = v->values;
         bool failed = g->worker[0].failed[k];
-        TRA_TRY(tra_text_column_codes(g->texts[k], first, n, codes, e));
+        if (g->column >= 0)
+            codes_of_values(g, g->code + k * g->values, w->in.v[g->column], n, codes);
+        else
+            TRA_TRY(tra_text_column_codes(g->texts[k], first, n, codes, e));
         for (int64_t i = 0; failed && i < n; i++) ((int64_t *)mark->values)[i] = codes[i] == FAILED;
         mark += failed;
         for (int64_t i = 0; v->state && i < n; i++) {
@@ -344,7 +348,7 @@ static tra_status write_rows(making *g, worker *w, int64_t first, tra_err *e) {
     for (int64_t i = 0; i < w->in.rows; i++) {
         if (!begins(g, &w->in, i)) continue;
         for (int k = 0; k < m->nkept; k++)
-            copy_row(w->out.schema->v[k].type, w->out.v[k], w->out.rows, w->in.v[m->kept[k]], i);
+            tra_value_copy(w->out.schema->v[k].type, w->out.v[k], w->out.rows, w->in.v[m->kept[k]], i);
         w->made++;
         w->out.rows++;
     }
@@ -362,6 +366,9 @@ static tra_status write_all(making *g, const char *to, const char *history, tra_
         columns[k].file = NULL;
     }
     for (int k = 0; k < m->nmade; k++) TRA_TRY(make_dictionary(g, k, &columns[m->nkept + k], e));
+    for (int k = 0; k < m->nmade && g->column >= 0; k++)
+        TRA_TRY(tra_text_column_codes(g->texts[k], 0, g->values, g->code + k * g->values, e));
+    if (g->column >= 0) g->keeps[g->column] = true;
     for (int k = 0; k < m->nmade; k++)
         if (g->worker[0].failed[k])
             columns[n++] =
@@ -370,7 +377,7 @@ static tra_status write_all(making *g, const char *to, const char *history, tra_
     for (int i = 0; i < g->nworkers; i++) {
         worker *w = &g->worker[i];
         w->out = (tra_batch){.schema = schema, .v = tra_news(g->arena, tra_vector, n + 1)};
-        for (int k = 0; k < n; k++) w->out.v[k] = room_of(g->arena, &columns[k], g->batch);
+        for (int k = 0; k < n; k++) w->out.v[k] = tra_vector_room(g->arena, &columns[k], g->batch);
     }
     tra_dims shape = {.n = 1, .v = {rows}}, block = {.n = 1, .v = {tra_rel_type(m->from)->cat->bound.v[0]}};
     if (rows > 0) block.v[0] = tra_min64(block.v[0], rows);
@@ -391,6 +398,7 @@ static tra_status write_all(making *g, const char *to, const char *history, tra_
 }
 
 static tra_status run(making *g, const char *to, const char *history, tra_err *e) {
+    g->taken = g->column >= 0 ? g->values : g->rows;
     TRA_TRY(tra_scratch_open(to, &g->fd, &g->where, e));
     for (int k = 0; k < g->m->nmade; k++)
         g->texts[k] =
@@ -398,11 +406,12 @@ static tra_status run(making *g, const char *to, const char *history, tra_err *e
                                                            .where = g->where,
                                                            .output = to,
                                                            .end = &g->end,
-                                                           .rows = tra_max64(1, g->rows),
+                                                           .rows = tra_max64(1, g->taken),
                                                            .workers = g->nworkers,
                                                            .memory = g->memory / 4 / g->nworkers / g->m->nmade});
     TRA_TRY(each_batch(g, g->reads, collect_rows, e));
     TRA_TRY(end_collecting(g, e));
+    g->taken = g->rows;
     return write_all(g, to, history, e);
 }
 
@@ -420,6 +429,19 @@ static void begin_worker(making *g, worker *w) {
     w->s_ahead = tra_news(g->arena, const char *, m->nmade + 1);
     w->n_ahead = tra_news(g->arena, int64_t, m->nmade + 1);
     w->ahead = tra_news(g->arena, ahead, TRA_STRINGS_AHEAD * m->nmade + 1);
+}
+
+/* Sets the column that all strings are made of, if one tells them and has no more values than there are rows. */
+static void find_column(making *g, const tra_schema *s, bool counts) {
+    int n = 0;
+    g->column = -1;
+    for (int c = 0; c < s->n; c++)
+        if (g->reads[c]) n++, g->column = c;
+    const tra_column *c = n == 1 ? &s->v[g->column] : NULL;
+    bool coded = c && c->dict && !g->m->separator && !counts && c->dict->n <= g->rows;
+    g->values = coded ? c->dict->n + tra_column_has_states(c) : 0;
+    if (!coded || 4 * g->values * g->m->nmade > g->memory / 8) g->column = -1;
+    if (g->column >= 0) g->code = tra_arena_array(g->arena, (size_t)(g->values * g->m->nmade + 1), 4);
 }
 
 static int64_t longest_of(const tra_schema *s) {
@@ -445,10 +467,12 @@ tra_status tra_made_strings_write(const tra_made_strings *m, const char *to, int
     g.most = g.memory / 8 / g.nworkers;
     g.batch = tra_max64(LEAST_ROWS, tra_min64(MOST_ROWS, g.memory / 8 / g.nworkers / row));
     g.reads = tra_news(g.arena, bool, s->n + 1), g.keeps = tra_news(g.arena, bool, s->n + 1);
-    for (int k = 0; k < n; k++) mark_columns_of(g.reads, m->x[k]);
+    bool counts = false;
+    for (int k = 0; k < n; k++) tra_mark_columns(g.reads, &counts, m->x[k]);
+    find_column(&g, s, counts);
     for (int k = 0; k < m->nkept; k++) g.keeps[m->kept[k]] = true;
     g.last = tra_news(g.arena, tra_vector, m->nkept + 1);
-    for (int k = 0; k < m->nkept; k++) g.last[k] = room_of(g.arena, &s->v[m->kept[k]], 1);
+    for (int k = 0; k < m->nkept; k++) g.last[k] = tra_vector_room(g.arena, &s->v[m->kept[k]], 1);
     g.texts = tra_news(g.arena, tra_text_column *, n + 1);
     g.spooled = tra_news(g.arena, tra_spooled, n + 1);
     g.worker = tra_news(g.arena, worker, g.nworkers);

@@ -325,6 +325,29 @@ END
     tra digest P.h5 | diff narrow -
 }
 
+@test "strings of one column are made once of each of its strings where the ceiling is tight: NULLs, pieces, several at once" {
+    "$PYTHON" -c '
+import random
+r = random.Random(7)
+words = ["".join(r.choices("abcXYZ 09-", k=r.randrange(4, 30))).strip() for _ in range(300000)]
+print("s,i")
+for j in range(400000): print(f"{r.choice(words) if j % 20 else str()},{j}")' | tra import -q --table - -o t.h5
+    cat >p.tra <<'END'
+input t from "t.h5"
+P = project(t, i, u = upper(s), v = substr(s, if(isnull(s), 1, 3), 5), w = if(isnull(s), "none", lower(trim(s))), s)
+Q = group(select(t, like(upper(s), "%AB%")), [g = substr(upper(s), 1, 2)], n = count(), m = max(concat(s, "-", s)))
+output P to "P.h5"
+output Q to "Q.h5"
+END
+    tra run -q p.tra
+    tra digest P.h5 Q.h5 >wide
+    for how in "--threads 1" "--threads 2" "--sites 3"; do
+        # shellcheck disable=SC2086
+        tra run -q $how --memory 80M p.tra
+        tra digest P.h5 Q.h5 | diff wide -
+    done
+}
+
 @test "of strings that only the run makes a limit computes those of its rows: orders, NULLs, ties, selections" {
     setup_data
     cat >p.tra <<'END'
