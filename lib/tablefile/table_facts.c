@@ -1,8 +1,10 @@
 /* table_facts.c - statistics of a column, from its values in order: ranges, distinct values, frequencies.
  *
- * Up to TRA_WHOLE_FREQUENCIES different values are counted exactly. When there are more, the algorithm of Misra and
- * Gries keeps the counts of those that may be common: rare values are dropped, but never a value that more than one row
- * in 2^15 has. A second pass then counts the most common values again, exactly.
+ * Up to TRA_WHOLE_FREQUENCIES different values are counted exactly. When there are more, the rows of each bucket of a hash
+ * are counted. A second pass counts the values of those buckets exactly that have more than a 2^15th of the rows: a value
+ * elsewhere has no more. Where these are too many as well, the algorithm of Misra and Gries keeps the counts of those
+ * that may be common, and a third pass counts the most common ones again: rare values are dropped, but never a value
+ * that more than one row in 2^15 has.
  */
 #include "tablefile_int.h"
 
@@ -20,16 +22,18 @@ struct tra_facts_builder {
     tra_coltype type;
     int64_t rows, nulls, min, max, changes;
     int64_t last, until_sample; /* rank of the last value; how many rows come before the next one that is sampled */
-    bool any, sorted, nan, over;
+    bool any, sorted, nan;
+    bool over, dropped; /* more values than are counted: of all; also of the buckets that have many rows */
     int64_t n;
     slot *slots;
-    int64_t *near, least;  /* counts of values least, least + 1, ..., around the first one: not in slots until `over` */
+    int64_t *near, least;  /* counts of values least, least + 1, ..., around the first one; if `over`, of buckets */
     int64_t nslots, nnear; /* how many are used: few for a column of few rows, so that little memory is touched */
     uint8_t *sketch;
     int64_t *sample, sampled, stride;
     uint64_t *codes; /* a bit for each entry of the dictionary, set if the column has it; NULL: too many entries */
     int64_t ncodes;
     slot *top;
+    enum { COUNT_ALL, RECOUNT_BUCKETS, RECOUNT_TOP } recounting;
 };
 
 /* Slots for a column of at most so many rows: twice as many as it can have different values. */
@@ -109,6 +113,12 @@ static int most_first(const void *a, const void *b) {
     return (x->value > y->value) - (x->value < y->value);
 }
 
+/* The bucket of a value with this hash. */
+static uint64_t bucket(uint64_t h) { return h / (UINT64_MAX / NEAR + 1); }
+
+/* More rows than any value has that need not be listed. */
+static int64_t many_rows(const tra_facts_builder *c) { return c->rows / (1 << 15); }
+
 /* Moves the counts of values near the first one to the slots. */
 static void flush_near(tra_facts_builder *c) {
     for (int64_t i = 0; i < c->nnear && !c->over; i++) {
@@ -158,7 +168,6 @@ static int64_t exceeded_by(const tra_facts_builder *c, int64_t most) {
 /* Drops half of the values. As the algorithm asks, each of the others loses as many rows as the most common of the
  * dropped ones had. */
 static void drop_rare(tra_facts_builder *c) {
-    flush_near(c);
     int64_t off = exceeded_by(c, c->n / 2), n = 0;
     slot *v = tra_malloc((size_t)(c->n / 2 + 1) * sizeof *v);
     for (int64_t i = 0; i < SLOTS; i++)
@@ -167,16 +176,30 @@ static void drop_rare(tra_facts_builder *c) {
     for (int64_t i = 0; i < n; i++) *find(c->slots, SLOTS, v[i].value, mix((uint64_t)v[i].value)) = v[i];
     c->n = n;
     free(v);
+    c->dropped = true;
+}
+
+/* Counts the rows of buckets from here on. */
+static void begin_buckets(tra_facts_builder *c) {
+    flush_near(c);
+    for (int64_t i = 0; i < c->nslots; i++)
+        if (c->slots[i].count) c->near[bucket(mix((uint64_t)c->slots[i].value))] += c->slots[i].count;
+    memset(c->slots, 0, (size_t)c->nslots * sizeof *c->slots);
+    c->n = 0;
     c->over = true;
 }
 
-/* Counts a value that is seen for the first time; h is its hash. */
-static void count_new(tra_facts_builder *c, uint64_t h) {
+static inline void put_in_sketch(tra_facts_builder *c, uint64_t h) {
     uint64_t rest = h >> LOGS;
     uint8_t zeros = (uint8_t)(rest ? __builtin_ctzll(rest) + 1 : 64 - LOGS + 1);
     uint8_t *reg = &c->sketch[h & (TRA_REGISTERS - 1)];
     if (zeros > *reg) *reg = zeros;
-    if (++c->n > TRA_WHOLE_FREQUENCIES) drop_rare(c);
+}
+
+/* Counts a value that is seen for the first time; h is its hash. */
+static void count_new(tra_facts_builder *c, uint64_t h) {
+    put_in_sketch(c, h);
+    if (++c->n > TRA_WHOLE_FREQUENCIES) begin_buckets(c);
 }
 
 static inline void count(tra_facts_builder *c, int64_t v) {
@@ -186,6 +209,11 @@ static inline void count(tra_facts_builder *c, int64_t v) {
         return;
     }
     uint64_t h = mix((uint64_t)v);
+    if (c->over) {
+        put_in_sketch(c, h);
+        c->near[bucket(h)]++;
+        return;
+    }
     slot *s = find(c->slots, c->nslots, v, h);
     if (s->count++) return;
     s->value = v;
@@ -194,7 +222,7 @@ static inline void count(tra_facts_builder *c, int64_t v) {
 
 /* Brings the slot of a value into the cache that is counted soon: most values find theirs there. */
 static inline void count_soon(const tra_facts_builder *c, int64_t v) {
-    if (c->over || (uint64_t)v - (uint64_t)c->least >= (uint64_t)c->nnear)
+    if (!c->over && (uint64_t)v - (uint64_t)c->least >= (uint64_t)c->nnear)
         __builtin_prefetch(&c->slots[mix((uint64_t)v) & (uint64_t)(c->nslots - 1)], 1);
 }
 
@@ -304,22 +332,36 @@ void tra_facts_add(tra_facts_builder *c, const int64_t *v, const uint8_t *state,
 }
 
 bool tra_facts_begin_recount(tra_facts_builder *c) {
-    if (!c->over) return false;
+    bool many = false;
+    if (c->over && !c->recounting) {
+        for (int64_t i = 0; i < NEAR && !many; i++) many = c->near[i] > many_rows(c);
+        c->recounting = RECOUNT_BUCKETS;
+        return many;
+    }
+    if (!c->dropped || c->recounting == RECOUNT_TOP) return false;
     const slot *v = c->slots;
     int64_t n = gather(c, most_first);
     memset(c->top, 0, 1024 * sizeof *c->top);
     for (int64_t i = 0; i < n && i < 256; i++)
         *find(c->top, 1024, v[i].value, mix((uint64_t)v[i].value)) = (slot){v[i].value, 1};
+    c->recounting = RECOUNT_TOP;
     return true;
 }
 
 void tra_facts_recount(tra_facts_builder *c, const int64_t *v, const uint8_t *state, int64_t n) {
+    bool top = c->recounting == RECOUNT_TOP;
+    int64_t many = many_rows(c);
     for (int64_t i = 0; i < n; i++) {
         bool nan;
         if (state && state[i]) continue;
         int64_t x = plain(c->type, v[i], &nan);
-        slot *s = find(c->top, 1024, x, mix((uint64_t)x));
-        if (s->count) s->count++; /* counts here began with 1 */
+        uint64_t h = mix((uint64_t)x);
+        if (!top && c->near[bucket(h)] <= many) continue;
+        slot *s = top ? find(c->top, 1024, x, h) : find(c->slots, SLOTS, x, h);
+        if (s->count || !top) s->count++; /* counts of the top began with 1 */
+        if (top || s->count > 1) continue;
+        s->value = x;
+        if (++c->n > TRA_WHOLE_FREQUENCIES) drop_rare(c);
     }
 }
 
@@ -342,9 +384,12 @@ static void put_frequencies(tra_facts_builder *c, tra_column_facts *out) {
     slot *v = c->slots;
     int64_t n = 0;
     if (c->over) {
-        for (int i = 0; i < 1024; i++)
+        for (int i = 0; i < 1024 && c->dropped; i++)
             if (c->top[i].count > 1) v[n++] = (slot){c->top[i].value, c->top[i].count - 1};
-        qsort(v, (size_t)n, sizeof *v, most_first);
+        if (c->dropped)
+            qsort(v, (size_t)n, sizeof *v, most_first);
+        else
+            n = gather(c, most_first);
         n = tra_min64(n, TRA_TOP_FREQUENCIES);
     } else {
         sorted_type = c->type;

@@ -79,7 +79,7 @@ static tra_status read_block(tra_writer *w, int part, int64_t b, char *to, tra_e
     return TRA_OK;
 }
 
-/* One pass over a column; `again`: the second one, which counts the most common values again. */
+/* One pass over a column; `again`: one that counts the most common values again. */
 static tra_status pass(tra_writer *w, finishing_worker *k, int c, bool again, tra_err *e) {
     const tra_table_form *f = &w->table->form;
     const tra_column *col = &f->schema->v[c];
@@ -128,7 +128,7 @@ static tra_status finish_column(void *ctx, int worker, int64_t c, tra_err *e) {
     TRA_TRY(tra_stop_check(e));
     tra_facts_begin(k->counting, f->schema->v[c].type, f->rows, d ? d->n : 0);
     TRA_TRY(pass(w, k, (int)c, false, e));
-    if (tra_facts_begin_recount(k->counting)) TRA_TRY(pass(w, k, (int)c, true, e));
+    while (tra_facts_begin_recount(k->counting)) TRA_TRY(pass(w, k, (int)c, true, e));
     tra_facts_end(k->counting, s->arenas[worker], &w->table->facts[c]);
     return keep_frequencies(s, s->arenas[worker], c, &w->table->facts[c], e);
 }

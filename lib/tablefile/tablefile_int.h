@@ -134,8 +134,8 @@ void tra_table_forget(tra_table_part *p); /* frees where its chunks are */
 
 /* ---- statistics (table_facts.c) ---------------------------------------------------------------------------------- */
 
-/* Finds facts of a column from its values in order. For each column: begin; add all values; if begin_recount says so,
- * recount all values once more; end. */
+/* Finds facts of a column from its values in order. For each column: begin; add all values; while begin_recount
+ * says so, recount all values; end. */
 typedef struct tra_facts_builder tra_facts_builder;
 tra_facts_builder *tra_facts_new(void);
 int64_t tra_facts_bytes(int64_t rows); /* bytes that a builder touches for a column of at most so many rows */
@@ -145,7 +145,7 @@ void tra_facts_begin(tra_facts_builder *c, tra_coltype t, int64_t rows, int64_t 
  * (table_file.h), which `begins` with them or continues. */
 void tra_facts_add(tra_facts_builder *c, const int64_t *v, const uint8_t *state, int64_t n, int64_t block[4],
                    bool begins);
-/* Are there too many different values to count all? Then the most common are counted again. */
+/* Are there common values among too many to count all? Then these are counted again. */
 bool tra_facts_begin_recount(tra_facts_builder *c);
 void tra_facts_recount(tra_facts_builder *c, const int64_t *v, const uint8_t *state, int64_t n);
 /* The arrays of *out are in the arena, but the frequencies in the builder, until it begins again. */

@@ -18,7 +18,7 @@ static double different_values(const tra_column *c, double rows) {
 
 /* Seconds for the statistics of each value, and for dictionaries, one string after the other. */
 static double table_seconds(const tra_op *op, const tra_rates *rates) {
-    static const double FEW = 3, MANY = 8;      /* steps of a value, where those of a column are all counted, or not */
+    static const double FEW = 3, MANY = 4;      /* steps of a value, where those of a column are all counted, or not */
     static const double FILE = 2.4, MADE = 2.8; /* misses of a string from a file, and of one that the program makes */
     double rows = tra_expected_of(&op->type), seconds = 0;
     const tra_schema *s = op->type.columns;

@@ -123,23 +123,40 @@ TEST(rows_that_straddle_blocks_by_two_writers) {
     straddle((tra_codec){.zstd = true, .level = 1});
 }
 
-/* Values of which none is rare: half of them are dropped all the same when there are too many to count. */
+/* Counts n values in all passes. Returns how many further passes there were. */
+static int count_facts(tra_facts_builder *c, tra_arena *a, const int64_t *v, int64_t n, tra_column_facts *f) {
+    int64_t block[4];
+    int again = 0;
+    tra_facts_begin(c, TRA_COL_I64, n, 0);
+    tra_facts_add(c, v, NULL, n, block, true);
+    for (; tra_facts_begin_recount(c); again++) tra_facts_recount(c, v, NULL, n);
+    tra_facts_end(c, a, f);
+    return again;
+}
+
+/* Values of which many are common, the first 25 most: what shares a bucket with a common value is counted again, or of
+ * too many half is dropped. Where none is common, nothing is counted again. */
 TEST(more_common_values_than_are_counted) {
-    enum { COMMON = TRA_WHOLE_FREQUENCIES / 4 * 3, EACH = 70, OTHERS = TRA_WHOLE_FREQUENCIES, N = COMMON * EACH };
+    enum { COMMON = 30000, EACH = 100, OTHERS = 250000, N = COMMON * EACH, TOP = 25, MORE = 400 };
     tra_arena *a = tra_arena_new();
     tra_facts_builder *c = tra_facts_new();
     tra_column_facts f;
-    int64_t *v = tra_news(a, int64_t, N + OTHERS), block[4], n = 0;
-    for (int64_t k = 0; k < N; k++) v[n++] = k % COMMON;
-    for (int64_t k = 0; k < OTHERS; k++) v[n++] = k < OTHERS / 4 ? k % 25 : k + N; /* and 0 to 24 more often */
-    tra_facts_begin(c, TRA_COL_I64, n, 0);
-    tra_facts_add(c, v, NULL, n, block, true);
-    CHECK(tra_facts_begin_recount(c));
-    tra_facts_recount(c, v, NULL, n);
-    tra_facts_end(c, a, &f);
-    CHECK(!f.whole && f.n == TRA_TOP_FREQUENCIES);
-    for (int i = 0; i < 25; i++)
-        CHECK_INT(f.frequency[i][1], EACH + OTHERS / 100 + (f.frequency[i][0] < OTHERS / 4 % 25));
+    int64_t *v = tra_news(a, int64_t, N + TOP * MORE + OTHERS);
+    for (int others = OTHERS / 5; others <= OTHERS; others *= 5) {
+        int64_t n = 0;
+        for (int64_t k = 0; k < N; k++) v[n++] = k % COMMON;
+        for (int64_t k = 0; k < TOP * MORE; k++) v[n++] = k % TOP;
+        for (int64_t k = 0; k < others; k++) v[n++] = k + N;
+        CHECK_INT(count_facts(c, a, v, n, &f), others == OTHERS ? 2 : 1);
+        CHECK(!f.whole && f.n == TRA_TOP_FREQUENCIES);
+        for (int i = 0; i < TRA_TOP_FREQUENCIES; i++) {
+            CHECK_INT(f.frequency[i][1], EACH + (i < TOP ? MORE : 0));
+            CHECK(f.frequency[i][0] < (i < TOP ? TOP : COMMON));
+        }
+    }
+    for (int64_t k = 0; k < N; k++) v[k] = k;
+    CHECK_INT(count_facts(c, a, v, N, &f), 0);
+    CHECK(!f.whole && f.n == 0 && f.distinct == N);
     tra_facts_free(c);
     tra_arena_free(a);
 }
@@ -157,6 +174,7 @@ TEST(frequent_values_and_estimates) {
     for (int64_t k = 0; k < N; k += 1000) tra_facts_add(c, v + k, NULL, 1000, block, k == 0);
     CHECK(tra_facts_begin_recount(c));
     tra_facts_recount(c, v, NULL, N);
+    CHECK(!tra_facts_begin_recount(c));
     tra_facts_end(c, a, &f);
     int64_t distinct = N - N / 5 - N / 50 + 2;
     CHECK(!f.whole && !f.exact && fabs((double)f.distinct / (double)distinct - 1) < 0.06);
