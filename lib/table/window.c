@@ -53,6 +53,7 @@ static tra_column result_of(const tra_window_column *v, const tra_column *of) {
         if (!of) return (tra_column){.name = v->name, .type = TRA_COL_BOOL};
         c.type = of->type;
         c.dict = of->dict;
+        c.nullable = of->nullable || table[v->f].way != TRA_WINDOW_MOVE || v->n != 0;
         c.fails = of->fails && table[v->f].way != TRA_WINDOW_FOLD;
         break;
     case TRA_GIVES_REAL: break;

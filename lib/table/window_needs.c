@@ -39,7 +39,9 @@ static void add_function(needs *s, const tra_window_column *v) {
     bool all = v->f == TRA_WINDOW_NTH && f->range && !f->open[0]; /* the place of its row is not known */
     switch (tra_window_way_of(v->f)) {
     case TRA_WINDOW_PLACE: s->c->bundles = true; return;
-    case TRA_WINDOW_MOVE: add_end(s, &moved, 0, 0); return;
+    case TRA_WINDOW_MOVE:
+        if (v->n != 0) add_end(s, &moved, 0, 0);
+        return;
     case TRA_WINDOW_RANKED: all = true; break;
     case TRA_WINDOW_END:
     case TRA_WINDOW_FOLD: break;

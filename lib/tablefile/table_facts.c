@@ -1,10 +1,10 @@
 /* table_facts.c - statistics of a column, from its values in order: ranges, distinct values, frequencies.
  *
- * Up to TRA_WHOLE_FREQUENCIES different values are counted exactly. When there are more, the rows of each bucket of a hash
- * are counted. A second pass counts the values of those buckets exactly that have more than a 2^15th of the rows: a value
- * elsewhere has no more. Where these are too many as well, the algorithm of Misra and Gries keeps the counts of those
- * that may be common, and a third pass counts the most common ones again: rare values are dropped, but never a value
- * that more than one row in 2^15 has.
+ * Up to TRA_WHOLE_FREQUENCIES different values are counted exactly. When there are more, the rows of each bucket of a
+ * hash are counted. A second pass counts the values of those buckets exactly that have more than a 2^15th of the rows:
+ * a value elsewhere has no more. Where these are too many as well, the algorithm of Misra and Gries keeps the counts of
+ * those that may be common, and a third pass counts the most common ones again: rare values are dropped, but never a
+ * value that more than one row in 2^15 has.
  */
 #include "tablefile_int.h"
 

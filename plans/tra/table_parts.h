@@ -186,9 +186,33 @@ typedef struct tra_window_kept {
 /* table_window_nodes.c: the nodes of the window whose terms and functions w->op has. top: unless it is 0 only rows
  * whose `by` is at most this are wanted. */
 tra_node *tra_table_window_nodes(tra_table_builder *w, int64_t top, tra_window_function by);
+/* The number of the column of that expression, which is added unless a column of the table is there already. */
+int tra_window_add_operand(tra_projection *o, const tra_colexpr *x);
+/* Is it an aggregate of the whole group, which its rows have in common? */
+bool tra_window_is_of_group(const tra_table_around *f);
+/* The other functions of a window, over the rows of o, which has its terms and gets their operands. There is room for
+ * more. found[i]: the name of the column that says whether a row has the row of lag or lead number i, which has a
+ * default. */
+tra_window tra_window_of(tra_projection *o, const tra_table_op *op, const tra_colexpr *const *operand, int room,
+                         const char **found);
+/* The rows of w->in, with the functions of all beside them. */
+tra_node *tra_table_window_beside(tra_table_builder *w, tra_node *found);
+
+/* table_window_chain.c: the rows of w->in, with the functions of w->op beside them, where w->in has windows by the same
+ * keys and order. False: it has none, or is not divided. */
+bool tra_table_window_chain(tra_table_builder *w, const char **found, tra_node **out);
+
 /* table_window_parts.c: the functions of `fields`, over the rows of `in` (which has their columns, and the blocks of
  * w->in), by numbers of rows that ascend, for each block. */
 tra_node *tra_table_window_functions(tra_table_builder *w, tra_node *in, tra_window *fields,
                                      const tra_window_kept *kept);
+/* Its steps, where the table is divided: for windows over these columns that are computed of the same parts? The rows
+ * of `in` by keys and order in parts, followed by the number of the row and its place in the order; the functions of
+ * such parts, after the number of the row, for each row of the part; these by numbers of rows, for each block. */
+bool tra_table_divides_window(tra_table_builder *w, int n, const tra_window *const *fields,
+                              const tra_schema *const *columns, tra_division *d);
+tra_node *tra_table_window_sorted(tra_table_builder *w, tra_node *in, const tra_window *fields, const tra_division *d);
+tra_node *tra_table_window_of_parts(tra_table_builder *w, tra_node *parts, tra_window *fields, const tra_division *d);
+tra_node *tra_table_window_by_rows(tra_table_builder *w, tra_node *n);
 
 #endif

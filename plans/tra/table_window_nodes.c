@@ -13,8 +13,7 @@
 
 /* ---- the table of keys, order and operands ----------------------------------------------------------------------- */
 
-/* The number of the column of that expression, which is added unless a column of the table is there already. */
-static int add_operand(tra_projection *o, const tra_colexpr *x) {
+int tra_window_add_operand(tra_projection *o, const tra_colexpr *x) {
     for (int k = 0; k < o->n && x->op == TRA_C_COLUMN; k++)
         if (o->x[k]->op == TRA_C_COLUMN && o->x[k]->column == x->column) return k;
     return tra_projection_add(o, tra_arena_printf(o->arena, "%d", o->n), x);
@@ -28,7 +27,7 @@ static const tra_colexpr *as_operand(tra_arena *a, tra_window_function f, const 
 
 /* The table of them: a table has a column. */
 static tra_node *project_operands(tra_table_builder *w, tra_projection *o) {
-    if (o->n == 0) add_operand(o, tra_colexpr_column(o->arena, w->in->type.columns, 0));
+    if (o->n == 0) tra_window_add_operand(o, tra_colexpr_column(o->arena, w->in->type.columns, 0));
     return tra_table_columns(w, w->in, o);
 }
 
@@ -53,10 +52,11 @@ static tra_node *put_beside(tra_table_builder *w, tra_node *found, bool top, dou
     return n;
 }
 
+tra_node *tra_table_window_beside(tra_table_builder *w, tra_node *found) { return put_beside(w, found, false, 1); }
+
 /* ---- aggregates of whole groups ---------------------------------------------------------------------------------- */
 
-/* Is it an aggregate of the whole group, which its rows have in common? */
-static bool is_of_group(const tra_table_around *f) {
+bool tra_window_is_of_group(const tra_table_around *f) {
     return tra_window_way_of(f->f) >= TRA_WINDOW_FOLD && f->frame.open[0] && f->frame.open[1];
 }
 
@@ -83,7 +83,7 @@ static tra_node *make_groups(tra_table_builder *w, int n, const int *function) {
         const tra_table_around *f = &w->op.around[function[i]];
         const tra_colexpr *x = f->x;
         columns[i] = (tra_group_column){.name = f->name, .f = aggregate_of(f->f), .column = -1, .q = f->q};
-        if (x) columns[i].column = add_operand(&o, as_operand(a, f->f, x));
+        if (x) columns[i].column = tra_window_add_operand(&o, as_operand(a, f->f, x));
         agg[i] = (tra_table_agg){.name = f->name, .f = columns[i].f, .ast = f->ast, .q = f->q};
         states = states && tra_aggregate_has_states(columns[i].f);
     }
@@ -130,32 +130,45 @@ static tra_window_kept expect_kept(const tra_table_builder *w, const tra_node *n
     return (tra_window_kept){fmax(kept, fmin(1, blocks * each * (double)top / rows)), kept};
 }
 
-/* The functions that see the order of rows; found[i]: the name of the column that says whether a row has the row of lag
- * or lead number i, which has a default. */
-static tra_node *make_ordered(tra_table_builder *w, const char **found, int64_t top, tra_window_function by) {
-    tra_arena *a = w->b->arena;
-    int nkeys = w->op.nkeys, nby = w->op.nterms, k = w->op.narounds;
-    tra_projection o = {.arena = a};
-    tra_window_column *v = tra_news(a, tra_window_column, 2 * k + 1);
-    bool *desc = tra_news(a, bool, nby + 1);
-    tra_window x = {.nkeys = nkeys, .norder = nby - nkeys, .desc = desc, .v = v, .top = top, .by = by};
-    for (int i = 0; i < nby; i++) {
-        tra_projection_add(&o, tra_arena_printf(a, "%d", i), w->op.term[i].x);
-        if (i >= nkeys) desc[i - nkeys] = w->op.term[i].desc;
-    }
-    for (int i = 0; i < k; i++) {
-        const tra_table_around *f = &w->op.around[i];
-        if (is_of_group(f)) continue;
+tra_window tra_window_of(tra_projection *o, const tra_table_op *op, const tra_colexpr *const *operand, int room,
+                         const char **found) {
+    tra_arena *a = o->arena;
+    tra_window_column *v = tra_news(a, tra_window_column, 2 * op->narounds + room + 1);
+    bool *desc = tra_news(a, bool, op->nterms + 1);
+    tra_window x = {.nkeys = op->nkeys, .norder = op->nterms - op->nkeys, .desc = desc, .v = v};
+    for (int k = 0; k < x.norder; k++) desc[k] = op->term[op->nkeys + k].desc;
+    for (int i = 0; i < op->narounds; i++) {
+        const tra_table_around *f = &op->around[i];
+        if (tra_window_is_of_group(f)) continue;
         tra_window_column *to = &v[x.n++];
         *to = (tra_window_column){.name = f->name, .f = f->f, .column = -1, .n = f->n, .q = f->q, .frame = f->frame};
-        if (f->x) to->column = add_operand(&o, as_operand(a, f->f, f->x));
+        if (f->x) to->column = tra_window_add_operand(o, as_operand(a, f->f, operand[i]));
         if (!f->other) continue;
         v[x.n] = *to;
         v[x.n].column = -1;
         found[i] = v[x.n++].name = tra_arena_printf(a, "%s is there", f->name);
     }
+    return x;
+}
+
+/* The functions that see the order of rows; found[i]: the name of the column that says whether a row has the row of lag
+ * or lead number i, which has a default. */
+static tra_node *make_ordered(tra_table_builder *w, const char **found, int64_t top, tra_window_function by) {
+    tra_arena *a = w->b->arena;
+    tra_projection o = {.arena = a};
+    const tra_colexpr **operand = tra_news(a, const tra_colexpr *, w->op.narounds + 1);
+    tra_node *n;
+    bool all = top == 0;
+    for (int i = 0; i < w->op.nterms; i++) tra_projection_add(&o, tra_arena_printf(a, "%d", i), w->op.term[i].x);
+    for (int i = 0; i < w->op.narounds; i++) {
+        operand[i] = w->op.around[i].x;
+        all = all && !tra_window_is_of_group(&w->op.around[i]);
+    }
+    if (all && tra_table_window_chain(w, found, &n)) return n;
+    tra_window x = tra_window_of(&o, &w->op, operand, 0, found);
+    x.top = top, x.by = by;
     if (x.n == 0) return w->in;
-    tra_node *n = project_operands(w, &o);
+    n = project_operands(w, &o);
     if (!n) return NULL;
     tra_window_kept kept = expect_kept(w, n, top);
     return put_beside(w, tra_table_window_functions(w, n, &x, &kept), top > 0, kept.of_all);
@@ -193,7 +206,7 @@ tra_node *tra_table_window_nodes(tra_table_builder *w, int64_t top, tra_window_f
     int *grouped = tra_news(a, int, w->op.narounds + 1), n = 0;
     const char **found = tra_news(a, const char *, w->op.narounds + 1);
     for (int i = 0; i < w->op.narounds; i++)
-        if (is_of_group(&w->op.around[i])) grouped[n++] = i;
+        if (tra_window_is_of_group(&w->op.around[i])) grouped[n++] = i;
     tra_node *rows = make_ordered(w, found, top, by);
     if (n > 0) rows = join_groups(w, rows, make_groups(w, n, grouped));
     return finish(w, rows, found);
@@ -211,7 +224,7 @@ static bool looks_back(const tra_table_around *f) {
     case TRA_WINDOW_FOLD:
     case TRA_WINDOW_RANKED: break;
     }
-    return is_of_group(f) || (!f->frame.open[1] && f->frame.whole[1] <= 0 && f->frame.real[1] <= 0);
+    return tra_window_is_of_group(f) || (!f->frame.open[1] && f->frame.whole[1] <= 0 && f->frame.real[1] <= 0);
 }
 
 /* The greatest value that the predicate lets a column have, and which column, from number `from` on, that is; else 0.

@@ -93,23 +93,26 @@ static tra_node *contexts(tra_table_builder *w, tra_node *parts, const tra_windo
     return tra_table_concat(w, tra_table_kernel(w, parts, *reached, -1, -1, &k), 0, c->most);
 }
 
-/* The functions of a divided table, by numbers of rows that ascend in each part. */
-static tra_node *functions_of_parts(tra_table_builder *w, tra_node *in, tra_window *fields, const tra_division *d,
-                                    const tra_window_kept *kept) {
+tra_node *tra_table_window_sorted(tra_table_builder *w, tra_node *in, const tra_window *fields, const tra_division *d) {
+    return sorted_parts(w, in, fields, d, &(tra_window_kept){1, 1});
+}
+
+tra_node *tra_table_window_of_parts(tra_table_builder *w, tra_node *parts, tra_window *fields, const tra_division *d) {
     tra_arena *a = w->b->arena;
     tra_err e = {0};
-    int64_t all = tra_catalog_elements(in->type.cat);
-    tra_node *parts = sorted_parts(w, in, fields, d, kept), *reached, *context;
-    if (!parts) return NULL;
+    tra_node *reached;
     fields->in = parts->type.columns;
     fields->number = fields->in->n - 2;
+    int64_t all = tra_catalog_elements(w->in->type.cat);
     if (tra_window_context_new(a, fields, d->part_rows, d->parts, all, &fields->context, &e) != TRA_OK) return NULL;
     const tra_window *x = tra_window_new(a, fields);
-    context = contexts(w, parts, x, d, &reached);
-    tra_node *n = context ? window_kernel(w, context, reached, x, 1) : NULL;
-    if (!n) return NULL;
-    tra_arrange sort = tra_table_sorting(a, x->out, false, 1, zero, NULL, "");
-    return tra_table_sort_blocks(w, n, &sort);
+    tra_node *context = contexts(w, parts, x, d, &reached);
+    return context ? window_kernel(w, context, reached, x, 1) : NULL;
+}
+
+tra_node *tra_table_window_by_rows(tra_table_builder *w, tra_node *n) {
+    tra_arrange sort = tra_table_sorting(w->b->arena, n->type.columns, false, 1, zero, NULL, "");
+    return tra_table_split_numbers(w, tra_table_sort_blocks(w, n, &sort), w->in);
 }
 
 /* How many parts of one size the context of a part may have, with all that its frames reach; 1 where that is all. */
@@ -124,19 +127,28 @@ static int64_t parts_held(tra_table_builder *w, const tra_window *fields, const 
     return held > MOST ? 1 : held;
 }
 
+bool tra_table_divides_window(tra_table_builder *w, int n, const tra_window *const *fields,
+                              const tra_schema *const *columns, tra_division *d) {
+    tra_division_input x = {.columns = columns[0], .whole_share = 1, .numbered = true, .may_run = true};
+    const int *by = tra_table_counting(w->b->arena, columns[0]->n, -1);
+    if (w->in->type.cat->frontier.v[0] == 1) return false;
+    x.key_bytes = tra_schema_row_bytes(
+        tra_table_subschema(w->b->arena, columns[0], fields[0]->nkeys + fields[0]->norder, by, true));
+    for (int i = 0; i < n; i++) x.held = tra_max64(x.held, parts_held(w, fields[i], columns[i]));
+    return tra_table_divide(w->in->type.cat, &x, d);
+}
+
 tra_node *tra_table_window_functions(tra_table_builder *w, tra_node *in, tra_window *fields,
                                      const tra_window_kept *kept) {
     enum { SELECTING = 96 }; /* bytes of scratch for each row, and its number */
     bool one = in->type.cat->frontier.v[0] == 1;
-    const tra_schema *s = in->type.columns;
     tra_division d;
-    tra_division_input x = {.columns = s, .whole_share = 1, .numbered = true, .may_run = true};
-    const int *by = tra_table_counting(w->b->arena, s->n, -1);
-    x.key_bytes = tra_schema_row_bytes(tra_table_subschema(w->b->arena, s, fields->nkeys + fields->norder, by, true));
-    if (!one) x.held = parts_held(w, fields, s);
-    if (!one && tra_table_divide(in->type.cat, &x, &d) &&
-        !(tra_window_selects(fields) && tra_table_stays_whole(w, in, SELECTING)))
-        return tra_table_split_numbers(w, functions_of_parts(w, in, fields, &d, kept), w->in);
+    if (tra_table_divides_window(w, 1, (const tra_window *[]){fields}, (const tra_schema *[]){in->type.columns}, &d) &&
+        !(tra_window_selects(fields) && tra_table_stays_whole(w, in, SELECTING))) {
+        tra_node *parts = sorted_parts(w, in, fields, &d, kept);
+        parts = parts ? tra_table_window_of_parts(w, parts, fields, &d) : NULL;
+        return parts ? tra_table_window_by_rows(w, parts) : NULL;
+    }
     bool placed = one || numbered_by_place(in);
     if (!placed && !(in = number_blocks(w, in))) return NULL;
     fields->in = in->type.columns;

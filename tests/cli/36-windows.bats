@@ -334,3 +334,44 @@ P
     local of
     for of in A:500000 B:333332 C:100000 D:100000; do has "${of%:*}: table of about ${of#*:} of <= 1000000 rows"; done
 }
+
+@test "windows over windows by the same keys and order sort the rows once, and are as sqlite3 has them" {
+    cat >chain.py <<'END'
+import csv, random, sqlite3, sys
+random.seed(9)
+rows = [(i, random.choice("abc"), random.choice([None, *range(40)]), random.choice([None, *range(9)])) for i in range(400)]
+if sys.argv[1] == "make":
+    csv.writer(open("t.csv", "w")).writerows([("i", "k", "d", "n"), *rows])
+    sys.exit()
+q = sqlite3.connect(":memory:")
+q.execute("create table t(i, k, d, n)")
+q.executemany("insert into t values (?, ?, ?, ?)", rows)
+over = "over (partition by k order by d is null, d desc, i rows between unbounded preceding and current row)"
+ties = "over (partition by k order by d is null, d desc)"
+want = q.execute(f"""with w as (select *, count(n) {over} c, lag(n) {over} p, row_number() {over} r from t),
+ x as (select *, sum(c + coalesce(n - p, 0)) {over} s, rank() {ties} a from w),
+ y as (select *, first_value(n) over (partition by k, c order by d is null, d desc, i) f, lag(s, 1, -1) {over} b from x)
+ select i, c, r, s, a, f, b from y order by i""").fetchall()
+have = [tuple(int(v) if v else None for v in row) for row in list(csv.reader(open("O.csv")))[1:]]
+if have != want: sys.exit([(h, w) for h, w in zip(have, want) if h != w][:3])
+END
+    cat >p.tra <<'P'
+input t from "t.h5"
+w = window(t, [k], [d desc], c = count(n, frame = rows(null, 0)), p = lag(n), r = row_number())
+m = project(w, i, key = k, d, n, r, c, more = c + ifnull(n - p, 0))
+x = window(m, [key], [d desc], s = sum(more, frame = rows(null, 0)), a = rank())
+z = window(x, [key, c], [d desc], f = first(n, frame = rows(null, null)))
+y = window(z, [key], [d desc], b = lag(s, 1, -1))
+O = project(y, i, c, r, s, a, f, b)
+output O
+P
+    status 0 "$PYTHON" chain.py make
+    status 0 tra import -q --block 30 --types i=i32,k=string,d=i32,n=i32 t.csv -o t.h5
+    status 0 tra explain --operators p.tra
+    [ "$(grep -c 'splitters(\[' <<<"$output")" = 1 ] # of the parts that are sorted
+    for how in "--threads 1" "--threads 4 --memory 64M" "--sites 3" "--engine reference"; do
+        status 0 tra run -q p.tra $how
+        status 0 tra export -q O.h5 -o O.csv
+        status 0 "$PYTHON" chain.py judge
+    done
+}
