@@ -14,16 +14,15 @@
 
 enum { MOST_CHANGES = 8, MB = 1 << 20 };
 
-/* What is done in another way is worth a line if this share of the seconds goes, and so many of them. */
-static const double WORTH = 0.2, LEAST_GAIN = 0.05;
+static const double WORTH = TRA_CHANGE_WORTH, LEAST_GAIN = TRA_CHANGE_LEAST;
 
 /* What is told of a plan. */
 typedef struct picture {
     bool fits;
     double seconds;
-    int64_t read, scratch, least;
-    int scans;          /* stages that read an input together with another stage */
-    const char *shared; /* the input of such a scan; NULL: none */
+    int64_t read, scratch, least, peak; /* least: ceiling; peak: of memory */
+    int scans;                          /* stages that read an input together with another stage */
+    const char *shared;                 /* the input of such a scan; NULL: none */
     int ninputs;
     struct input {
         const char *name;
@@ -53,7 +52,9 @@ static picture picture_of(const tra_plan *p, int64_t memory, tra_arena *a) {
     picture x = {.fits = memory == 0 || p->least_memory <= memory,
                  .seconds = p->cost.seconds,
                  .read = p->cost.disk_read.expected,
-                 .scratch = p->scratch};
+                 .scratch = p->scratch,
+                 .least = p->least_memory,
+                 .peak = p->cost.peak_memory};
     x.inputs = tra_news(a, struct input, p->nops);
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
@@ -221,7 +222,7 @@ static void try_options(changes *c) {
 /* ---- another text ------------------------------------------------------------------------------------------------ */
 
 /* Plans this text in place of the program, without what the request says of an input (NULL: with all of it). */
-static bool plan_text(const changes *c, const char *text, const char *without, picture *out) {
+static bool plan_text_in(const changes *c, const char *text, const char *without, tra_tables_room room, picture *out) {
     if (tra_now() > c->until) return false;
     const char **defines = tra_news(c->a, const char *, c->ndefines);
     const char *path = c->job->program.src.name;
@@ -237,13 +238,17 @@ static bool plan_text(const changes *c, const char *text, const char *without, p
     tra_log_mute = true;
     tra_str mine = {0}; /* which the program takes over */
     tra_str_add(&mine, text);
-    const tra_building how = {tra_program_dir(c->a, path), n, defines, {0}, c->job->built.makes};
+    const tra_building how = {tra_program_dir(c->a, path), n, defines, room, c->job->built.makes};
     tra_status s = tra_program_from_text(path, mine.s, mine.n, &how, false, &again, &ignored);
     tra_log_mute = mute;
     if (s != TRA_OK) return false;
     bool ok = plan_again(c, again.graph, c->job->options.memory, out);
     tra_program_free(&again);
     return ok;
+}
+
+static bool plan_text(const changes *c, const char *text, const char *without, picture *out) {
+    return plan_text_in(c, text, without, c->job->built.room, out);
 }
 
 /* NULL: it does not parse. */
@@ -391,70 +396,6 @@ static void try_inputs(changes *c) {
                                 largest->name, reads_and_gain(c, &x)));
 }
 
-/* ---- columns ---------------------------------------------------------------------------------------------------- */
-
-/* Bytes of a column's strings in a file, besides their letters, which are not known before they are read: of each where
- * it ends, a reference to it, and the head of an object of HDF5. */
-static double strings_bytes(const tra_column *c) {
-    enum { EACH = 8 + 16 + 16 };
-    return c->dict ? EACH * (double)c->dict->n : 0;
-}
-
-/* Columns of tables that nothing uses, where they are a good part of the file. */
-static void try_columns(changes *c) {
-    static const double PART = 0.2;
-    enum { MANY = 200 }; /* letters of names */
-    char size[32];
-    const tra_plan *p = c->job->plan;
-    for (int i = 0; i < p->nops; i++) {
-        const tra_op *o = &p->ops[i];
-        const tra_node *n = tra_input_named(c->job, o->spec.name);
-        const tra_rel *rel = n ? n->input.rel : NULL;
-        const tra_schema *all = rel ? tra_rel_type(rel)->columns : NULL;
-        const char *unused = "", *used = "", **to;
-        double strings = 0, unread = 0; /* of all columns, and of those that are not used */
-        int nunused = 0;
-        if (!tra_op_is(o->op, TRA_READS) || !o->type.columns || !all) continue;
-        for (int k = 0; k < all->n; k++) {
-            bool is_read = tra_schema_find(o->type.columns, all->v[k].name) >= 0;
-            const char *name = is_read || strlen(unused) < MANY ? all->v[k].name : "...";
-            to = is_read ? &used : &unused;
-            if (is_read || !strstr(unused, ",...")) *to = tra_arena_printf(c->a, "%s%s%s", *to, **to ? "," : "", name);
-            strings += strings_bytes(&all->v[k]);
-            if (is_read) continue;
-            unread += strings_bytes(&all->v[k]), nunused++;
-        }
-        double of_all = (double)tra_type_bytes_all(tra_rel_type(rel)).expected;
-        double bytes = of_all - (double)tra_type_bytes_all(&o->type).expected + unread;
-        if (nunused == 0 || bytes < PART * (of_all + strings)) continue;
-        add(c, tra_arena_printf(c->a,
-                                "nothing uses the column%s %s of %s, and nothing reads %s: tra import --columns %s "
-                                "would make the file %s%s smaller",
-                                nunused > 1 ? "s" : "", unused, o->spec.name, nunused > 1 ? "them" : "it", used,
-                                unread > 0 ? "at least " : "", tra_human((int64_t)bytes, size)));
-    }
-}
-
-/* Files of other formats that are converted before each run; of what was measured findings.c tells. */
-static void try_conversions(changes *c) {
-    const tra_graph *g = c->job->program.graph;
-    for (int i = 0; i < g->n && !c->m; i++) {
-        const tra_node *n = g->v[i];
-        const tra_stand_in *s = n->input.rel ? tra_rel_stand_in(n->input.rel) : NULL;
-        const tra_schema *used = n->type.columns;
-        const char *columns = "";
-        char took[40];
-        if (!s || !s->how || strcmp(s->how, "converted") || s->seconds < LEAST_GAIN ||
-            s->seconds < WORTH * (c->now.seconds + s->seconds))
-            continue;
-        for (int k = 0; used && k < used->n; k++)
-            columns = tra_arena_printf(c->a, "%s%s%s", columns, k ? "," : " --table --columns ", used->v[k].name);
-        add(c, tra_arena_printf(c->a, "tra import%s, once, would spare each run the %s in which %s is converted%s%s",
-                                columns, tra_text_seconds(s->seconds, took, sizeof took), s->file,
-                                s->left ? "; nothing uses of it " : "", s->left ? s->left : ""));
-    }
-}
-
 /* ---- what does not depend on what is aggregated ----------------------------------------------------------------- */
 
 static void try_apart(changes *c) {
@@ -471,6 +412,38 @@ static void try_apart(changes *c) {
                              t->product ? "factor" : "term", t->what, t->over, t->text,
                              t->positive ? ", which is the same where the factor is positive," : "", gain_text(c, &x)));
     }
+}
+
+/* ---- more rows than were expected ----------------------------------------------------------------------------------
+ */
+
+/* May the run find more rows than the plan has room for? */
+static bool may_be_outgrown(const tra_plan *p) {
+    for (int i = 0; i < p->nops; i++) {
+        int64_t most = p->ops[i].op == TRA_PLAN_CONCAT ? p->ops[i].spec.most_rows : 0;
+        if (most > 0 && tra_type_entries(&p->ops[p->ops[i].in[0]].type).bound > most) return true;
+    }
+    return false;
+}
+
+/* What a run takes that found more rows than that: it is planned again, with room for as many as there can be. */
+static void try_rows(changes *c) {
+    const tra_tables_room rooms[] = {{c->job->built.room.whole, 0}, {1, 0}, {TRA_WHOLE_ANY, 0}};
+    char memory[32], scratch[32];
+    picture x, least = {.least = INT64_MAX};
+    if (c->m || !c->job->program.graph->expected_room || !may_be_outgrown(c->job->plan)) return;
+    for (int i = 0; i < 3 && !least.fits; i++)
+        if (plan_text_in(c, c->job->program.src.text, NULL, rooms[i], &x) && (x.fits || x.least < least.least))
+            least = x;
+    if (least.least == INT64_MAX) return;
+    add(c, tra_arena_printf(c->a,
+                            "more rows than are expected would make the run begin again, planned for as many as there "
+                            "can be: %s %s of memory%s%s%s",
+                            least.fits ? "with up to" : "it would not fit, and need at least",
+                            tra_human(least.fits ? least.peak : least.least, memory),
+                            least.fits && least.scratch ? " and " : "",
+                            least.fits && least.scratch ? tra_human(least.scratch, scratch) : "",
+                            least.fits && least.scratch ? " of scratch" : ""));
 }
 
 int tra_explain_changes(const tra_job *job, const tra_profile *m, tra_rates_fn *rates, int ndefines,
@@ -490,7 +463,9 @@ int tra_explain_changes(const tra_job *job, const tra_profile *m, tra_rates_fn *
     if (!job->compiled) try_apart(&c);
     try_options(&c);
     if (!job->compiled) try_repartitions(&c), try_inputs(&c);
-    try_columns(&c);
-    try_conversions(&c);
+    if (!m) c.n += tra_explain_conversions(job, c.now.seconds, MOST_CHANGES - c.n, c.v + c.n, a);
+    if (!job->compiled) try_rows(&c);
+    const char *unused = tra_explain_unused(job, a);
+    if (unused) add(&c, unused);
     return c.n;
 }

@@ -94,6 +94,16 @@ char *tra_timeline_op_text(const tra_shown_plan *s, int op, char *buf, size_t n)
 
 /* changes.c: the program's input of this name; NULL: there is none, or no name. */
 const tra_node *tra_input_named(const tra_job *job, const char *name);
+/* What is done in another way is worth a line if this share of the seconds goes, and so many of them. */
+#define TRA_CHANGE_WORTH 0.2
+#define TRA_CHANGE_LEAST 0.05
+
+/* unused.c: the columns that nothing uses of the table whose file they are the most of; NULL: of none are they a good
+ * part. A sentence in the arena. They are not read, so that the run takes no longer. */
+const char *tra_explain_unused(const tra_job *job, tra_arena *a);
+/* unused.c: files of other formats that are converted before each run of so many seconds (of what was measured
+ * findings.c tells). Puts at most `most` sentences, in the arena, to *out, and returns how many. */
+int tra_explain_conversions(const tra_job *job, double seconds, int most, const char **out, tra_arena *a);
 
 /* findings.c: where the time of a run went, each in a sentence, in the arena. Returns how many. */
 int tra_explain_findings(const tra_job *job, const tra_shown_plan *s, const tra_profile *m, tra_arena *a,

@@ -630,6 +630,8 @@ END
         'A = group(F, [k], n = count(), s = sum(v))' 'output A' >p.tra
     parts() { tra explain --format json "$@" p.tra | grep -o 'splitters([^)]*)' | sed 's/.*, //; s/ .*//' | head -n 1; }
     [ "$(parts --memory 1G)" -lt "$(parts --without J-1)" ]
+    status 0 tra explain --memory 1G p.tra
+    has "more rows than are expected would make the run begin again"
     for sites in 1 3; do
         status 0 tra run --sites $sites --memory 1G p.tra
         has "by what was expected"
@@ -638,6 +640,8 @@ END
     sed -i 's/^F = .*/F = select(t, k % 100 == 3 \&\& v < 7)/' p.tra # not more than there is room for
     status 0 tra run --memory 1G p.tra
     lacks "by what was expected"
+    status 0 tra explain --without J-1 p.tra
+    lacks "begin again"
     tra run -q --without J-1 -D A=b.h5 p.tra
     [ "$(tra diff A.h5 b.h5)" = "equal: $((n / 100)) rows of 3 columns" ]
 }
