@@ -63,7 +63,7 @@ tra_status tra_scan(tra_rel *rel, const char *what, int64_t memory, tra_scan_fn 
         if (!s.data[i] || !s.scratch[i]) status = tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
     }
     tra_meter_begin(tra_progress_here(), what, t->cat->n);
-    if (status == TRA_OK) status = tra_crew_run(n, 0, t->cat->n, scan_one, &s, e);
+    if (status == TRA_OK) status = tra_crew_run(n, t->cat->n, scan_one, &s, e);
     tra_meter_end();
     for (int i = 0; i < n; i++) {
         free(s.data[i]);

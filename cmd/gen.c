@@ -222,7 +222,7 @@ static tra_status make_sparse(const gen_pattern *p, const tra_type *type, const 
             aligned_alloc(TRA_CELL_ALIGN, ((size_t)room + TRA_CELL_ALIGN) & ~(size_t)(TRA_CELL_ALIGN - 1));
         if (!m.worker[i].block) s = tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
     }
-    if (s == TRA_OK) s = tra_crew_run(n, 0, type->cat->n, make_entries, &m, e);
+    if (s == TRA_OK) s = tra_crew_run(n, type->cat->n, make_entries, &m, e);
     for (int i = 0; i < n; i++) {
         free(m.worker[i].items);
         free(m.worker[i].other);

@@ -326,7 +326,7 @@ static tra_status describe(const char *spec, tra_json *out, pictures *all, tra_e
     int n = 0;
     bool text = !picture && tra_common_opts.format != TRA_FORMAT_JSON;
     TRA_TRY(tra_rel_open_bare(spec, NULL, &rel, e));
-    tra_status s = tra_rel_read_strings(rel, NULL, e);
+    tra_status s = tra_rel_read_strings(rel, e);
     if (s == TRA_RESOURCE && !want_plot) {
         tra_warn("the least and greatest strings are not shown: %s", e->msg);
         s = TRA_OK;

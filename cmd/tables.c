@@ -66,7 +66,7 @@ tra_status tra_scan_columns(tra_rel *rel, const char *what, int only, int64_t me
     s.room = tra_calloc((size_t)n, sizeof *s.room);
     for (int i = 0; i < n; i++) s.room[i] = (tra_vector){tra_malloc((size_t)s.strip * 8), tra_malloc((size_t)s.strip)};
     tra_meter_begin(tra_progress_here(), what, items);
-    tra_status status = tra_crew_run(n, 0, items, scan_item, &s, e);
+    tra_status status = tra_crew_run(n, items, scan_item, &s, e);
     tra_meter_end();
     for (int i = 0; i < n; i++) {
         free(s.room[i].values);

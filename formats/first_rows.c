@@ -346,7 +346,7 @@ static int64_t *first_numbers(finding *g, int64_t *n) {
 
 static tra_status find(finding *g, int64_t *n, int64_t **at, tra_err *e) {
     if (g->m->nkeys + g->m->nconditions == 0) return *at = first_numbers(g, n), TRA_OK;
-    tra_status s = tra_crew_run(g->nworkers, 0, tra_ceil_div(g->rows, g->batch), take_batch, g, e);
+    tra_status s = tra_crew_run(g->nworkers, tra_ceil_div(g->rows, g->batch), take_batch, g, e);
     if (s != TRA_OK) return s;
     *at = end_finding(g);
     *n = g->worker[0].n;

@@ -139,7 +139,7 @@ static tra_status each_batch(making *g, const bool *reads, visit *visit, tra_err
             w->in.v[c] =
                 reads[c] || (g->m->separator && g->keeps[c]) ? tra_vector_room(a, &s->v[c], g->batch) : (tra_vector){0};
     }
-    tra_status status = tra_crew_run(g->nworkers, 0, tra_ceil_div(g->taken, g->batch), take_batch, &p, e);
+    tra_status status = tra_crew_run(g->nworkers, tra_ceil_div(g->taken, g->batch), take_batch, &p, e);
     tra_arena_free(a);
     return status;
 }

@@ -162,7 +162,7 @@ static tra_status put_all(tra_settle *s, int64_t memory, tra_err *e) {
         if (i < workers) s->worker[i].block = aligned_alloc(64, (size_t)(bytes + 64) & ~(size_t)63);
         if (i < workers && !s->worker[i].block) return tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
     }
-    return tra_crew_run(workers, 0, n, put_one, s, e);
+    return tra_crew_run(workers, n, put_one, s, e);
 }
 
 tra_status tra_settle_commit(tra_settle *s, int64_t memory, tra_settled *counts, tra_err *e) {

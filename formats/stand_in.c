@@ -311,7 +311,8 @@ static tra_status find_or_make(const wanted *w, made *m, tra_err *e) {
         tra_status s = make(w, m, e);
         umask(mask);
         m->is.seconds = tra_now() - begun;
-        if (s != TRA_RESOURCE || !tra_lock_held(target_of(w))) return s;
+        if (s == TRA_OK || e->kind != TRA_KIND_LOCKED) return s; /* else another process makes it */
+        *e = (tra_err){0};
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     }
 }

@@ -144,7 +144,7 @@ tra_status tra_csv_pass_again(tra_csv_import *m, tra_csv_work *work, tra_csv_aft
     x->full = true;
     x->work = work;
     x->ctx = ctx;
-    TRA_TRY(tra_crew_run(m->nworkers, 0, m->npieces, work_on, x, e));
+    TRA_TRY(tra_crew_run(m->nworkers, m->npieces, work_on, x, e));
     return after(ctx, m->npieces, e);
 }
 

@@ -155,9 +155,9 @@ static tra_status put_last(void *ctx, int worker, int64_t item, tra_err *e) {
 }
 
 tra_status tra_text_column_end(tra_text_column *t, bool text, int64_t memory, tra_spooled *out, tra_err *e) {
-    TRA_TRY(tra_crew_run(t->o.workers, 0, t->o.workers, put_last, t, e));
+    TRA_TRY(tra_crew_run(t->o.workers, t->o.workers, put_last, t, e));
     TRA_TRY(tra_text_runs_merge(&t->runs, text, memory, out, e));
-    return tra_crew_run(t->o.workers, 0, t->runs.n, translate, t, e);
+    return tra_crew_run(t->o.workers, t->runs.n, translate, t, e);
 }
 
 tra_status tra_text_column_codes(const tra_text_column *t, int64_t first, int64_t n, int32_t *to, tra_err *e) {

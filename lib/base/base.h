@@ -45,6 +45,7 @@ typedef enum tra_err_kind {
     TRA_KIND_POOL,     /* the memory for blocks is used up, and the message does not name a statement yet */
     TRA_KIND_OVERFLOW, /* an integer that was computed does not fit i64 */
     TRA_KIND_OUTGROWN, /* there are more rows than the plan has room for by what it expected */
+    TRA_KIND_LOCKED,   /* another process is writing it */
 } tra_err_kind;
 
 /* The first cause of a failure. The caller owns it, zero-initialised; later failures do not overwrite it. */

@@ -129,9 +129,9 @@ void tra_crew_free(tra_crew *c) {
     free(c);
 }
 
-tra_status tra_crew_run(int workers, int64_t from, int64_t to, tra_work_fn *fn, void *ctx, tra_err *e) {
-    tra_crew *c = tra_crew_new(workers < 2 ? 0 : (int)tra_min64(workers, to - from));
-    tra_crew_begin(c, fn, ctx, from, to);
+tra_status tra_crew_run(int workers, int64_t n, tra_work_fn *fn, void *ctx, tra_err *e) {
+    tra_crew *c = tra_crew_new(workers < 2 ? 0 : (int)tra_min64(workers, n));
+    tra_crew_begin(c, fn, ctx, 0, n);
     tra_status s = tra_crew_wait(c, e);
     tra_crew_free(c);
     return s;

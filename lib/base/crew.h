@@ -24,8 +24,8 @@ bool tra_crew_turn(tra_crew *c, int64_t item);
 void tra_crew_passed(tra_crew *c);
 void tra_crew_free(tra_crew *c); /* NULL allowed; waits */
 
-/* Makes a crew, runs the pieces from <= i < to, and frees the crew. */
-TRA_MUSTUSE tra_status tra_crew_run(int workers, int64_t from, int64_t to, tra_work_fn *fn, void *ctx, tra_err *e);
+/* Makes a crew, runs the pieces 0 <= i < n, and frees the crew. */
+TRA_MUSTUSE tra_status tra_crew_run(int workers, int64_t n, tra_work_fn *fn, void *ctx, tra_err *e);
 
 /* Initialises a condition for the waits below, with the monotonic clock. */
 void tra_cond_init(pthread_cond_t *cond);

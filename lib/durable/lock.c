@@ -136,13 +136,15 @@ static void remove_stale(const char *file, const char *seen) {
 static tra_status refuse(const char *what, const char *file, const char *text, tra_err *e) {
     owner o;
     if (parse(text, &o))
-        return tra_fail(e, TRA_RESOURCE,
-                        "%s is being written by process %ld on %s%s%s%s; if that process is gone, remove the lock %s",
-                        what, o.pid, o.host, *o.command ? " (" : "", o.command, *o.command ? ")" : "", file);
-    return tra_fail(e, TRA_RESOURCE,
-                    "%s is being written, but its lock %s does not say by whom; if no process is writing it, remove "
-                    "the lock",
-                    what, file);
+        return tra_fail_kind(
+            e, TRA_RESOURCE, TRA_KIND_LOCKED,
+            "%s is being written by process %ld on %s%s%s%s; if that process is gone, remove the lock %s", what, o.pid,
+            o.host, *o.command ? " (" : "", o.command, *o.command ? ")" : "", file);
+    return tra_fail_kind(
+        e, TRA_RESOURCE, TRA_KIND_LOCKED,
+        "%s is being written, but its lock %s does not say by whom; if no process is writing it, remove "
+        "the lock",
+        what, file);
 }
 
 /* One attempt, with the file open. *again: it is not the file of that name any more, or its owner is about to write to
@@ -180,7 +182,8 @@ static tra_status take(const char *what, const char *file, int *fd, tra_err *e) 
         if (s != TRA_OK) return s;
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
-    return tra_fail(e, TRA_RESOURCE, "cannot get the lock %s: other processes keep taking it", file);
+    return tra_fail_kind(e, TRA_RESOURCE, TRA_KIND_LOCKED, "cannot get the lock %s: other processes keep taking it",
+                         file);
 }
 
 /* ---- the interface ----------------------------------------------------------------------------------------------- */

@@ -183,7 +183,7 @@ static tra_status list_of(tra_rel *r, const tra_catalog *grid, int64_t n, const 
         tra_catbuilder_free(b);
         return s;
     }
-    s = tra_catbuilder_finish(b, r->arena, &r->cat, NULL, NULL, e);
+    s = tra_catbuilder_finish(b, r->arena, &r->cat, NULL, e);
     if (s == TRA_OK && !r->cat.grid) r->cat.bound = grid->bound; /* it covers holes too */
     return s;
 }

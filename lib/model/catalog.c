@@ -284,8 +284,7 @@ static void regularise(tra_catalog *c) {
     *c = g;
 }
 
-tra_status tra_catbuilder_finish(tra_catbuilder *b, tra_arena *a, tra_catalog *out, int64_t **order, int64_t dup[2],
-                                 tra_err *e) {
+tra_status tra_catbuilder_finish(tra_catbuilder *b, tra_arena *a, tra_catalog *out, int64_t dup[2], tra_err *e) {
     tra_status s = TRA_OK;
     int k = b->k, r = b->r;
     *out = (tra_catalog){.frontier = {.n = k}, .bound = {.n = r}, .n = b->n};
@@ -325,11 +324,9 @@ tra_status tra_catbuilder_finish(tra_catbuilder *b, tra_arena *a, tra_catalog *o
     uint32_t *cls = tra_news(a, uint32_t, b->n);
     int64_t *ext = tra_news(a, int64_t, b->nclasses * r);
     memcpy(ext, b->ext ? b->ext : ext, (size_t)(b->nclasses * r) * sizeof *ext);
-    if (order) *order = tra_news(a, int64_t, b->n);
     for (int64_t i = 0; i < b->n; i++) {
         pos[i] = v[i].pos;
         cls[i] = b->cls[v[i].i];
-        if (order) (*order)[i] = b->payload[v[i].i];
     }
     out->pos = pos;
     out->cls = b->nclasses > 1 ? cls : NULL;

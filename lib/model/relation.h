@@ -169,14 +169,14 @@ TRA_MUSTUSE tra_status tra_catalog_grid(const tra_dims *frontier, const tra_dims
                                         const int64_t *last, tra_catalog *out, tra_err *e);
 
 /* Builds a catalog from tuples in any order. payload is the caller's number for a tuple, for example the ordinal of its
- * source. finish gives a grid when the tuples form one, else a list; *order (if not NULL, in the arena) gets the
- * payloads in key order. Two tuples of one key are refused: TRA_PROGRAM, and dup (if not NULL) gets their payloads. */
+ * source. finish gives a grid when the tuples form one, else a list. Two tuples of one key are refused: TRA_PROGRAM,
+ * and dup (if not NULL) gets their payloads. */
 typedef struct tra_catbuilder tra_catbuilder;
 tra_catbuilder *tra_catbuilder_new(int k, int r); /* finish frees it, also on failure */
 TRA_MUSTUSE tra_status tra_catbuilder_add(tra_catbuilder *b, const tra_dims *key, const tra_dims *ext, int64_t payload,
                                           tra_err *e);
-TRA_MUSTUSE tra_status tra_catbuilder_finish(tra_catbuilder *b, tra_arena *a, tra_catalog *out, int64_t **order,
-                                             int64_t dup[2], tra_err *e);
+TRA_MUSTUSE tra_status tra_catbuilder_finish(tra_catbuilder *b, tra_arena *a, tra_catalog *out, int64_t dup[2],
+                                             tra_err *e);
 void tra_catbuilder_free(tra_catbuilder *b);
 
 int64_t tra_catalog_find(const tra_catalog *c, const tra_dims *key); /* the ordinal, or -1 */

@@ -178,7 +178,7 @@ tra_status tra_rel_open_bare(const char *spec, const tra_dims *block, tra_rel **
 
 tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, tra_err *e) {
     TRA_TRY(tra_rel_open_bare(spec, block, out, e));
-    tra_status s = tra_rel_read_strings(*out, NULL, e);
+    tra_status s = tra_rel_read_strings(*out, e);
     if (s == TRA_OK) return s;
     tra_rel_close(*out);
     *out = NULL;

@@ -377,7 +377,7 @@ tra_status tra_measure_units(const tra_comm *comm, tra_work_fn *fn, tra_measure_
         double from = tra_now(), sum = 0;
         memset(w->done, 0, (size_t)threads * sizeof *w->done);
         w->until = from + tra_measure_seconds / TRIES;
-        s = tra_crew_run(threads, 0, threads, fn, w, e);
+        s = tra_crew_run(threads, threads, fn, w, e);
         double seconds = tra_now() - from;
         s = tra_comm_agree(comm, s, e);
         for (int t = 0; t < threads; t++) sum += (double)w->done[t];
@@ -445,7 +445,7 @@ tra_status tra_measure_touch(const tra_comm *comm, int threads, double *rate, tr
         f.at = all + (size_t)again * bytes;
         tra_comm_barrier(comm);
         double from = tra_now();
-        s = tra_comm_agree(comm, tra_crew_run(threads, 0, threads, touch, &f, e), e);
+        s = tra_comm_agree(comm, tra_crew_run(threads, threads, touch, &f, e), e);
         best b = {0};
         best_add(comm, &b, (double)bytes / (tra_now() - from));
         *rate = best_share(comm, &b);

@@ -49,11 +49,11 @@ TRA_MUSTUSE tra_status tra_writer_put_rows(tra_writer *w, int64_t first, const t
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 bool tra_rel_is_table(const tra_rel *r);
-/* For a table that was opened without its strings (tra_rel_open_bare), and these columns (NULL: all). find: small
+/* For a table that was opened without its strings (tra_rel_open_bare). find: of these columns (NULL: all) small
  * dictionaries are read; large ones stay in the file until tra_dictionary_read (spooled.h). read: all are read.
  * TRA_INPUT: they are damaged; TRA_RESOURCE: they do not fit below the ceiling. */
 TRA_MUSTUSE tra_status tra_rel_find_strings(tra_rel *r, const bool *of, tra_err *e);
-TRA_MUSTUSE tra_status tra_rel_read_strings(tra_rel *r, const bool *of, tra_err *e);
+TRA_MUSTUSE tra_status tra_rel_read_strings(tra_rel *r, tra_err *e);
 /* Strings that are in the file leave the memory, until they are read again. Nobody may use the table meanwhile, nor
  * what was made of its strings without a copy of them. */
 void tra_rel_leave_strings(tra_rel *r);

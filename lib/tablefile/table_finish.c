@@ -172,7 +172,7 @@ tra_status tra_table_finish(tra_writer *w, tra_err *e) {
             (finishing_worker){tra_facts_new(), tra_malloc((size_t)f->block * 8), tra_malloc((size_t)f->block)};
         s.arenas[i] = tra_arena_new();
     }
-    tra_status status = tra_crew_run(n, 0, f->schema->n, finish_column, &s, e);
+    tra_status status = tra_crew_run(n, f->schema->n, finish_column, &s, e);
     for (int i = 0; i < n; i++) {
         tra_facts_free(s.worker[i].counting);
         free(s.worker[i].raw);

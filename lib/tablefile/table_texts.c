@@ -194,10 +194,10 @@ tra_status tra_rel_find_strings(tra_rel *r, const bool *of, tra_err *e) {
     return s;
 }
 
-tra_status tra_rel_read_strings(tra_rel *r, const bool *of, tra_err *e) {
-    TRA_TRY(tra_rel_find_strings(r, of, e));
+tra_status tra_rel_read_strings(tra_rel *r, tra_err *e) {
+    TRA_TRY(tra_rel_find_strings(r, NULL, e));
     for (int c = 0; r->table && !r->table->foreign && c < r->table->schema.n; c++)
-        if (!of || of[c]) TRA_TRY(tra_dictionary_read(r->table->schema.v[c].dict, e));
+        TRA_TRY(tra_dictionary_read(r->table->schema.v[c].dict, e));
     return TRA_OK;
 }
 

@@ -40,7 +40,7 @@ ref_table *ref_table_new(tra_arena *a, const tra_schema *s, int64_t room) {
 
 tra_status ref_table_input(tra_rel *rel, tra_arena *a, tra_ref_rel *out, tra_err *e) {
     const tra_type *t = tra_rel_type(rel);
-    TRA_TRY(tra_rel_read_strings(rel, NULL, e)); /* of all columns, also those that the program does not name */
+    TRA_TRY(tra_rel_read_strings(rel, e)); /* of all columns, also those that the program does not name */
     ref_table *all = ref_table_new(a, t->columns, tra_catalog_elements(t->cat));
     size_t need = tra_rel_scratch_bytes(rel);
     void *scratch = need ? tra_arena_alloc(a, need + 4096) : NULL;

@@ -213,7 +213,7 @@ tra_status tra_type_filter(tra_arena *a, const tra_node *n, tra_catalog *out, tr
         tra_catbuilder_free(list);
         return st;
     }
-    TRA_TRY(tra_catbuilder_finish(list, a, out, NULL, NULL, e));
+    TRA_TRY(tra_catbuilder_finish(list, a, out, NULL, e));
     if (out->n == 0) out->bound = c->bound;
     return TRA_OK;
 }

@@ -33,7 +33,7 @@ static member *sort_by(const tra_catalog *c, const tra_dims *dims) {
 
 /* The catalog that b has, unless adding to it has failed. */
 static tra_status finished(tra_status s, tra_catbuilder *b, tra_arena *a, tra_catalog *out, tra_err *e) {
-    if (s == TRA_OK) return tra_catbuilder_finish(b, a, out, NULL, NULL, e);
+    if (s == TRA_OK) return tra_catbuilder_finish(b, a, out, NULL, e);
     tra_catbuilder_free(b);
     return s;
 }
@@ -175,7 +175,7 @@ tra_status tra_list_join(tra_arena *a, const tra_node *n, tra_catalog *out, tra_
         s = walk_all(&w, false, e);
     }
     free(w.index);
-    if (s == TRA_OK && w.b) return tra_catbuilder_finish(w.b, a, out, NULL, NULL, e);
+    if (s == TRA_OK && w.b) return tra_catbuilder_finish(w.b, a, out, NULL, e);
     tra_catbuilder_free(w.b);
     return s == TRA_OK ? empty_join(&w, out, sample, e) : s;
 }
@@ -272,7 +272,7 @@ tra_status tra_list_rekey(tra_arena *a, const tra_node *n, tra_catalog *out, tra
     if (s != TRA_OK) return finished(s, b, a, out, e);
     int64_t dup[2] = {-1, -1};
     tra_err err = {0};
-    s = tra_catbuilder_finish(b, a, out, NULL, dup, &err);
+    s = tra_catbuilder_finish(b, a, out, dup, &err);
     if (s == TRA_OK) return TRA_OK;
     if (dup[0] < 0) return tra_fail(e, s, "%s", err.msg);
     tra_dims other;

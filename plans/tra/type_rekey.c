@@ -125,7 +125,7 @@ static tra_status look_at_keys(const tra_keyfn *f, const part *p, const tra_dims
     } while (s == TRA_OK && tra_next(box, &key));
     if (s != TRA_OK) {
         tra_catbuilder_free(b);
-    } else if (tra_catbuilder_finish(b, a, &c, NULL, dup, &err) == TRA_OK) {
+    } else if (tra_catbuilder_finish(b, a, &c, dup, &err) == TRA_OK) {
         out->is = DIFFER;
         for (int i = 0; i < p->n; i++) out->most.v[p->component[i]] = c.frontier.v[i] - 1;
     } else if (dup[0] >= 0) {

@@ -84,7 +84,7 @@ static tra_status input_type(gen *g, const tra_dims *shape, const tra_dims *bloc
         s = tra_catbuilder_add(b, &key, &ext, i, e);
     }
     if (s == TRA_OK)
-        s = tra_catbuilder_finish(b, g->a, some, NULL, NULL, e);
+        s = tra_catbuilder_finish(b, g->a, some, NULL, e);
     else
         tra_catbuilder_free(b);
     if (!some->grid) some->bound = all->bound; /* also when only clipped blocks are left */

@@ -205,7 +205,7 @@ static tra_status walk_filter(tra_arena *a, const typed *t, const tra_keyfn *f, 
         tra_catbuilder_free(b);
         return s;
     }
-    TRA_TRY(tra_catbuilder_finish(b, a, out, NULL, NULL, e));
+    TRA_TRY(tra_catbuilder_finish(b, a, out, NULL, e));
     if (!out->n) out->bound = t->cat.bound;
     return TRA_OK;
 }

@@ -119,7 +119,7 @@ static tra_type listed(tra_arena *a, int k, int r, int n, const int64_t *keys, c
         for (int d = 0; d < r; d++) x.v[d] = ext[i * r + d];
         CHECK_OK(tra_catbuilder_add(b, &key, &x, i, &e), e);
     }
-    CHECK_OK(tra_catbuilder_finish(b, a, c, NULL, NULL, &e), e);
+    CHECK_OK(tra_catbuilder_finish(b, a, c, NULL, &e), e);
     return (tra_type){.dtype = TRA_F64, .cat = c};
 }
 
@@ -136,7 +136,7 @@ TEST(store_as_many_extents_as_tuples) {
         for (int d = 0; d < RANK; d++) ext.v[d] = (i + 1) >> d & 1;
         CHECK_OK(tra_catbuilder_add(b, &key, &ext, i, &e), e);
     }
-    CHECK_OK(tra_catbuilder_finish(b, a, c, NULL, NULL, &e), e);
+    CHECK_OK(tra_catbuilder_finish(b, a, c, NULL, &e), e);
     tra_type t = {.dtype = TRA_F64, .cat = c};
     CHECK_OK(write_all(at("extents.h5"), &t, "none", &e), e);
     double begin = check_seconds();

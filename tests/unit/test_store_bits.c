@@ -99,7 +99,7 @@ TEST(store_one_flipped_bit_is_told) {
         tra_dims key = {2, {i / 2, i % 2}}, ext = {2, {2, 3}};
         CHECK_OK(tra_catbuilder_add(b, &key, &ext, i, &e), e);
     }
-    CHECK_OK(tra_catbuilder_finish(b, a, c, NULL, NULL, &e), e);
+    CHECK_OK(tra_catbuilder_finish(b, a, c, NULL, &e), e);
     tra_type holes = {.dtype = TRA_F64, .cat = c, .cut = {1, 2}};
     tra_type tuples = grid(a, "3x2", "2x3", (int8_t[]){0, -1}, (int64_t[]){1, 3});
     tuples.cut[0] = 3;

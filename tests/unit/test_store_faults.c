@@ -256,7 +256,7 @@ TEST(store_damaged_description) {
         tra_dims key = {1, {2 * i}}, ext = {1, {1 + i}};
         CHECK_OK(tra_catbuilder_add(b, &key, &ext, i, &e), e);
     }
-    CHECK_OK(tra_catbuilder_finish(b, a, c, NULL, NULL, &e), e);
+    CHECK_OK(tra_catbuilder_finish(b, a, c, NULL, &e), e);
     tra_type list = {.dtype = TRA_F64, .cat = c};
     unlink(path);
     CHECK_OK(write_all(path, &list, "none", &e), e);

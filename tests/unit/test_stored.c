@@ -146,7 +146,7 @@ TEST(holes_and_tuples_come_back) {
         CHECK_OK(tra_catbuilder_add(b, &key, &ext, i, &e), e);
     }
     tra_catalog *c = tra_new(a, tra_catalog);
-    CHECK_OK(tra_catbuilder_finish(b, a, c, NULL, NULL, &e), e);
+    CHECK_OK(tra_catbuilder_finish(b, a, c, NULL, &e), e);
     tra_type t = {.dtype = TRA_F64, .cat = c, .cut = {1, 2}};
     for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++) round_trip(&t, matrices[m], 4);
     t.cut[0] = 3; /* no tensor */
