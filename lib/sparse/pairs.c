@@ -108,27 +108,69 @@ static bool is_aligned(const tra_contraction *x) {
 /* Entries of both operands that meet: where they are, and where their product is added. */
 typedef struct meetings {
     int64_t n, at[2][TRA_STRIP], c[TRA_STRIP];
+    double sum; /* of products of reals that are still to be added to element `place` */
+    int64_t place;
 } meetings;
 
-static void add_meetings(const tra_contraction *x, const tra_rows_view *v, meetings *m) {
-    double value[2][TRA_STRIP], got[2];
-    tra_array *out = x->out;
-    for (int o = 0; o < 2; o++)
-        for (int64_t i = 0; i < m->n; i++) tra_pick(value[o], i, x->t, v[o].value, x->in[o]->array.dtype, m->at[o][i]);
-    tra_strip_fn *strip = tra_strip(x->t);
-    strip(TRA_S_MUL, value[0], value[0], value[1], 0, m->n);
-    for (int64_t i = 0; i < m->n; i++) {
+/* A product with a stored 0 is none: it counts as no entry, and adds nothing, whatever the other factor is. */
+static void leave_zeros(const tra_contraction *x, const tra_rows_view *v, const meetings *m, char *product) {
+    size_t size = tra_dtype_size(x->t);
+    for (int64_t i = 0; i < m->n; i++)
         if (!tra_not_zero(v[0].value, x->in[0]->array.dtype, m->at[0][i]) ||
             !tra_not_zero(v[1].value, x->in[1]->array.dtype, m->at[1][i]))
-            continue; /* a stored 0 counts as no entry: it adds nothing, whatever the other factor is */
-        const void *product = (const char *)value[0] + (size_t)i * tra_dtype_size(x->t);
-        if (out->dtype == TRA_F64) {
-            ((double *)out->data)[m->c[i]] += *(const double *)product;
-            continue;
-        }
-        tra_pick(got, 0, x->t, out->data, out->dtype, m->c[i]);
-        strip(TRA_S_ADD, got, got, product, 0, 1);
-        tra_store(out->data, out->dtype, m->c[i], 1, got, x->t, 1);
+            memset(product + (size_t)i * size, 0, size);
+}
+
+/* The sum of n values, in four lanes, so that no addition waits for the one before it, and of floats as doubles: a sum
+ * of many would have few digits. */
+#define SUM(name, T)                                                                                                   \
+    static double name(const T *v, int64_t n) {                                                                        \
+        double own[4] = {0};                                                                                           \
+        int64_t k = 0;                                                                                                 \
+        for (; k + 4 <= n; k += 4)                                                                                     \
+            for (int i = 0; i < 4; i++) own[i] += (double)v[k + i];                                                    \
+        for (; k < n; k++) own[0] += (double)v[k];                                                                     \
+        return (own[0] + own[1]) + (own[2] + own[3]);                                                                  \
+    }
+SUM(sum_f64, double)
+SUM(sum_f32, float)
+#undef SUM
+
+/* Adds the sum to its element. */
+static void add_sum(const tra_contraction *x, meetings *m) {
+    const tra_array *out = x->out;
+    if (out->dtype == TRA_F64) ((double *)out->data)[m->place] += m->sum;
+    if (out->dtype == TRA_F32)
+        ((float *)out->data)[m->place] = (float)((double)((float *)out->data)[m->place] + m->sum);
+    m->sum = 0;
+}
+
+/* Adds n products to element `at`. */
+static void add_products(const tra_contraction *x, meetings *m, const char *product, int64_t n, int64_t at) {
+    const tra_array *out = x->out;
+    double got[2];
+    if (tra_dtype_is_float(x->t)) {
+        if (at != m->place) add_sum(x, m);
+        m->place = at;
+        m->sum += x->t == TRA_F64 ? sum_f64((const double *)product, n) : sum_f32((const float *)product, n);
+        return;
+    }
+    tra_strip_fn *strip = tra_strip(x->t);
+    tra_pick(got, 0, x->t, out->data, out->dtype, at);
+    for (int64_t i = 0; i < n; i++) strip(TRA_S_ADD, got, got, product + (size_t)i * tra_dtype_size(x->t), 0, 1);
+    tra_store(out->data, out->dtype, at, 1, got, x->t, 1);
+}
+
+static void add_meetings(const tra_contraction *x, const tra_rows_view *v, meetings *m) {
+    double value[2][TRA_STRIP];
+    char *product = (char *)value[0];
+    for (int o = 0; o < 2; o++)
+        for (int64_t i = 0; i < m->n; i++) tra_pick(value[o], i, x->t, v[o].value, x->in[o]->array.dtype, m->at[o][i]);
+    tra_strip(x->t)(TRA_S_MUL, value[0], value[0], value[1], 0, m->n);
+    if (!tra_finite(product, x->t, m->n)) leave_zeros(x, v, m, product);
+    for (int64_t i = 0, to; i < m->n; i = to) {
+        for (to = i + 1; to < m->n && m->c[to] == m->c[i];) to++;
+        add_products(x, m, product + (size_t)i * tra_dtype_size(x->t), to - i, m->c[i]);
     }
     m->n = 0;
 }
@@ -147,6 +189,8 @@ static void meet_rows(const tra_contraction *x) {
     meetings m;
     bool often = false, same = false;
     m.n = 0;
+    m.sum = 0;
+    m.place = 0;
     tra_row_range(x, 0, &v[0], &r, &end);
     for (; r < end && !tra_cancelled(); r++) {
         int64_t k, to, j, ends, c = 0;
@@ -178,6 +222,7 @@ static void meet_rows(const tra_contraction *x) {
         }
     }
     add_meetings(x, v, &m);
+    add_sum(x, &m);
 }
 
 /* ---- outer products of rows -------------------------------------------------------------------------------------- */

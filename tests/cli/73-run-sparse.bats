@@ -380,6 +380,30 @@ for f, want in ("r", a.sum(1)), ("c", a.sum(0)), ("t", a.sum()):
     done
 }
 
+@test "sums of many products of f32 have as many digits as one; a stored 0 meets what is no number and adds nothing" {
+    py '
+import scipy.sparse as sp
+r = np.random.default_rng(5)
+for n in "a", "b": sp.save_npz(n + ".npz", sp.diags(list(r.random((61, 20000)).astype("f4")), range(-30, 31), shape=(20000, 20000), format="csr", dtype="f4"))
+z = sp.csr_matrix(np.array([[0, 2, 3], [1, 0, 0]], "f4")); z.data[0] = 0; sp.save_npz("z.npz", z)
+w = sp.csr_matrix(np.array([[0, 1, 1], [1, 0, 0]], "f4")); w.data[0] = np.inf; sp.save_npz("w.npz", w)'
+    for block in 20000x20000 4000x7000; do
+        for n in a b; do tra import -q $n.npz --storage csr --block $block -o $n.h5; done
+        printf 'input A from "a.h5"\ninput B from "b.h5"\nt[] = sum A[i,j]*B[i,j]\nc[j] = sum A[i,j]*B[i,j]\noutput t\noutput c\n' >f.tra
+        status 0 tra run -q f.tra
+        for f in t c; do tra export -q $f.h5 --to npy -o $f.npy; done
+        py '
+import scipy.sparse as sp
+p = sp.load_npz("a.npz").astype("f8").multiply(sp.load_npz("b.npz").astype("f8"))
+t, c = np.load("t.npy"), np.load("c.npy")
+assert t.dtype == c.dtype == "f4" and abs(t - p.sum()) < 1e-6 * p.sum() and np.allclose(c, np.asarray(p.sum(0))[0], rtol=1e-6), (t, p.sum())'
+    done
+    for n in z w; do tra import -q $n.npz --storage csr -o $n.h5; done
+    printf 'input Z from "z.h5"\ninput W from "w.h5"\nt[] = sum Z[i,j]*W[i,j]\noutput t\n' >f.tra
+    status 0 tra run -q f.tra
+    [ "$(tra export -q t.h5 --to csv -o - | tail -n 1)" = 4 ]
+}
+
 @test "products of sparse matrices: pairs that meet bound the result and are the work, however blocks are cut" {
     py "
 import numpy as np, scipy.sparse as s
