@@ -347,10 +347,22 @@ static const tra_node *common_shape(const whole *w) {
     return first;
 }
 
+/* A relation with indices in the expression; NULL: there is none. */
+static const tra_ast *first_indexed(const tra_ast *x) {
+    const tra_ast *found = x->kind == TRA_AST_INDEX && x->text != reference ? x : NULL;
+    for (int i = 0; i < x->nkids && !found; i++) found = first_indexed(x->kids[i]);
+    return found;
+}
+
 tra_node *tra_build_elementwise(tra_build *b, const tra_ast *x, tra_build_operand *operand) {
     whole w = {.b = b, .operand = operand, .ok = true};
     tra_ast *y = with_references(&w, x);
     if (!w.ok) return NULL;
+    const tra_ast *indexed = w.n == 0 ? first_indexed(x) : NULL;
+    if (indexed)
+        return tra_diag_error(b->d, indexed->span,
+                              "label the result: C[i,j] = A[i,j] * 2, or t[] = sum A[i,j] * B[i,j]",
+                              "indices stand only in EinSum statements, whose left side has them too");
     if (w.n == 0)
         return tra_diag_error(b->d, x->span, "numbers are named by: param eta = 0.01",
                               "a relation is expected here, and no relation stands in this");

@@ -103,6 +103,7 @@ for how in ([], ["--sites", "2"], ["--sites", "3"], ["--engine", "reference"]):
     told 2 tra eval 'count(t)' t.csv
     told 2 tra eval 'sum(A, 0)' A.csv
     told 2 tra eval '1 + 2'
+    told 2 tra eval 'R = 2 * A[i,j]' A.csv
     told 2 tra eval 'trace(gen(zero, [2, 2, 2]))'
     told 2 tra eval 'input t from "t.csv"; M = matrix(select(t, a > 0), [a]); diag(M)'
 }
