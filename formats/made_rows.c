@@ -1,4 +1,4 @@
-/* made_rows.c - rows of which parts of programs are made beforehand. */
+/* made_rows.c - values of rows that are read, compared and written where parts of programs run before the rest. */
 #include "made_rows.h"
 
 #include <string.h>
@@ -7,12 +7,6 @@ tra_vector tra_vector_room(tra_arena *a, const tra_column *c, int64_t rows) {
     tra_vector v = {tra_arena_array(a, (size_t)rows + 1, tra_coltype_size(c->type)), NULL};
     if (tra_column_has_states(c)) v.state = tra_news(a, uint8_t, rows + 1);
     return v;
-}
-
-void tra_mark_columns(bool *reads, bool *counts, const tra_colexpr *x) {
-    if (x->op == TRA_C_COLUMN) reads[x->column] = true;
-    *counts = *counts || x->op == TRA_C_ROW;
-    for (int i = 0; i < x->nkids; i++) tra_mark_columns(reads, counts, x->kids[i]);
 }
 
 bool tra_values_equal(tra_coltype type, tra_vector x, int64_t i, tra_vector y, int64_t k) {

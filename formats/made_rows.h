@@ -1,4 +1,5 @@
-/* made_rows.h - rows of which parts of programs are made beforehand. Private to made_strings.c and first_rows.c. */
+/* made_rows.h - values of rows that are read, compared and written where parts of programs run before the rest. Private
+ * to made_strings.c and first_rows.c. */
 #ifndef TRA_MADE_ROWS_H
 #define TRA_MADE_ROWS_H
 
@@ -6,8 +7,6 @@
 
 /* Room for so many values of a column, and one more, in the arena. */
 tra_vector tra_vector_room(tra_arena *a, const tra_column *c, int64_t rows);
-/* Sets reads[c] for each column of the tree, and *counts if it tells numbers of rows. */
-void tra_mark_columns(bool *reads, bool *counts, const tra_colexpr *x);
 /* Is element i of x equal to element k of y, as keys of groups are? */
 bool tra_values_equal(tra_coltype type, tra_vector x, int64_t i, tra_vector y, int64_t k);
 /* Element i of `to` becomes element k of `from`. */

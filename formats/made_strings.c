@@ -468,7 +468,7 @@ tra_status tra_made_strings_write(const tra_made_strings *m, const char *to, int
     g.batch = tra_max64(LEAST_ROWS, tra_min64(MOST_ROWS, g.memory / 8 / g.nworkers / row));
     g.reads = tra_news(g.arena, bool, s->n + 1), g.keeps = tra_news(g.arena, bool, s->n + 1);
     bool counts = false;
-    for (int k = 0; k < n; k++) tra_mark_columns(g.reads, &counts, m->x[k]);
+    for (int k = 0; k < n; k++) tra_colexpr_columns(m->x[k], g.reads), counts |= tra_colexpr_uses_row(m->x[k]);
     find_column(&g, s, counts);
     for (int k = 0; k < m->nkept; k++) g.keeps[m->kept[k]] = true;
     g.last = tra_news(g.arena, tra_vector, m->nkept + 1);

@@ -414,8 +414,7 @@ static void try_apart(changes *c) {
     }
 }
 
-/* ---- more rows than were expected ----------------------------------------------------------------------------------
- */
+/* ---- more rows than were expected ------------------------------------------------------------------------------- */
 
 /* May the run find more rows than the plan has room for? */
 static bool may_be_outgrown(const tra_plan *p) {
@@ -426,7 +425,7 @@ static bool may_be_outgrown(const tra_plan *p) {
     return false;
 }
 
-/* What a run takes that found more rows than that: it is planned again, with room for as many as there can be. */
+/* Says what a run takes that finds more rows: it is planned again, with room for as many as there can be. */
 static void try_rows(changes *c) {
     const tra_tables_room rooms[] = {{c->job->built.room.whole, 0}, {1, 0}, {TRA_WHOLE_ANY, 0}};
     char memory[32], scratch[32];

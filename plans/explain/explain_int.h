@@ -98,10 +98,10 @@ const tra_node *tra_input_named(const tra_job *job, const char *name);
 #define TRA_CHANGE_WORTH 0.2
 #define TRA_CHANGE_LEAST 0.05
 
-/* unused.c: the columns that nothing uses of the table whose file they are the most of; NULL: of none are they a good
- * part. A sentence in the arena. They are not read, so that the run takes no longer. */
+/* changes_inputs.c: a sentence, in the arena, on the columns that nothing uses, of the table whose file they are the
+ * most of. NULL: of no file are they a good part. They are not read, so that the run takes no longer. */
 const char *tra_explain_unused(const tra_job *job, tra_arena *a);
-/* unused.c: files of other formats that are converted before each run of so many seconds (of what was measured
+/* changes_inputs.c: files of other formats that are converted before each run of so many seconds (of what was measured
  * findings.c tells). Puts at most `most` sentences, in the arena, to *out, and returns how many. */
 int tra_explain_conversions(const tra_job *job, double seconds, int most, const char **out, tra_arena *a);
 

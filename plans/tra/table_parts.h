@@ -206,13 +206,14 @@ bool tra_table_window_chain(tra_table_builder *w, const char **found, tra_node *
  * w->in), by numbers of rows that ascend, for each block. */
 tra_node *tra_table_window_functions(tra_table_builder *w, tra_node *in, tra_window *fields,
                                      const tra_window_kept *kept);
-/* Its steps, where the table is divided: for windows over these columns that are computed of the same parts? The rows
- * of `in` by keys and order in parts, followed by the number of the row and its place in the order; the functions of
- * such parts, after the number of the row, for each row of the part; these by numbers of rows, for each block. */
+/* The steps of that, where the table is divided. divides: do n windows, over these columns, share parts, and which? */
 bool tra_table_divides_window(tra_table_builder *w, int n, const tra_window *const *fields,
                               const tra_schema *const *columns, tra_division *d);
+/* The rows of `in`, sorted by keys and order in parts; the number of the row and its place in the order come last. */
 tra_node *tra_table_window_sorted(tra_table_builder *w, tra_node *in, const tra_window *fields, const tra_division *d);
+/* Of each row of such parts its number, and then the functions. */
 tra_node *tra_table_window_of_parts(tra_table_builder *w, tra_node *parts, tra_window *fields, const tra_division *d);
+/* These in the order of the numbers of rows, in the blocks of w->in. */
 tra_node *tra_table_window_by_rows(tra_table_builder *w, tra_node *n);
 
 #endif

@@ -1,4 +1,5 @@
-/* unused.c - of inputs: columns of tables that nothing uses, and files that are converted before each run. */
+/* changes_inputs.c - what would change inputs: columns of tables that nothing uses, and files that are converted before
+ * each run. */
 #include <string.h>
 
 #include "../../lib/h5/stand_in.h"
