@@ -109,7 +109,6 @@ static void try_stage(const tra_plan *p, scan *x, int i, int threads, int64_t bu
     bool itself = in[0] && in[1];
     if (late || !(sides[0] || sides[1])) return;
     if (itself ? !steps_alike(op) : sides[0] && sides[1] && !meet(op, row[0], row[1])) return;
-    if (x->n > 0 && cut_of(p->ops[x->input].type.cat) < 0) return;
     if (!reads_once(p, op, sides, threads, budget - x->all)) return; /* nor with less memory, which the loop tries */
     for (int64_t n = tra_op_memory(p, op, threads); n <= budget - x->all; n += n / 4) {
         if (!reads_once(p, op, sides, threads, n)) continue;
@@ -151,7 +150,8 @@ void tra_scan_choose(tra_plan *p, int threads, int64_t budget) {
             scan x = {.input = input_of(p, &p->ops[i], side)};
             if (x.input < 0) continue;
             try_stage(p, &x, i, threads, budget);
-            int last = x.n > 0 ? last_reader(p, x.input) : -1;
+            bool alone = x.n == 0 || cut_of(p->ops[x.input].type.cat) < 0; /* then none goes along with it */
+            int last = alone ? -1 : last_reader(p, x.input);
             for (int j = i + 1, n = 0; j <= last; j++) {
                 for (; n < x.n; n++) last = (int)tra_max64(last, last_reader(p, x.at[n]));
                 try_stage(p, &x, j, threads, budget);

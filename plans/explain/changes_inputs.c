@@ -22,14 +22,15 @@ typedef struct unused {
 static unused unused_of(const tra_job *job, const tra_op *o, tra_arena *a) {
     static const double PART = 0.2;
     enum { MANY = 200 }; /* letters of names */
-    const tra_node *input = tra_input_named(job, o->spec.name);
+    bool reads = tra_op_is(o->op, TRA_READS) && o->type.columns;
+    const tra_node *input = reads ? tra_input_named(job, o->spec.name) : NULL;
     const tra_rel *rel = input ? input->input.rel : NULL;
     const tra_schema *all = rel ? tra_rel_type(rel)->columns : NULL;
     const char *none = "", *used = "", **to;
     double strings = 0, unread = 0; /* of all columns, and of those that are not used */
     int count = 0;
     char size[32];
-    if (!tra_op_is(o->op, TRA_READS) || !o->type.columns || !all) return (unused){0};
+    if (!all) return (unused){0};
     for (int k = 0; k < all->n; k++) {
         bool is_read = tra_schema_find(o->type.columns, all->v[k].name) >= 0;
         const char *name = is_read || strlen(none) < MANY ? all->v[k].name : "...";

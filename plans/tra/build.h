@@ -51,6 +51,8 @@ typedef struct tra_build {
     tra_names words;           /* of others only those that have one of these names, or the end of one; */
     bool all_open;             /* any relation's may be */
     tra_names often;           /* names that are read in several places */
+    int nlimits;               /* calls of limit outside of loops */
+    const tra_ast **limits;
 } tra_build;
 
 /* Everything below that can fail returns false or NULL after a diagnostic, or silently where the cause has one

@@ -64,10 +64,10 @@ double tra_table_groups_expected(const tra_schema *s, int nkeys, const tra_node 
 
 /* The window that column *c of n comes from, by operators that keep or leave out rows, or the first operator that is no
  * more such; *c: the number there. */
-static const tra_table_op *origin_of(const tra_graph *g, const tra_node *n, int *c) {
+static const tra_table_op *origin_of(const tra_node *n, int *c) {
     const tra_table_op *op;
     int side;
-    while ((op = tra_table_op_of(g, n)) && tra_table_passed(op, c, &side)) {
+    while ((op = n->table) && tra_table_passed(op, c, &side)) {
         bool rows = op->op == TRA_TABLE_SELECT || op->op == TRA_TABLE_PROJECT || op->op == TRA_TABLE_WINDOW ||
                     op->op == TRA_TABLE_ORDER;
         if (!rows) return NULL;
@@ -86,29 +86,28 @@ static double share_counted(const tra_table_around *f) {
 }
 
 /* Does column c of the operand of the window reach one of the keys? */
-static bool is_key(const tra_graph *g, const tra_node *n, int nkeys, const tra_colexpr *const *x, const tra_node *in,
-                   int c) {
+static bool is_key(const tra_node *n, int nkeys, const tra_colexpr *const *x, const tra_node *in, int c) {
     for (int k = 0; k < nkeys; k++) {
         int at = x[k] && x[k]->op == TRA_C_COLUMN ? x[k]->column : -1;
         const tra_node *t = n;
         const tra_table_op *op;
         int side;
-        while (at >= 0 && t != in && (op = tra_table_op_of(g, t)) && tra_table_passed(op, &at, &side)) t = op->in[side];
+        while (at >= 0 && t != in && (op = t->table) && tra_table_passed(op, &at, &side)) t = op->in[side];
         if (t == in && at == c) return true;
     }
     return false;
 }
 
-double tra_table_counted_share(const tra_graph *g, const tra_node *n, int nkeys, const tra_colexpr *const *x) {
+double tra_table_counted_share(const tra_node *n, int nkeys, const tra_colexpr *const *x) {
     double most = 0;
     for (int k = 0; k < nkeys; k++) {
         int c = x[k] && x[k]->op == TRA_C_COLUMN ? x[k]->column : -1;
-        const tra_table_op *op = c >= 0 ? origin_of(g, n, &c) : NULL;
+        const tra_table_op *op = c >= 0 ? origin_of(n, &c) : NULL;
         if (!op || op->op != TRA_TABLE_WINDOW || c < op->in[0]->type.columns->n) continue;
         double share = share_counted(&op->around[c - op->in[0]->type.columns->n]);
         for (int i = 0; i < op->nkeys && share > 0; i++) {
             const tra_colexpr *by = op->term[i].x;
-            if (by->op != TRA_C_COLUMN || !is_key(g, n, nkeys, x, op->in[0], by->column)) share = 0;
+            if (by->op != TRA_C_COLUMN || !is_key(n, nkeys, x, op->in[0], by->column)) share = 0;
         }
         most = fmax(most, share);
     }

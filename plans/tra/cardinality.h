@@ -19,7 +19,7 @@ double tra_table_groups_expected(const tra_schema *s, int nkeys, const tra_node 
 
 /* The share of the rows of n that differ in keys x, columns of n, since one of them is what a window counts or adds up
  * in groups by others of them; 0: none is. */
-double tra_table_counted_share(const tra_graph *g, const tra_node *n, int nkeys, const tra_colexpr *const *x);
+double tra_table_counted_share(const tra_node *n, int nkeys, const tra_colexpr *const *x);
 
 /* ---- what predicates and joins leave (table_estimates.c) -------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ bool tra_table_facts(struct tra_rel *file, int number, tra_column_facts *out);
 double tra_table_selectivity(const tra_colexpr *predicate);
 
 /* The same of a predicate on table n, whose columns may be aggregates of groups. (table_having.c) */
-double tra_table_selectivity_of(const tra_graph *g, const tra_node *n, const tra_colexpr *predicate);
+double tra_table_selectivity_of(const tra_node *n, const tra_colexpr *predicate);
 /* The share of rows whose value compares as `op` says with y, by the statistics of their column. */
 double tra_table_share_compared(const tra_column_facts *f, tra_coltype t, tra_colop op, double y);
 /* Does it compare a column *l, of no strings, by *op with a constant *r that is not NULL? */
@@ -67,13 +67,11 @@ int64_t tra_table_count_pairs(const tra_column *l, const tra_column *r, const tr
 /* All of these are INT64_MAX where nothing is known. */
 
 /* How many rows of the table have the same value in a column, at most. nulls: NULL is a value too. */
-int64_t tra_table_rows_per_value(const tra_graph *g, const tra_node *n, int column, bool nulls);
+int64_t tra_table_rows_per_value(const tra_node *n, int column, bool nulls);
 /* Does no row of the table agree with another one in all of these n columns, since a group or distinct made them so? */
-bool tra_table_keys_differ(const tra_graph *g, const tra_node *t, int n, const int *column);
-/* The operator on tables whose result the node is, or NULL. */
-const tra_table_op *tra_table_op_of(const tra_graph *g, const tra_node *n);
-/* The same below selections and projections. */
-const tra_table_op *tra_table_op_below_passes(const tra_graph *g, const tra_node *n);
+bool tra_table_keys_differ(const tra_node *t, int n, const int *column);
+/* The operator whose result the node is, or whose result it selects or projects; NULL: none. */
+const tra_table_op *tra_table_op_below_passes(const tra_node *n);
 /* Has a column of the result the values of one of an operand, or NULL in rows that have no partner in this? *column
  * becomes its number there, and *side the operand's. Of a group: its keys. */
 bool tra_table_passed(const tra_table_op *op, int *column, int *side);
@@ -81,16 +79,14 @@ bool tra_table_passed(const tra_table_op *op, int *column, int *side);
 int tra_join_operand_column(const tra_table_op *op, int c, int *side);
 /* How many pairs of rows are equal in these columns, at most: counted by the frequencies of all values of the files
  * that the columns come from. nulls: NULLs are equal. */
-int64_t tra_table_pairs_most(const tra_graph *g, const tra_node *left, int lcolumn, const tra_node *right, int rcolumn,
-                             bool nulls);
+int64_t tra_table_pairs_most(const tra_node *left, int lcolumn, const tra_node *right, int rcolumn, bool nulls);
 /* How many different values a column has at most, NULL included. x: the expression that computes it, or NULL. */
 int64_t tra_table_values_most(const tra_column *c, const tra_colexpr *x);
 /* How many different combinations of values the columns x read of a table have, at most: as many as any table has rows
  * that all of these columns come from. */
-int64_t tra_table_combinations_most(const tra_graph *g, const tra_node *n, int nx, const tra_colexpr *const *x);
+int64_t tra_table_combinations_most(const tra_node *n, int nx, const tra_colexpr *const *x);
 /* How many groups there are by the first nkeys columns of s, at most. x: the expressions over table n that compute
  * these columns. */
-int64_t tra_table_groups_most(const tra_graph *g, const tra_node *n, const tra_schema *s, int nkeys,
-                              const tra_colexpr *const *x);
+int64_t tra_table_groups_most(const tra_node *n, const tra_schema *s, int nkeys, const tra_colexpr *const *x);
 
 #endif

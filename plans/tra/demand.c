@@ -70,6 +70,23 @@ static void walk_if(demand *d, const tra_ast *x) {
     if (x) walk(d, x, false);
 }
 
+/* Counts the calls of limit, and notes them in v unless that is NULL. */
+static int find_limits(const tra_ast *x, const tra_ast **v) {
+    int n = x->kind == TRA_AST_CALL && strcmp(x->text, "limit") == 0;
+    if (n && v) *v = x;
+    for (int i = 0; i < x->nkids; i++) n += find_limits(x->kids[i], v ? v + n : NULL);
+    return n;
+}
+
+static int limits_of(const tra_ast_program *ast, const tra_ast **v) {
+    int n = 0;
+    for (int i = 0; i < ast->n; i++) {
+        const tra_stmt *st = &ast->v[i];
+        if (!st->broken && st->kind == TRA_STMT_ASSIGN && st->value) n += find_limits(st->value, v ? v + n : NULL);
+    }
+    return n;
+}
+
 /* From the last statement to the first, so that it is known of each name how it is used. */
 static void walk_all(demand *d, const tra_ast_program *ast, bool loop) {
     for (int i = ast->n - 1; i >= 0; i--) {
@@ -101,6 +118,8 @@ void tra_build_demands(tra_build *b, const tra_ast_program *ast) {
     b->words = d.words;
     b->often = d.often;
     b->all_open = d.all;
+    b->limits = tra_news(b->arena, const tra_ast *, limits_of(ast, NULL));
+    b->nlimits = limits_of(ast, b->limits);
     bool *only = tra_news(b->arena, bool, d.words.n + 1); /* it can be nothing but a column */
     double v;
     for (int k = 0; k < d.words.n; k++)

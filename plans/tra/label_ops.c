@@ -19,7 +19,7 @@ static tra_status find_values(tra_build *b, tra_span at, const tra_node *t, int 
                               tra_err *e) {
     if (t->op == TRA_OP_INPUT && !t->input.rel) return TRA_NO;
     if (t->op == TRA_OP_INPUT) return tra_rel_column_labels(t->input.rel, c, out, e);
-    const tra_table_op *op = tra_table_op_of(b->g, t);
+    const tra_table_op *op = t->table;
     if (op && op->op == TRA_TABLE_TABLE && c == 0 && op->border->label[0]) return *out = op->border->label[0], TRA_OK;
     if (op && op->op == TRA_TABLE_PROJECT && op->term[c].ast->kind == TRA_AST_NAME) {
         int of = tra_schema_find(op->in[0]->type.columns, op->term[c].ast->text);

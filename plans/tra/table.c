@@ -157,7 +157,7 @@ tra_node *tra_table_record(tra_table_builder *w, tra_node *n) {
     op->in[0] = w->in;
     op->in[1] = w->right;
     op->columns = n->type.columns;
-    g->tables[g->ntables++] = op;
+    g->tables[g->ntables++] = n->table = op;
     return n;
 }
 
@@ -180,7 +180,7 @@ static tra_node *build_select(tra_table_builder *w) {
         const tra_colexpr *x = n ? rest : t.x;
         tra_rowwise_select(r, x);
         const char *text = tra_arena_printf(w->b->arena, "%s%s", tra_table_call_text(w), n ? ", joined" : "");
-        n = tra_table_rowwise(w, r, text, true, top && x == t.x ? share : tra_table_selectivity_of(w->b->g, in, x));
+        n = tra_table_rowwise(w, r, text, true, top && x == t.x ? share : tra_table_selectivity_of(in, x));
     }
     w->in = in;
     return tra_table_record(w, n);

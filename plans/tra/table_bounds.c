@@ -28,15 +28,9 @@ static int64_t most_frequent(const tra_column_facts *f) {
     return most;
 }
 
-const tra_table_op *tra_table_op_of(const tra_graph *g, const tra_node *n) {
-    for (int i = g->ntables - 1; i >= 0; i--)
-        if (g->tables[i]->node == n) return g->tables[i];
-    return NULL;
-}
-
-const tra_table_op *tra_table_op_below_passes(const tra_graph *g, const tra_node *n) {
-    const tra_table_op *op = tra_table_op_of(g, n);
-    while (op && (op->op == TRA_TABLE_SELECT || op->op == TRA_TABLE_PROJECT)) op = tra_table_op_of(g, op->in[0]);
+const tra_table_op *tra_table_op_below_passes(const tra_node *n) {
+    const tra_table_op *op = n->table;
+    while (op && (op->op == TRA_TABLE_SELECT || op->op == TRA_TABLE_PROJECT)) op = op->in[0]->table;
     return op;
 }
 
@@ -94,7 +88,6 @@ typedef struct origin {
 /* How far operators are looked into, which is a graph whose paths can be many more than its nodes. */
 enum { MOST_STEPS = 256 };
 typedef struct search {
-    const tra_graph *g;
     int steps;
     bool nulls; /* of values NULL is one, too */
 } search;
@@ -110,7 +103,7 @@ static bool keeps_values(tra_coltype x, tra_coltype y) {
 static int64_t partners_most(search *s, const tra_table_op *op, int side) {
     const tra_lookup_spec *l = &op->lookup;
     int64_t most = tra_type_entries(&op->in[side]->type).bound;
-    search keys = {s->g, s->steps, l->nulls_match};
+    search keys = {s->steps, l->nulls_match};
     if (side ? l->unique : l->unique_left) return 1;
     for (int k = 0; k < l->nkeys; k++)
         if (keeps_values(l->left->v[l->lkey[k]].type, l->right->v[l->rkey[k]].type))
@@ -138,7 +131,7 @@ static const tra_node *operand_of(search *s, const tra_table_op *op, int *column
 static origin origin_of(search *s, const tra_node *n, int *column, const tra_table_op **at) {
     origin o = {.times = 1};
     int64_t times;
-    for (*at = tra_table_op_of(s->g, n); *at; *at = tra_table_op_of(s->g, n)) {
+    for (*at = n->table; *at; *at = n->table) {
         int c = *column;
         const tra_node *of = --s->steps > 0 ? operand_of(s, *at, &c, &times) : NULL;
         if (!of) return o;
@@ -177,8 +170,8 @@ static int64_t rows_per_value(search *s, const tra_node *n, int column) {
     return tra_mul_most(o.times, most);
 }
 
-int64_t tra_table_rows_per_value(const tra_graph *g, const tra_node *n, int column, bool nulls) {
-    search s = {g, MOST_STEPS, nulls};
+int64_t tra_table_rows_per_value(const tra_node *n, int column, bool nulls) {
+    search s = {MOST_STEPS, nulls};
     return rows_per_value(&s, n, column);
 }
 
@@ -194,14 +187,14 @@ static bool covers(const tra_table_op *op, int n, const int *column) {
     return op->nterms > 0;
 }
 
-bool tra_table_keys_differ(const tra_graph *g, const tra_node *t, int n, const int *column) {
-    search s = {g, MOST_STEPS, true};
+bool tra_table_keys_differ(const tra_node *t, int n, const int *column) {
+    search s = {MOST_STEPS, true};
     tra_arena *a = tra_arena_new();
     int *c = tra_news(a, int, n + 1);
     const tra_table_op *op;
     bool differ = false;
     memcpy(c, column, (size_t)n * sizeof *c);
-    while (t && !differ && (op = tra_table_op_of(g, t)) && --s.steps > 0) {
+    while (t && !differ && (op = t->table) && --s.steps > 0) {
         const tra_node *next = NULL;
         int64_t times = 1;
         differ = (op->op == TRA_TABLE_GROUP || op->op == TRA_TABLE_DISTINCT) && covers(op, n, c);
@@ -262,9 +255,8 @@ static int64_t pairs_by_frequency(const tra_column_facts *x, const tra_column_fa
     return most;
 }
 
-int64_t tra_table_pairs_most(const tra_graph *g, const tra_node *left, int lcolumn, const tra_node *right, int rcolumn,
-                             bool nulls) {
-    search s = {g, MOST_STEPS, nulls};
+int64_t tra_table_pairs_most(const tra_node *left, int lcolumn, const tra_node *right, int rcolumn, bool nulls) {
+    search s = {MOST_STEPS, nulls};
     const tra_table_op *at;
     origin lo = origin_of(&s, left, &lcolumn, &at), ro = origin_of(&s, right, &rcolumn, &at);
     const tra_column *l = lo.column, *r = ro.column;
@@ -299,8 +291,8 @@ static const tra_node *operand_of_all(search *s, const tra_table_op *op, int n, 
     return of;
 }
 
-int64_t tra_table_combinations_most(const tra_graph *g, const tra_node *n, int nx, const tra_colexpr *const *x) {
-    search s = {g, MOST_STEPS, true};
+int64_t tra_table_combinations_most(const tra_node *n, int nx, const tra_colexpr *const *x) {
+    search s = {MOST_STEPS, true};
     const tra_schema *all = n->type.columns;
     tra_arena *a = tra_arena_new();
     bool *used = tra_news(a, bool, all->n + 1);
@@ -310,7 +302,7 @@ int64_t tra_table_combinations_most(const tra_graph *g, const tra_node *n, int n
     for (int c = 0; c < all->n; c++)
         if (used[c]) column[ncolumns++] = c;
     int64_t most = tra_type_entries(&n->type).bound;
-    for (const tra_table_op *op; ncolumns > 0 && (op = tra_table_op_of(g, n));) {
+    for (const tra_table_op *op; ncolumns > 0 && (op = n->table);) {
         if (!(n = operand_of_all(&s, op, ncolumns, column))) break;
         most = tra_min64(most, tra_type_entries(&n->type).bound);
     }
@@ -376,8 +368,8 @@ int64_t tra_table_values_most(const tra_column *c, const tra_colexpr *x) {
 }
 
 /* The same of a column that an operator before has computed. */
-static int64_t values_made(const tra_graph *g, const tra_node *n, int column) {
-    search s = {g, MOST_STEPS, true};
+static int64_t values_made(const tra_node *n, int column) {
+    search s = {MOST_STEPS, true};
     const tra_table_op *at;
     bool null = n->type.columns->v[column].nullable;
     if (origin_of(&s, n, &column, &at).column || !at || column >= at->nterms) return INT64_MAX;
@@ -385,12 +377,11 @@ static int64_t values_made(const tra_graph *g, const tra_node *n, int column) {
     return tra_add_most(tra_table_values_most(&at->columns->v[column], at->term[column].x), null);
 }
 
-int64_t tra_table_groups_most(const tra_graph *g, const tra_node *n, const tra_schema *s, int nkeys,
-                              const tra_colexpr *const *x) {
+int64_t tra_table_groups_most(const tra_node *n, const tra_schema *s, int nkeys, const tra_colexpr *const *x) {
     int64_t most = 1;
     for (int k = 0; k < nkeys; k++) {
         int64_t own = tra_table_values_most(&s->v[k], x[k]);
-        if (x[k] && x[k]->op == TRA_C_COLUMN) own = tra_min64(own, values_made(g, n, x[k]->column));
+        if (x[k] && x[k]->op == TRA_C_COLUMN) own = tra_min64(own, values_made(n, x[k]->column));
         most = tra_mul_most(most, own);
     }
     return most;

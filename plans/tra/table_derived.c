@@ -360,7 +360,7 @@ tra_node *tra_build_table_derived(tra_build *b, const tra_ast *call,
 
 tra_node *tra_table_different_rows(tra_table_builder *w) {
     const tra_deriving d = {.b = w->b, .call = w->call};
-    const tra_table_op *op = tra_table_op_of(w->b->g, w->in);
+    const tra_table_op *op = w->in->table;
     const tra_schema *s = w->in->type.columns;
     if (!op || op->op != TRA_TABLE_DISTINCT || op->nterms != s->n || tra_table_is_shared(w->b, w->in)) return NULL;
     tra_ast **key = tra_news(w->b->arena, tra_ast *, s->n + 1);

@@ -48,21 +48,14 @@ static bool follow(chain *c) {
     return false;
 }
 
-static bool find_limit(chain *c, const tra_ast *x) {
-    c->limit = x;
-    if (x->kind == TRA_AST_CALL && strcmp(x->text, "limit") == 0 && follow(c)) return true;
-    for (int i = 0; i < x->nkids; i++)
-        if (find_limit(c, x->kids[i])) return true;
-    return false;
-}
-
 static bool find_chain(chain *c) {
-    const tra_ast_program *p = c->b->ast;
-    if (!p || !c->call || c->b->loop >= 0 || c->b->all_open) return false;
-    for (int i = 0; i < p->n; i++)
-        if (!p->v[i].broken && p->v[i].kind == TRA_STMT_ASSIGN && p->v[i].value && find_limit(c, p->v[i].value))
-            return true;
-    return false;
+    bool found = false;
+    if (!c->call || c->b->loop >= 0 || c->b->all_open) return false;
+    for (int i = 0; i < c->b->nlimits && !found; i++) {
+        c->limit = c->b->limits[i];
+        found = follow(c);
+    }
+    return found;
 }
 
 /* How many of the first rows limit(T, n, from = m) looks at; 0: it does not say that in numbers. */
@@ -176,7 +169,7 @@ static bool find_base(const tra_table_builder *w, base *f) {
     f->nconditions = 0;
     for (int c = 0; c < s->n; c++) f->column[c] = tra_colexpr_column(a, s, c);
     for (const tra_table_op *op; !(n->op == TRA_OP_INPUT && n->input.rel); n = op->in[0]) {
-        op = tra_table_op_of(w->b->g, n);
+        op = n->table;
         if (!op || (op->op != TRA_TABLE_SELECT && op->op != TRA_TABLE_PROJECT)) return false;
         const tra_colexpr **x = tra_news(a, const tra_colexpr *, op->nterms + 1);
         for (int i = 0; i < op->nterms; i++) x[i] = op->term[i].x;

@@ -142,7 +142,7 @@ static double groups_expected(const tra_table_builder *w, const tra_node *rows, 
     const int *key = tra_table_counting(w->b->arena, w->op.nterms, 0);
     const tra_colexpr *const *x = key_expressions(w);
     double groups = tra_table_groups_expected(rows->type.columns, w->op.nterms, rows, key, x, each);
-    return x ? fmax(groups, each * tra_table_counted_share(w->b->g, w->in, w->op.nterms, x)) : groups;
+    return x ? fmax(groups, each * tra_table_counted_share(w->in, w->op.nterms, x)) : groups;
 }
 
 /* One pass (lib/table/group.h) over `in`, which is `rows`, all rows in one block, or states of them; or with wide,
@@ -158,8 +158,8 @@ static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *
         return tra_diag_error(w->b->d, w->call->span, NULL, "%s", e.msg);
     bool one_group = w->op.nterms == 0 && pass != TRA_GROUP_PARTIAL;
     const tra_colexpr *const *x = key_expressions(w);
-    int64_t most = tra_max64(1, tra_table_groups_most(w->b->g, w->in, s, w->op.nterms, x));
-    int64_t combinations = tra_max64(1, tra_table_combinations_most(w->b->g, w->in, w->op.nterms, x));
+    int64_t most = tra_max64(1, tra_table_groups_most(w->in, s, w->op.nterms, x));
+    int64_t combinations = tra_max64(1, tra_table_combinations_most(w->in, w->op.nterms, x));
     most = tra_min64(most, combinations);
     tra_group_bound(g, most);
     tra_pivot_wide *p = tra_new(w->b->arena, tra_pivot_wide);

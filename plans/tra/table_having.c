@@ -61,10 +61,10 @@ static double share_at_most(tra_aggregate f, const tra_column *c, double k, doub
 static bool is_whole(const tra_column *c) { return !tra_coltype_is_float(c->type); }
 
 /* The group of which column *c of n is an aggregate, and which it is; NULL: it is none. */
-static const tra_table_op *group_of(const tra_graph *g, const tra_node *n, int *c) {
+static const tra_table_op *group_of(const tra_node *n, int *c) {
     const tra_table_op *op;
     int side;
-    while ((op = tra_table_op_of(g, n)) && !(op->op == TRA_TABLE_GROUP && *c >= op->nterms)) {
+    while ((op = n->table) && !(op->op == TRA_TABLE_GROUP && *c >= op->nterms)) {
         if (!tra_table_passed(op, c, &side)) return NULL;
         n = op->in[side];
     }
@@ -74,9 +74,9 @@ static const tra_table_op *group_of(const tra_graph *g, const tra_node *n, int *
 }
 
 /* The share of rows of n in which column c, an aggregate, compares so with y; negative: it is not known. */
-static double share_of(const tra_graph *g, const tra_node *n, int c, tra_colop op, double y) {
+static double share_of(const tra_node *n, int c, tra_colop op, double y) {
     static const double LEAST = 1e-3; /* groups may differ more than chance makes them */
-    const tra_table_op *group = group_of(g, n, &c);
+    const tra_table_op *group = group_of(n, &c);
     if (!group) return -1;
     const tra_table_agg *agg = &group->agg[c];
     const tra_schema *s = group->in[0]->type.columns;
@@ -99,21 +99,21 @@ static double share_of(const tra_graph *g, const tra_node *n, int c, tra_colop o
 }
 
 /* Is an aggregate of groups compared in it? */
-static bool compares_aggregate(const tra_graph *g, const tra_node *n, const tra_colexpr *x) {
+static bool compares_aggregate(const tra_node *n, const tra_colexpr *x) {
     const tra_colexpr *l, *r;
     tra_colop op;
-    bool any = tra_table_compares(x, &l, &op, &r) && group_of(g, n, &(int){l->column}) != NULL;
-    for (int i = 0; x->op == TRA_C_AND && i < x->nkids; i++) any = any || compares_aggregate(g, n, x->kids[i]);
+    bool any = tra_table_compares(x, &l, &op, &r) && group_of(n, &(int){l->column}) != NULL;
+    for (int i = 0; x->op == TRA_C_AND && i < x->nkids; i++) any = any || compares_aggregate(n, x->kids[i]);
     return any;
 }
 
-double tra_table_selectivity_of(const tra_graph *g, const tra_node *n, const tra_colexpr *x) {
+double tra_table_selectivity_of(const tra_node *n, const tra_colexpr *x) {
     const tra_colexpr *l, *r;
     tra_colop op;
     double share = 1;
-    if (!compares_aggregate(g, n, x)) return tra_table_selectivity(x);
-    for (int i = 0; x->op == TRA_C_AND && i < x->nkids; i++) share *= tra_table_selectivity_of(g, n, x->kids[i]);
+    if (!compares_aggregate(n, x)) return tra_table_selectivity(x);
+    for (int i = 0; x->op == TRA_C_AND && i < x->nkids; i++) share *= tra_table_selectivity_of(n, x->kids[i]);
     if (x->op == TRA_C_AND || !tra_table_compares(x, &l, &op, &r)) return share;
-    share = share_of(g, n, l->column, op, tra_coltype_is_float(r->type) ? r->value.f : (double)r->value.i);
+    share = share_of(n, l->column, op, tra_coltype_is_float(r->type) ? r->value.f : (double)r->value.i);
     return share < 0 ? tra_table_selectivity(x) : share;
 }

@@ -123,19 +123,18 @@ static int64_t rows_per_key(const tra_table_builder *w, const tra_lookup_spec *s
     for (int k = 0; k < s->nkeys; k++) {
         int c = tra_join_key_column(key[k]);
         if (c >= 0) column[ncolumns++] = c;
-        if (c >= 0) most = tra_min64(most, tra_table_rows_per_value(w->b->g, n, c, s->nulls_match));
+        if (c >= 0) most = tra_min64(most, tra_table_rows_per_value(n, c, s->nulls_match));
     }
-    if (most > 1 && ncolumns > 1 && tra_table_keys_differ(w->b->g, n, ncolumns, column)) most = 1;
+    if (most > 1 && ncolumns > 1 && tra_table_keys_differ(n, ncolumns, column)) most = 1;
     return most;
 }
 
 /* A bound of the pairs of rows that are equal in each key. */
-static int64_t pairs_most(const tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l,
-                          const tra_node *left, const tra_node *right) {
+static int64_t pairs_most(const tra_lookup_spec *s, const tra_lookup *l, const tra_node *left, const tra_node *right) {
     int64_t most = INT64_MAX;
     for (int k = 0; k < s->nkeys; k++) {
         int x = tra_join_key_column(tra_lookup_left_keys(l)[k]), y = tra_join_key_column(tra_lookup_right_keys(l)[k]);
-        if (x >= 0 && y >= 0) most = tra_min64(most, tra_table_pairs_most(w->b->g, left, x, right, y, s->nulls_match));
+        if (x >= 0 && y >= 0) most = tra_min64(most, tra_table_pairs_most(left, x, right, y, s->nulls_match));
     }
     return most;
 }
@@ -148,7 +147,7 @@ static tra_join_size size_of(const tra_table_builder *w, const tra_lookup_spec *
     tra_join_selectivity p = {1, 1};
     bool known = s->nkeys == 0 || tra_table_join_selectivity(s, &p);
     m.rows_most = tra_min64(tra_mul_most(x.bound, m.partners_most), tra_mul_most(y.bound, left_most));
-    m.rows_most = tra_min64(m.rows_most, pairs_most(w, s, l, left, right));
+    m.rows_most = tra_min64(m.rows_most, pairs_most(s, l, left, right));
     m.rows_expected = known ? p.pairs * (double)x.expected * (double)y.expected : (double)x.expected;
     double there = (double)y.expected / (double)tra_max64(1, y.bound); /* of the rows that keys were counted of */
     m.matched = known && s->nkeys > 0 ? p.matched * fmin(1, there) : TRA_SHARE_ASSUMED;

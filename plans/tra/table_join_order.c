@@ -169,7 +169,7 @@ static bool take_join(tree *t, const tra_table_op *op, part *out) {
 
 /* Takes the operators apart that made n, from the last one on. joined: a join is above it. */
 static bool take(tree *t, tra_node *n, bool joined, part *out) {
-    const tra_table_op *op = tra_table_op_of(t->w->b->g, n);
+    const tra_table_op *op = n->table;
     part in;
     if (--t->steps < 0) return false;
     bool opens = op && !tra_table_is_shared(t->w->b, n) && op->columns;
@@ -262,9 +262,9 @@ static void find_pairs(tree *t) {
             if (s.nkeys > 0 && !tra_table_join_selectivity(&s, &p))
                 p = (tra_join_selectivity){TRA_SHARE_ASSUMED, 1 / fmax(t->leaf[l].rows, t->leaf[r].rows)};
             t->pairs[l][r] = p.pairs;
-            t->once[l][r] = s.nkeys > 0 && tra_table_keys_differ(t->w->b->g, t->leaf[r].n, s.nkeys, key[1]);
+            t->once[l][r] = s.nkeys > 0 && tra_table_keys_differ(t->leaf[r].n, s.nkeys, key[1]);
             for (int k = 0; k < s.nkeys; k++)
-                t->once[l][r] |= tra_table_rows_per_value(t->w->b->g, t->leaf[r].n, key[1][k], false) == 1;
+                t->once[l][r] |= tra_table_rows_per_value(t->leaf[r].n, key[1][k], false) == 1;
             if (t->leaf[r].how == TRA_LOOKUP_SEMI) t->pairs[l][r] = p.matched / t->leaf[r].rows;
             if (t->leaf[r].how == TRA_LOOKUP_ANTI) t->pairs[l][r] = (1 - p.matched) / t->leaf[r].rows;
         }
@@ -457,7 +457,7 @@ static double largest(const tra_node *n, int *steps) {
 /* May the tables become larger than they are as written, and than there is room for? Bounds tell of memory. The rows of
  * two tables are the same in both orders, but the one that is put in an index is to stay whole. */
 static bool takes_more(const tree *t, const tra_node *n) {
-    const tra_table_op *op = tra_table_op_below_passes(t->w->b->g, n);
+    const tra_table_op *op = tra_table_op_below_passes(n);
     double now = largest(n, &(int){1000}), written = largest(t->w->in, &(int){1000});
     if (t->nleaves == 2) return op && op->divided;
     return t->w->b->g->expected_room > 0 && now > written && now > (double)t->w->b->g->expected_room;

@@ -64,15 +64,15 @@ static void add_source(reduction *r, const tra_node *table, int by, int column, 
 }
 
 /* Did this operator make the table, below selections and projections? */
-static bool made_by(const tra_build *b, const tra_node *n, tra_table_opcode what) {
-    const tra_table_op *op = tra_table_op_below_passes(b->g, n);
+static bool made_by(const tra_node *n, tra_table_opcode what) {
+    const tra_table_op *op = tra_table_op_below_passes(n);
     return op && op->op == what;
 }
 
 /* Adds the tables that have all values of a column of n, which is a key of the join: operands that the values come
  * from and, where a join asks that these are equal, the other operand. Left rows came of rows of n by that way. */
 static void find_sources(reduction *r, const tra_node *n, int by, int column, int key) {
-    const tra_table_op *op = tra_table_op_of(r->w->b->g, n);
+    const tra_table_op *op = n->table;
     int side;
     if (!op || !n->type.columns || tra_coltype_is_float(n->type.columns->v[column].type) || --r->steps < 0) return;
     if (!tra_table_passed(op, &column, &side)) return;
@@ -87,7 +87,7 @@ static void find_sources(reduction *r, const tra_node *n, int by, int column, in
         find_sources(r, op->in[!side], find_way(r, by, op, !side), other[k], key);
     }
     by = find_way(r, by, op, side);
-    if (joins && !made_by(r->w->b, op->in[side], TRA_TABLE_JOIN)) add_source(r, op->in[side], by, column, key);
+    if (joins && !made_by(op->in[side], TRA_TABLE_JOIN)) add_source(r, op->in[side], by, column, key);
     find_sources(r, op->in[side], by, column, key);
 }
 
@@ -151,7 +151,7 @@ tra_node *tra_join_reduced(tra_table_builder *w, const tra_lookup_spec *s, tra_n
     double rows = (double)tra_type_entries(&right->type).expected, best = 1.0 / FEWER;
     const source *from = NULL;
     if (s->asof || right->type.cat->n < LEAST_BLOCKS) return right;
-    bool groups = made_by(w->b, right, TRA_TABLE_GROUP); /* whose rows are selected before */
+    bool groups = made_by(right, TRA_TABLE_GROUP); /* whose rows are selected before */
     for (int k = 0; k < s->nkeys; k++) {
         if (divided) add_source(&r, left, 0, s->lkey[k], k);
         if (!groups) find_sources(&r, left, 0, s->lkey[k], k), find_sources(&had, right, 0, s->rkey[k], k);

@@ -63,7 +63,7 @@ static tra_node *all_columns(const tra_table_builder *w, const tra_lookup *l, tr
 
 tra_node *tra_table_join_selected(tra_table_builder *w, const tra_colexpr *x, const tra_colexpr **rest) {
     enum { FEW = 64 }; /* rows of a right table that all pairs may be made of */
-    const tra_table_op *cross = tra_table_op_of(w->b->g, w->in);
+    const tra_table_op *cross = w->in->table;
     const tra_colexpr *where = NULL;
     *rest = NULL;
     if (!cross || cross->op != TRA_TABLE_CROSS || tra_table_may_fail(x)) return NULL;
@@ -98,9 +98,9 @@ static tra_ast *both_asts(tra_arena *a, const tra_ast *x, const tra_ast *y) {
 /* The operator that made n, below selections that cannot fail; *x becomes their predicates too (NULL: they are not
  * wanted). */
 static const tra_table_op *below_selections(const tra_build *b, const tra_node *n, const tra_ast **x) {
-    const tra_table_op *op = tra_table_op_of(b->g, n);
+    const tra_table_op *op = n->table;
     for (; op && op->op == TRA_TABLE_SELECT && !tra_table_may_fail(op->term[0].x);
-         op = tra_table_op_of(b->g, op->in[0]))
+         op = op->in[0]->table)
         if (x) *x = both_asts(b->arena, op->term[0].ast, *x);
     return op;
 }
@@ -126,7 +126,7 @@ static bool is_divided(const tra_build *b, const tra_node *n, int *steps) {
 }
 
 const tra_table_op *tra_join_below_group(const tra_build *b, const tra_node *n) {
-    const tra_table_op *op = tra_table_op_of(b->g, n);
+    const tra_table_op *op = n->table;
     return op && passes(op) && !tra_table_is_shared(b, n) ? op : NULL;
 }
 

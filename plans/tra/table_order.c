@@ -223,7 +223,7 @@ static tra_node *limit_projected(tra_table_builder *w, const tra_table_op *op) {
  * a few blocks, these are found in each block, and ordered. NULL: otherwise. */
 static tra_node *limit_ordered(tra_table_builder *w, const tra_node *of) {
     enum { BLOCKS = 4, PART = 8 };
-    const tra_table_op *op = tra_table_op_of(w->b->g, of);
+    const tra_table_op *op = of->table;
     if (op && op->op == TRA_TABLE_PROJECT) return limit_projected(w, op);
     if (!op || op->op != TRA_TABLE_ORDER) return NULL;
     tra_node *in = w->b->g->v[op->in[0]->id];

@@ -276,9 +276,9 @@ static bool make_nodes(chain *c, tra_node **out) {
 }
 
 bool tra_table_window_chain(tra_table_builder *w, const char **found, tra_node **out) {
-    const tra_table_op *v[2 * MOST], *op = tra_table_op_of(w->b->g, w->in);
+    const tra_table_op *v[2 * MOST], *op = w->in->table;
     int n = 0, windows = 0;
-    for (; op && n < 2 * MOST && windows < MOST - 1; op = tra_table_op_of(w->b->g, op->in[0])) {
+    for (; op && n < 2 * MOST && windows < MOST - 1; op = op->in[0]->table) {
         bool projects = op->op == TRA_TABLE_PROJECT && op->columns && op->columns->n == op->nterms;
         if (!projects && !(op->op == TRA_TABLE_WINDOW && is_plain(op))) break;
         windows += !projects;

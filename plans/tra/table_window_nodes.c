@@ -248,7 +248,7 @@ static int64_t most_of(const tra_colexpr *x, int from, int *column, double *shar
 
 tra_node *tra_table_window_top(tra_table_builder *w, const tra_colexpr *predicate, double *share) {
     const tra_graph *g = w->b->g;
-    const tra_table_op *op = tra_table_op_of(g, w->in);
+    const tra_table_op *op = w->in->table;
     int column = -1;
     if (!op || op->op != TRA_TABLE_WINDOW) return NULL;
     int own = op->in[0]->type.columns->n;

@@ -112,6 +112,7 @@ struct tra_node {
     const tra_dim_order *const *order;
     const int *label;         /* of a node made for an EinSum statement: the label of each key dimension; else NULL */
     const tra_einsum *einsum; /* the statement whose result it is (tra_statement_of), or NULL */
+    const struct tra_table_op *table; /* the operator on tables whose result it is, or NULL */
 };
 
 /* How a relation is stored in a file. */
