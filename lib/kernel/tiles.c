@@ -23,12 +23,9 @@ enum { ROWS = 4, COLUMNS = 16 };
 #define GLUE_(a, b) a##b
 #define GLUE(a, b)  GLUE_(a, b)
 
-typedef double lanes __attribute__((vector_size(64)));
-typedef double half_lanes __attribute__((vector_size(32)));
-typedef int64_t masks __attribute__((vector_size(64)));
 typedef void (*tile_fn)(const double *a, int64_t sa, const double *b, int64_t sb, int64_t steps, double *tile);
 
-#define EVERY(v)        ((lanes){(v), (v), (v), (v), (v), (v), (v), (v)})
+#define EVERY(v)        ((v) - (lanes){0})
 #define CHOOSE(m, x, y) ((lanes)(((masks)(x) & (m)) | ((masks)(y) & ~(m))))
 #define PLUS(x, y)      ((x) + (y))
 #define MOST(x, y)      CHOOSE(((x) > (y)) | ((x) != (x)), x, y)
@@ -62,27 +59,24 @@ typedef void (*tile_fn)(const double *a, int64_t sa, const double *b, int64_t sb
 enum { PRODUCT, PRODUCT_2, PRODUCT_ABS, DIFFERENCE, DIFFERENCE_2, DIFFERENCE_ABS, SUM, SUM_2, SUM_ABS, MAX, MIN };
 
 #ifdef __x86_64__
-#define ISA            TRA_TARGET_AVX512
-#define NAME(f)        f##_avx512
-#define GRAM_ROWS      8
-#define GRAM_REST(...) __VA_ARGS__
+#define ISA     TRA_TARGET_AVX512
+#define NAME(f) f##_avx512
+#define WIDTH   8
 #include "tiles_body.h"
 #undef ISA
-#define ISA       TRA_TARGET_AVX2
-#define NAME(f)   f##_avx2
-#define GRAM_ROWS 4
-#define GRAM_REST(...)
+#define ISA     TRA_TARGET_AVX2
+#define NAME(f) f##_avx2
+#define WIDTH   4
 #include "tiles_body.h"
 #undef ISA
 #endif
-/* Without AVX-512 only the form that tra_gram needs is built: with vectors of 8 bytes tiles are no faster than strips.
+/* Without AVX2 only the form that tra_gram needs is built: with vectors of 2 elements tiles are no faster than strips.
  */
 #undef TILE_FORMS
 #define TILE_FORMS(X) X(product, F_PRODUCT)
 #define ISA
-#define NAME(f)   f##_base
-#define GRAM_ROWS 4
-#define GRAM_REST(...)
+#define NAME(f) f##_base
+#define WIDTH   2
 #include "tiles_body.h"
 
 static const tile_fn (*chosen(void))[3] {
@@ -154,12 +148,10 @@ static void take_steps(tiling *t, int64_t from) {
 
 /* Folds the results of more steps into those of the steps before. */
 static void fold_tile(tra_scalar_op fold, double *to, const double *more) {
-    lanes x, y;
-    for (int i = 0; i < ROWS * COLUMNS; i += (int)(sizeof x / sizeof *to)) {
-        memcpy(&x, to + i, sizeof x);
-        memcpy(&y, more + i, sizeof y);
-        x = fold == TRA_S_ADD ? PLUS(x, y) : fold == TRA_S_MAX ? MOST(x, y) : LEAST(x, y);
-        memcpy(to + i, &x, sizeof x);
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        double x = to[i], y = more[i];
+        bool first = x != x || (fold == TRA_S_MAX ? x > y : x < y);
+        to[i] = fold == TRA_S_ADD ? x + y : first ? x : y;
     }
 }
 
@@ -268,23 +260,19 @@ void tra_tiles_run(const tra_code *code, tra_scalar_op fold, const tra_array *co
 
 /* ---- narrow products, which BLAS packs for a few operations on each element -------------------------------------- */
 
-typedef void (*gram_fn)(const double *a, int64_t sa, int64_t ra, const double *b, int64_t sb, int64_t steps,
-                        double *sum, int64_t ld);
+typedef void gram_fn(const double *a, int64_t sa, int64_t ra, const double *b, int64_t sb, int64_t steps, int columns,
+                     double *sum, int64_t ld);
 
-typedef struct gram_fns {
-    gram_fn whole, half; /* vectors */
-    int64_t rows;
-} gram_fns;
-
-static gram_fns grams(void) {
+static gram_fn *grams(void) {
 #ifdef __x86_64__
-    if (chosen() == tiles_avx512) return (gram_fns){gram_avx512, gram_half_avx512, gram_rows_avx512};
-    if (chosen() == tiles_avx2) return (gram_fns){gram_avx2, gram_half_avx2, gram_rows_avx2};
+    if (chosen() == tiles_avx512) return gram_avx512;
+    if (chosen() == tiles_avx2) return gram_avx2;
 #endif
-    return (gram_fns){gram_base, gram_half_base, gram_rows_base};
+    return gram_base;
 }
 
-enum { AT_ONCE = 48, LANES = 8 }; /* rows that are taken together, and stay in the first cache; of a vector */
+/* Rows that are taken together, and stay in the first cache; columns, and rows of a result, that are made at once. */
+enum { AT_ONCE = 48, LANES = 8, GRAM_ROWS = 8 };
 
 static int64_t in_vectors(int64_t n) { return (n + LANES - 1) / LANES * LANES; }
 
@@ -306,7 +294,7 @@ static const double *rows_of(const double *x, int64_t *stride, int64_t n, int64_
 static void add_rows(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda, const double *b, int64_t ldb,
                      bool triangle, double *sum) {
     double panel[2][AT_ONCE * TRA_GRAM_MOST] __attribute__((aligned(64)));
-    gram_fns gram = grams();
+    gram_fn *gram = grams();
     memset(sum, 0, (size_t)(m + LANES) * TRA_GRAM_MOST * sizeof *sum);
     for (int64_t l = 0; l < k && !tra_cancelled(); l += AT_ONCE) {
         int64_t steps = tra_min64(AT_ONCE, k - l), sa = lda, sb = ldb;
@@ -315,10 +303,10 @@ static void add_rows(int64_t m, int64_t n, int64_t k, const double *a, int64_t l
             sb = sa;
         else
             y = rows_of(b, &sb, n, l, steps, k, panel[1]);
-        for (int64_t i = 0; i < m; i += gram.rows)
+        for (int64_t i = 0; i < m; i += GRAM_ROWS)
             for (int64_t j = triangle ? i / LANES * LANES : 0; j < n; j += LANES)
-                (n - j > LANES / 2 ? gram.whole : gram.half)(x + i, sa, 1, y + j, sb, steps,
-                                                             sum + i * TRA_GRAM_MOST + j, TRA_GRAM_MOST);
+                gram(x + i, sa, 1, y + j, sb, steps, n - j > LANES / 2 ? LANES : LANES / 2, sum + i * TRA_GRAM_MOST + j,
+                     TRA_GRAM_MOST);
     }
 }
 
@@ -344,22 +332,22 @@ static void each_row(bool tb, int64_t m, int64_t n, int64_t k, const double *a, 
                      int64_t ldb, bool add, double *c, int64_t ldc) {
     double panel[PANEL] __attribute__((aligned(64))), rest[PANEL], sum[LANES * NARROW];
     int64_t width = in_vectors(n), rows;
-    gram_fns gram = grams();
+    gram_fn *gram = grams();
     memset(panel, 0, (size_t)(k * width) * sizeof *panel);
     for (int64_t l = 0; l < k; l++)
         for (int64_t j = 0; j < n; j++) panel[l * width + j] = tb ? b[j * ldb + l] : b[l * ldb + j];
     for (int64_t i = 0; i < m && !tra_cancelled(); i += rows) {
         const double *x = a + i * lda;
         int64_t ld = lda;
-        rows = tra_min64(gram.rows, m - i);
-        if (rows < gram.rows) { /* the last ones, and whatever */
-            memset(rest, 0, (size_t)(gram.rows * k) * sizeof *rest);
+        rows = tra_min64(GRAM_ROWS, m - i);
+        if (rows < GRAM_ROWS) { /* the last ones, and whatever */
+            memset(rest, 0, (size_t)(GRAM_ROWS * k) * sizeof *rest);
             for (int64_t r = 0; r < rows; r++) memcpy(rest + r * k, x + r * lda, (size_t)k * sizeof *rest);
             x = rest, ld = k;
         }
         memset(sum, 0, sizeof sum);
         for (int64_t j = 0; j < n; j += LANES)
-            (n - j > LANES / 2 ? gram.whole : gram.half)(x, 1, ld, panel + j, width, k, sum + j, NARROW);
+            gram(x, 1, ld, panel + j, width, k, n - j > LANES / 2 ? LANES : LANES / 2, sum + j, NARROW);
         put_rows(rows, n, sum, NARROW, add, c + i * ldc, ldc);
     }
 }
