@@ -30,15 +30,38 @@ static bool is_within(const tra_asof *x, bool real, uint64_t low, uint64_t high)
     return real ? real_of(high) - real_of(low) <= x->real : high - low <= (uint64_t)x->whole;
 }
 
+/* Of the times in t[low..end), which ascend, the first one that is not before `at`; past: that is after it. It is looked
+ * for by steps that double, forward from low or both ways from where it would be if times were evenly apart. */
+static int64_t place_of(const uint64_t *t, int64_t low, int64_t end, bool past, uint64_t at, bool near) {
+#define IS_BEFORE(i) (past ? t[i] <= at : t[i] < at)
+    enum { NEAR = 32 };
+    int64_t high = end, step = 1;
+    while (near && step <= NEAR && low + step <= end && IS_BEFORE(low + step - 1)) low += step, step *= 2;
+    if (near && step <= NEAR) {
+        high = tra_min64(end, low + step - 1);
+    } else if (low < end) {
+        double part = at > t[low] ? (double)(at - t[low]) / (double)(t[end - 1] - t[low]) : 0;
+        int64_t guess = low + (int64_t)((part < 1 ? part : 1) * (double)(end - 1 - low));
+        step = 1;
+        if (IS_BEFORE(guess)) {
+            for (low = guess + 1; low + step <= end && IS_BEFORE(low + step - 1); step *= 2) low += step;
+            high = tra_min64(end, low + step - 1);
+        } else {
+            for (high = guess; high - step >= low && !IS_BEFORE(high - step); step *= 2) high -= step;
+            low = tra_max64(low, high - step + 1);
+        }
+    }
+    TRA_BISECT(low, high, i, IS_BEFORE(i));
+#undef IS_BEFORE
+    return low;
+}
+
 /* The place in t[begin..end), which ascends, of the partner of a row of time `at`, or -1. real: the words are of
  * floats. *from: a place up to which all times are before `at`; `begin` will do. It moves on, for a later `at`. */
 static int64_t find(const tra_asof *x, bool real, const uint64_t *t, int64_t begin, int64_t end, int64_t *from,
                     uint64_t at) {
     bool after = x->way == TRA_ASOF_AFTER, past = after == x->strict; /* past: equal times come before the place */
-    int64_t low = *from, step = 1;
-    while (low + step <= end && (past ? t[low + step - 1] <= at : t[low + step - 1] < at)) low += step, step *= 2;
-    TRA_BISECT(low, tra_min64(low + step, end), i, past ? t[i] <= at : t[i] < at);
-    *from = low;
+    int64_t low = *from = place_of(t, *from, end, past, at, *from > begin);
     bool is_before = low > begin, is_after = low < end;
     if (x->way == TRA_ASOF_NEAREST && is_before && is_after) is_before = is_nearer(real, t[low - 1], at, t[low]);
     if (after ? !is_after : !is_before && (x->way == TRA_ASOF_BEFORE || !is_after)) return -1;
