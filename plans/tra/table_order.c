@@ -219,8 +219,8 @@ static tra_node *limit_projected(tra_table_builder *w, const tra_table_op *op) {
     return n ? tra_table_columns(w, n, &p) : NULL;
 }
 
-/* Rows [from, from + count) of a table that order made, or columns of it: where so many rows of each block have room in
- * a few blocks, these are found in each block, and ordered. NULL: otherwise. */
+/* Rows [from, from + count) of a table that order made, or columns of it: of one block, or, where so many rows of each
+ * block have room in a few blocks, of those that are first in each. NULL: otherwise. */
 static tra_node *limit_ordered(tra_table_builder *w, const tra_node *of) {
     enum { BLOCKS = 4, PART = 8 };
     const tra_table_op *op = of->table;
@@ -229,7 +229,8 @@ static tra_node *limit_ordered(tra_table_builder *w, const tra_node *of) {
     tra_node *in = w->b->g->v[op->in[0]->id];
     const tra_schema *s = in->type.columns;
     int64_t most = tra_max64(1, tra_add_most(w->op.from, w->op.count)), block = in->type.cat->bound.v[0];
-    if (in->type.cat->n < 2 || most > block / PART || tra_mul_most(most, in->type.cat->n) > BLOCKS * block) return NULL;
+    bool whole = in->type.cat->n < 2;
+    if (!whole && (most > block / PART || tra_mul_most(most, in->type.cat->n) > BLOCKS * block)) return NULL;
     tra_arrange *first = tra_new(w->b->arena, tra_arrange);
     int *column = tra_news(w->b->arena, int, op->nterms + 1);
     bool *desc = tra_news(w->b->arena, bool, op->nterms + 1);
@@ -241,7 +242,7 @@ static tra_node *limit_ordered(tra_table_builder *w, const tra_node *of) {
     tra_table_builder one = *w;
     tra_rows_kernel top = tra_rows_op(&tra_arrange_ops, first, s);
     top.extent = TRA_ROWS_MOST, top.most = most, top.counts = true, top.divides = true, top.flops = 10;
-    one.in = tra_table_kernel(w, in, NULL, 0, 0, &top);
+    one.in = whole ? in : tra_table_kernel(w, in, NULL, 0, 0, &top);
     return one.in ? sort_rows(&one, &all) : NULL;
 }
 
