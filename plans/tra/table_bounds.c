@@ -312,8 +312,10 @@ int64_t tra_table_combinations_most(const tra_node *n, int nx, const tra_colexpr
 
 /* ---- groups ------------------------------------------------------------------------------------------------- */
 
+#define MICROS_OF_DAY INT64_C(86400000000)
+
 static int64_t year_of(tra_coltype t, int64_t v) {
-    int64_t year, day = t == TRA_COL_TIMESTAMP ? v / INT64_C(86400000000) - (v % INT64_C(86400000000) < 0) : v;
+    int64_t year, day = t == TRA_COL_TIMESTAMP ? v / MICROS_OF_DAY - (v % MICROS_OF_DAY < 0) : v;
     int month, of_month;
     tra_civil_of(day, &year, &month, &of_month);
     return year;
@@ -331,15 +333,56 @@ static void range_of(const tra_colexpr *x, int64_t *least, int64_t *most) {
         range_of(k, least, most);
         if (x->op == TRA_C_YEAR) *least = year_of(k->type, *least), *most = year_of(k->type, *most);
         *least = tra_max64(x->least, *least), *most = tra_min64(x->most, *most);
+    } else if ((x->op == TRA_C_ADD || x->op == TRA_C_SUB) && x->kids[1]->op == TRA_C_CONST &&
+               !tra_coltype_is_float(x->type)) {
+        int64_t by = x->kids[1]->least, low, high;
+        range_of(k, &low, &high);
+        bool over = x->op == TRA_C_ADD ? __builtin_add_overflow(low, by, &low) | __builtin_add_overflow(high, by, &high)
+                                       : __builtin_sub_overflow(low, by, &low) | __builtin_sub_overflow(high, by, &high);
+        if (!over) *least = tra_max64(x->least, low), *most = tra_min64(x->most, high);
     }
+}
+
+/* What neighbouring results of a function of a moment or number are apart at least, in units of its operand *of; 0: it
+ * is no such function. */
+static int64_t step_of(const tra_colexpr *x, const tra_colexpr **of) {
+    static const struct {
+        const char *name;
+        int64_t micros;
+    } unit[] = {{"second", 1000000},
+                {"minute", 60 * INT64_C(1000000)},
+                {"hour", 3600 * INT64_C(1000000)},
+                {"day", MICROS_OF_DAY},
+                {"week", 7 * MICROS_OF_DAY},
+                {"month", 28 * MICROS_OF_DAY},
+                {"quarter", 90 * MICROS_OF_DAY},
+                {"year", 365 * MICROS_OF_DAY}};
+    const tra_colexpr *first = x->nkids ? x->kids[0] : NULL, *second = x->nkids == 2 ? x->kids[1] : NULL;
+    *of = first;
+    if (x->op == TRA_C_DATE && x->nkids == 1) return first->type == TRA_COL_TIMESTAMP ? MICROS_OF_DAY : 0;
+    if (x->op == TRA_C_IDIV && !tra_coltype_is_float(x->type)) return second->op == TRA_C_CONST ? second->least : 0;
+    if (x->op != (tra_colop)TRA_C_DATE_TRUNC || first->op != TRA_C_CONST || !first->dict) return 0;
+    int64_t n, micros = 0;
+    const char *text = tra_dictionary_at(first->dict, 0, &n);
+    for (int k = 0; k < (int)(sizeof unit / sizeof *unit); k++)
+        if (n >= (int64_t)strlen(unit[k].name) && !memcmp(text, unit[k].name, strlen(unit[k].name)))
+            micros = unit[k].micros;
+    *of = second;
+    return second->type == TRA_COL_DATE ? micros / MICROS_OF_DAY : micros;
 }
 
 /* How many different whole numbers lie in that range. */
 static int64_t values_in_range(const tra_colexpr *x) {
-    int64_t least, most;
+    int64_t least, most, step;
     if (!x || tra_coltype_is_float(x->type) || tra_coltype_is_coded(x->type)) return INT64_MAX;
     range_of(x, &least, &most);
     __int128 n = (__int128)most - least + 1;
+    const tra_colexpr *of;
+    if ((step = step_of(x, &of)) > 0) {
+        range_of(of, &least, &most);
+        __int128 steps = ((__int128)most - least) / step + 2;
+        n = steps < n ? steps : n;
+    }
     return n < 0 ? 0 : n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
@@ -347,13 +390,16 @@ static int64_t values_in_range(const tra_colexpr *x) {
  * columns that it reads. */
 static int64_t combinations(const tra_colexpr *x) {
     tra_column_facts f;
-    int64_t n = 1;
+    int64_t n = 1, own = values_in_range(x);
     if (x->op == TRA_C_CONST) return 1;
-    if (x->op == TRA_C_COLUMN)
-        return x->file && tra_table_facts(x->file, x->number, &f) && f.exact ? tra_add_most(f.distinct, 1) : INT64_MAX;
+    own = x->nullable ? tra_add_most(own, 1) : own;
+    if (x->op == TRA_C_COLUMN) {
+        bool exact = x->file && tra_table_facts(x->file, x->number, &f) && f.exact;
+        return exact ? tra_min64(own, tra_add_most(f.distinct, 1)) : own;
+    }
     if (x->nkids == 0) return INT64_MAX; /* the number of the row */
     for (int i = 0; i < x->nkids; i++) n = tra_mul_most(n, combinations(x->kids[i]));
-    return n;
+    return tra_min64(n, own);
 }
 
 int64_t tra_table_values_most(const tra_column *c, const tra_colexpr *x) {

@@ -645,3 +645,33 @@ END
     tra run -q --without J-1 -D A=b.h5 p.tra
     [ "$(tra diff A.h5 b.h5)" = "equal: $((n / 100)) rows of 3 columns" ]
 }
+
+@test "groups by a moment that is cut off, or by steps of it, are bounded by the range of the file" {
+    printf 't,u\n' >m.csv
+    for i in {0..599}; do printf '2024-05-%02d %02d:%02d:30,%d\n' $((1 + i / 300)) $((i % 24)) $((i % 60)) $i; done >>m.csv
+    tra import -q --table --block 50 m.csv -o m.h5
+    printf '%s\n' 'input m from "m.h5"' 'A = group(m, [h = date_trunc("hour", t)], n = count())' \
+        'B = group(m, [d = date(t)], n = count())' 'C = group(m, [w = (date_trunc("week", date(t)) - date "2024-01-01") div 7], n = count())' \
+        'D = group(m, [q = (t - timestamp "2024-01-01 00:00:00") div minutes(15)], n = count())' \
+        'E = group(m, [y = date_trunc("year", t)], n = count())' 'output A' 'output B' 'output C' 'output D' 'output E' >p.tra
+    status 0 tra check p.tra
+    for bound in 'A:49 ' 'B:3 ' 'C:3 ' 'D:193 ' 'E:2 '; do
+        [[ $output =~ ${bound%:*}:' table of about '[0-9]+' of <= '${bound#*:}rows ]]
+    done
+    status 0 tra run -q --sites 3 p.tra
+    is $'d,n\n2024-05-01,300\n2024-05-02,300' tra head B.h5
+    is $'w,n\n17,600' tra head C.h5
+    is $'y,n\n2024-01-01 00:00:00,600' tra head E.h5
+    is 'h,n'$'\n''2024-05-01 00:00:00,13' head -n 2 <(tra export -q A.h5 -o - --to csv)
+}
+
+@test "the first rows of an ordered table in one block are chosen before any other column is moved" {
+    printf 'a,b\n' >o.csv
+    for i in {1..300}; do echo "$((i * 7 % 30)),$i"; done >>o.csv
+    tra import -q --table o.csv -o o.h5
+    printf '%s\n' 'input o from "o.h5"' 'L = limit(order(o, [a desc, b]), 3, from = 11)' 'output L' >p.tra
+    status 0 tra explain --operators p.tra
+    lacks "transform order"
+    status 0 tra run -q p.tra
+    is $'a,b\n28,34\n28,64\n28,94' tra head L.h5
+}
