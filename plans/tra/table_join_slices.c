@@ -19,7 +19,8 @@ enum {
     LEAST = 1 << 8,                       /* slices of all left blocks together, unless the bound needs fewer; */
     MOST = 1 << 10,                       /* and no more */
     SPARE = 64,                           /* how many times the expected pairs there is room for, at least */
-    PARTS_MOST = 1 << 11,                 /* the same where slices are of all blocks and meet each part */
+    PARTS_LEAST = 1 << 8,                 /* the same where slices are of all blocks and meet each part */
+    PARTS_MOST = 1 << 11,
     PARTS_SPARE = 8
 };
 
@@ -73,7 +74,8 @@ bool tra_table_slice_parts(const tra_lookup *lookup, const tra_node *left, const
     bool makes_pairs = s->how == TRA_LOOKUP_INNER || s->how == TRA_LOOKUP_LEFT;
     if (!left->type.cat->grid || !makes_pairs || s->nkeys == 0 || tra_lookup_condition(lookup)) return false;
     if (block <= TRA_TABLE_BLOCK_ROWS) return false;
-    double room = fmin((double)size->rows_most, PARTS_SPARE * (size->rows_expected + TRA_TABLE_BLOCK_ROWS));
+    double room = fmax(PARTS_SPARE * size->rows_expected, (double)PARTS_LEAST * TRA_TABLE_BLOCK_ROWS);
+    room = fmin(room, (double)size->rows_most);
     double n = fmax(1, fmin(PARTS_MOST, ceil(room / TRA_TABLE_BLOCK_ROWS)));
     int64_t rows = tra_max64(TRA_TABLE_BLOCK_ROWS, (int64_t)fmin(0x1p60, ceil(room / n)));
     int64_t each = size->partners_most == INT64_MAX ? tra_min64(partners, SLICED) : partners;

@@ -85,6 +85,18 @@ for i in range(40000): print(f"{i % 3},{i}")' | tra import -q --table - -o s.h5
     [ ! -e G.h5 ]
 }
 
+@test "a join of a computed table in parts with itself has room for far more pairs than are expected" {
+    printf '%s\n' 'r = series(0, 2399999, name = i)' \
+        's = project(r, k = i div 8, v = if(i % 8 == 0, i % 20000 + 100, i % 8 * 5 + i div 8 % 5))' 'output s' >s.tra
+    tra run -q s.tra
+    printf '%s\n' 'input s from "s.h5"' 't = select(group(s, [v], n = count()), n > 2000)' \
+        'b = distinct(project(join(s, t, v == v, how = semi), k, v))' \
+        'p = select(join(b, b, k == k, prefix = "b_"), v < b_v)' 'G = group(p, [v, b_v], n = count())' \
+        'O = group(G, [], pairs = sum(n), least = min(n), most = max(n), groups = count())' 'output O' >p.tra
+    status 0 tra run -q --memory 200M p.tra
+    is $'pairs,least,most,groups\n6300000,60000,60000,105' tra head O.h5
+}
+
 @test "a table that is doubled again and again has as many rows, in their order, in few blocks" {
     sold 3000 1
     tra import -q --table --block 500 s.csv -o s.h5
