@@ -193,20 +193,31 @@ static void find(search *s, const tra_band *b, const tra_band_query *q, int64_t 
 
 /* ---- many ---------------------------------------------------------------------------------------------------- */
 
-/* Puts the rows from .. from + n - 1 that ask for a box in the order in which boxes begin; returns how many. */
-static int64_t order_rows(const tra_lookup *l, tra_band_query *q, int64_t from, int64_t n) {
+/* Do right rows stay in the cache in any case? */
+static bool is_small(const tra_band *b, const tra_band_index *x) {
+    enum { CACHED = 1 << 17 };
+    return 8 * b->n * x->rows <= CACHED;
+}
+
+/* Finds the rows from .. from + n - 1 that ask for a box, in the order in which boxes begin unless all right rows are in
+ * the cache; returns how many. */
+static int64_t order_rows(const tra_lookup *l, const tra_band_index *x, tra_band_query *q, int64_t from, int64_t n) {
     const tra_band *b = l->band;
     const tra_column c[2] = {{.name = "", .type = TRA_COL_I32}, {.name = "", .type = TRA_COL_I64}};
     const tra_schema s = {2, c};
     tra_vector v[2] = {{.values = q->begin}, {.values = q->word}};
     const int column[2] = {0, 1};
     int64_t asking = 0;
-    bool lower = false, sorted = true;
+    bool lower = false, sorted = true, small = is_small(b, x);
     for (int k = 0; k < b->nends; k++) lower |= b->end[k].of == 0 && b->end[k].lower;
     const uint64_t *own = lower ? q->low : q->high;
     for (int64_t i = from; i < from + n; i++) {
         q->count[i] = 0;
         if (q->asks[i] != TRA_BAND_BOX || q->begin[i] >= q->end[i]) continue;
+        if (small) {
+            q->order[asking++] = i;
+            continue;
+        }
         q->word[i] = own[i] ^ UINT64_C(1) << 63; /* as an i64 */
         int64_t before = asking ? q->order[asking - 1] : i;
         sorted =
@@ -224,11 +235,12 @@ bool tra_band_search(const tra_lookup *l, tra_band_index *index, const tra_finde
                      int64_t n, bool found, int64_t most) {
     const tra_band *b = l->band;
     search s = {.index = index, .from = !b->tiled, .n = b->n, .stride = q->rows, .most = most, .list = x->list};
-    int64_t asking = order_rows(l, q, from, n), used = 0, near[2] = {-1, -1}, of = -1;
+    int64_t asking = order_rows(l, index, q, from, n), used = 0, near[2] = {-1, -1}, of = -1;
+    bool small = is_small(b, index);
     bool one = n == 1 && found; /* there is room for all that it finds */
     for (int64_t k = 0; k < asking; k++) {
         int64_t i = q->order[k];
-        if (q->begin[i] != of) near[0] = near[1] = of = q->begin[i];
+        if (small || q->begin[i] != of) near[0] = near[1] = of = q->begin[i];
         s.found = one ? index->found : found ? q->found + used : NULL;
         s.room = one ? index->rows : q->room - used;
         find(&s, b, q, i, near);
