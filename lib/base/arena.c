@@ -1,5 +1,5 @@
 /* arena.c - allocations that die together: a list of blocks, the newest of which is cut from the front. */
-#include "base.h"
+#include "found.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -35,6 +35,7 @@ struct tra_arena {
     size_t bytes; /* of all blocks */
     size_t most;  /* with what was held beside them */
     uint64_t number;
+    void *found; /* tra_arena_found */
 };
 
 tra_arena *tra_arena_new(void) {
@@ -104,7 +105,10 @@ void tra_arena_drop(tra_arena *a, const void *p) {
 
 uint64_t tra_arena_mark(const tra_arena *a) { return a->number; }
 
+void **tra_arena_found(tra_arena *a) { return &a->found; }
+
 void tra_arena_release(tra_arena *a, uint64_t mark) {
+    a->found = NULL;
     for (block **at = &a->top; *at;) {
         if ((*at)->number > mark)
             drop(a, at);

@@ -1,6 +1,8 @@
 /* spooled.c - dictionaries whose strings are in files. */
 #include "spooled.h"
 
+#include "../base/found.h"
+
 #define XXH_STATIC_LINKING_ONLY /* for the size of states */
 #include <stdlib.h>
 #include <string.h>
@@ -317,9 +319,8 @@ void tra_marking_end(tra_marking *m, uint64_t mark[2], uint64_t *sum) {
 /* Codes in a union that are listed of each dictionary, or a sixteenth of its strings if that is more: 4 bytes each. */
 enum { LISTED = 1 << 18 };
 
-tra_status tra_dictionary_unite(tra_arena *a, int n, const tra_dictionary *const *d, const tra_dictionary **out,
-                                tra_recoding *recoding, tra_err *e) {
-    tra_dictionary *u = tra_new(a, tra_dictionary);
+static tra_status unite(tra_arena *a, int n, const tra_dictionary *const *d, tra_dictionary *u, tra_recoding *recoding,
+                        tra_err *e) {
     int64_t all = 0, *put = tra_calloc((size_t)n + 1, sizeof *put);
     const tra_dictionary **part = tra_news(a, const tra_dictionary *, n);
     for (int i = 0; i < n; i++) {
@@ -358,6 +359,29 @@ tra_status tra_dictionary_unite(tra_arena *a, int n, const tra_dictionary *const
     tra_marking_end(mark, u->mark, NULL);
     end_merging(m);
     free(put);
-    *out = u;
     return s;
+}
+
+/* A union in an arena: rules make joins of a program anew, over the same dictionaries. */
+typedef struct united {
+    tra_dictionary u;
+    tra_recoding *recoding;
+    const struct united *next;
+} united;
+
+tra_status tra_dictionary_unite(tra_arena *a, int n, const tra_dictionary *const *d, const tra_dictionary **out,
+                                tra_recoding *recoding, tra_err *e) {
+    const united *x = *tra_arena_found(a);
+    while (x && (x->u.nparts != n || memcmp(x->u.part, d, (size_t)n * sizeof *d) != 0)) x = x->next;
+    if (!x) {
+        united *fresh = tra_new(a, united);
+        fresh->recoding = tra_news(a, tra_recoding, n);
+        TRA_TRY(unite(a, n, d, &fresh->u, fresh->recoding, e));
+        fresh->next = *tra_arena_found(a);
+        *tra_arena_found(a) = fresh;
+        x = fresh;
+    }
+    *out = &x->u;
+    memcpy(recoding, x->recoding, (size_t)n * sizeof *recoding);
+    return TRA_OK;
 }
