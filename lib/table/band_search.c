@@ -199,8 +199,8 @@ static bool is_small(const tra_band *b, const tra_band_index *x) {
     return 8 * b->n * x->rows <= CACHED;
 }
 
-/* Finds the rows from .. from + n - 1 that ask for a box, in the order in which boxes begin unless all right rows are in
- * the cache; returns how many. */
+/* Finds the rows from .. from + n - 1 that ask for a box, in the order in which boxes begin unless all right rows are
+ * in the cache; returns how many. */
 static int64_t order_rows(const tra_lookup *l, const tra_band_index *x, tra_band_query *q, int64_t from, int64_t n) {
     const tra_band *b = l->band;
     const tra_column c[2] = {{.name = "", .type = TRA_COL_I32}, {.name = "", .type = TRA_COL_I64}};

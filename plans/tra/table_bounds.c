@@ -337,8 +337,9 @@ static void range_of(const tra_colexpr *x, int64_t *least, int64_t *most) {
                !tra_coltype_is_float(x->type)) {
         int64_t by = x->kids[1]->least, low, high;
         range_of(k, &low, &high);
-        bool over = x->op == TRA_C_ADD ? __builtin_add_overflow(low, by, &low) | __builtin_add_overflow(high, by, &high)
-                                       : __builtin_sub_overflow(low, by, &low) | __builtin_sub_overflow(high, by, &high);
+        bool adds = x->op == TRA_C_ADD,
+             over = adds ? __builtin_add_overflow(low, by, &low) | __builtin_add_overflow(high, by, &high)
+                         : __builtin_sub_overflow(low, by, &low) | __builtin_sub_overflow(high, by, &high);
         if (!over) *least = tra_max64(x->least, low), *most = tra_min64(x->most, high);
     }
 }
