@@ -307,34 +307,11 @@ static const tra_kernel *moved(tra_arena *a, const tra_kernel *first, const tra_
     return tra_kernel_aligned(a, text, &x, next->fold, NULL, &k, &e) == TRA_OK ? k : NULL;
 }
 
-/* A join by labels whose result's dimensions change places, as one step: "ij,jk->ik" and a transpose as "ij,jk->ki".
- * NULL: they are no such steps. */
-static const tra_kernel *turned(tra_arena *a, const tra_kernel *first, const tra_kernel *next) {
-    static const tra_scalar left = {.op = TRA_S_ARG}, right = {.op = TRA_S_ARG, .arg = 1};
-    static const tra_scalar product = {.op = TRA_S_MUL, .a = &left, .b = &right};
-    char text[3 * TRA_MAXDIM + 4], *to = text;
-    int from[TRA_MAXDIM];
-    const tra_kernel *k;
-    bool labels = first->cls == TRA_K_EINSUM || first->cls == TRA_K_ALIGNED;
-    if (!labels || first->nin != 2 || first->nout < 2 || tra_fold_places(first->fold)) return NULL;
-    if (!(next->props & TRA_P_MOVES) || !tra_kernel_permutes(next, first->nout, from)) return NULL;
-    for (int o = 0; o < 2; o++) {
-        for (int d = 0; d < first->rank[o]; d++) *to++ = first->letters[first->in[o][d]];
-        memcpy(to, o ? "->" : ",", o ? 2 : 1);
-        to += 1 + o;
-    }
-    for (int d = 0; d < first->nout; d++) *to++ = first->letters[first->out[from[d]]];
-    *to = 0;
-    const tra_scalar *x = first->cls == TRA_K_EINSUM ? &product : first->expr;
-    tra_err e = {0};
-    return tra_kernel_aligned(a, text, x, first->fold, first->names, &k, &e) == TRA_OK ? k : NULL;
-}
-
 const tra_kernel *tra_kernel_then(tra_arena *a, const tra_kernel *first, const tra_kernel *next) {
     assert(tra_kernel_composes(first, next));
     if (first->rows) return rows_then(a, first->rows, next->rows);
     const tra_kernel *begins = tra_kernel_first(next), *one = moved(a, first, begins);
-    if (!one) one = turned(a, first, begins);
+    if (!one) one = tra_kernel_turned(a, first, begins);
     if (one) return begins == next ? one : tra_kernel_then(a, one, next->rest);
     assert(next->uses & TRA_USE_MAP);
     if (first->cls == TRA_K_THEN) return tra_kernel_then(a, first->first, tra_kernel_then(a, first->rest, next));
@@ -436,10 +413,11 @@ static unsigned pair_bit(const tra_kernel *k) {
     return 0;
 }
 
-bool tra_kernel_enters(const tra_kernel *map, const tra_kernel *join) {
+bool tra_kernel_enters(const tra_kernel *map, const tra_kernel *join, const tra_dims *a, const tra_dims *b) {
+    bool places = join->props & TRA_P_ELEMENTWISE || (join->stretch && tra_dims_eq(a, b));
     for (; map; map = tra_kernel_rest(map)) {
         const tra_kernel *f = tra_kernel_first(map);
-        bool moves = (f->props & TRA_P_MOVES) && (join->props & TRA_P_ELEMENTWISE);
+        bool moves = (f->props & TRA_P_MOVES) && places;
         bool over = (f->over & pair_bit(join)) && (!join->stretch || (f->props & TRA_P_ELEMENTWISE));
         if (!moves && !over) return false;
     }

@@ -91,8 +91,9 @@ unsigned tra_kernel_props(const tra_kernel *k);
 bool tra_kernel_distributes(const tra_kernel *join_or_map, const tra_kernel *agg);
 /* Is map(an array of agg's identity) such an array? What padding leaves uncovered has the identity. */
 bool tra_kernel_keeps_identity(const tra_kernel *map, const tra_kernel *agg);
-/* map(K(a, b)) = K(map(a), map(b)) for a join's kernel K; false when that is not proven. */
-bool tra_kernel_enters(const tra_kernel *map, const tra_kernel *join);
+/* map(K(a, b)) = K(map(a), map(b)) for a join's kernel K and operands of these bounds; false when that is not proven.
+ */
+bool tra_kernel_enters(const tra_kernel *map, const tra_kernel *join, const tra_dims *a, const tra_dims *b);
 /* f . g = g . f for two maps; false when that is not proven. */
 bool tra_kernel_commutes(const tra_kernel *f, const tra_kernel *g);
 /* Does each element of a result come from elements at its own place, along the dimensions that the result has of its
@@ -100,6 +101,12 @@ bool tra_kernel_commutes(const tra_kernel *f, const tra_kernel *g);
 bool tra_kernel_keeps_places(const tra_kernel *k);
 /* A map that only permutes the dimensions of arrays of that rank: dimension d of its result is from[d] of them. */
 bool tra_kernel_permutes(const tra_kernel *map, int rank, int *from);
+/* A join's kernel that computes each element of its result of elements at the same place, for operands of these bounds,
+ * by labels; itself if it goes by labels. NULL: it is none, or stretches an operand. */
+const tra_kernel *tra_kernel_by_labels(tra_arena *a, const tra_kernel *join, const tra_dims *l, const tra_dims *r);
+/* K' with K'(x, R) = K(map(x), R), where dimension d of map(x) is from[d] of x; side 1: of the right operand. NULL: K
+ * is no function of elements by labels that folds nothing. */
+const tra_kernel *tra_kernel_of_turned(tra_arena *a, const tra_kernel *join, int side, const int *from);
 
 /* A product of the elements of two operands that labels align, summed over the labels that the result lacks. */
 typedef struct tra_product {

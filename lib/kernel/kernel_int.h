@@ -7,6 +7,10 @@
 /* What a scalar expression of nargs arguments is, proven from its form: TRA_OVER_ bits. */
 unsigned tra_scalar_over(const tra_scalar *s, int nargs);
 
+/* A join by labels, and a map that only permutes dimensions after it, as one step: "ij,jk->ik" and a transpose as
+ * "ij,jk->ki". NULL: they are no such steps. */
+const tra_kernel *tra_kernel_turned(tra_arena *a, const tra_kernel *first, const tra_kernel *next);
+
 /* For each row of a finds the first places (TRA_K_TOP). out gets the elements of a there, or those of b, which is one
  * row or has the extents of a. */
 void tra_top_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out);

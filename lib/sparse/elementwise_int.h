@@ -56,7 +56,6 @@ typedef struct job {
     bool meets;    /* rows that are read side by side have columns in common, as far as is known */
     read_fn *read; /* of two operands that are rows, read side by side; else NULL */
     batch *batch;  /* of a result that is rows */
-    int64_t apart; /* rows before this one are taken one by one */
 } job;
 
 /* The value of an operand at that column, or what stands for it, as number i of a strip. Columns ascend from call to
@@ -70,7 +69,7 @@ void tra_job_compute(const job *j, double (*in)[TRA_STRIP], int64_t n, void *to)
 /* Appends the row to the batch; to NULL: counts where it may be other than 0, or more than that. */
 int64_t tra_job_row(job *j, int64_t number, tra_rows_maker *to);
 /* Takes the rows from `row` on that one operand alone has, where they are several: appends them all at once, or to NULL
- * counts their rows and entries. Returns the row after them; `row`: there are none such, or a value would be 0. */
+ * counts their rows and entries. Returns the row after them; `row`: there are none such. */
 int64_t tra_job_stretch(job *j, int64_t row, tra_rows_maker *to, int64_t *nrows, int64_t *n);
 /* How many more places of the row the batch has room for: at least one. */
 int64_t tra_job_room(job *j, int64_t row, tra_rows_maker *to);

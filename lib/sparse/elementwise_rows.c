@@ -179,15 +179,18 @@ int64_t tra_job_row(job *j, int64_t number, tra_rows_maker *to) {
 
 /* ---- rows that one operand alone has -------------------------------------------------------------------------- */
 
-/* Which operand alone has rows from `row` on, and before which row that ends; -1: none has. */
+/* Which operand alone has rows from `row` on, and before which row that ends; -1: none has. A dense one has none where
+ * the entries of the other are the places. */
 static int alone(const job *j, int64_t row, int64_t *end) {
     *end = j->rows;
-    if (j->sink || j->all || j->part || !j->candidate[0]) return -1;
-    if (j->nargs == 2 && (j->both || !j->read)) return -1;
+    if (j->sink || j->all || j->part) return -1;
+    bool beside = j->nargs == 2 && !j->read && j->candidate[0] != j->candidate[1];
+    if (!beside && (!j->candidate[0] || (j->nargs == 2 && (j->both || !j->read)))) return -1;
     int which = -1;
     for (int i = 0; i < j->nargs; i++) {
         const operand *x = &j->arg[i];
         const tra_rows_view *v = &x->in.v;
+        if (beside && !j->candidate[i] && x->in.dense) continue;
         if (x->in.dense || x->wide || !x->leads) return -1;
         int64_t next = x->r < v->nrows ? v->row[x->r] : j->rows;
         if (next == row && which >= 0) return -1;
@@ -199,49 +202,111 @@ static int alone(const job *j, int64_t row, int64_t *end) {
     return which;
 }
 
-/* The values of n entries from `first` on, into the result from its next place on. False: one is 0. */
-static bool compute_stretch(job *j, int which, int64_t first, int64_t n, tra_rows_maker *to) {
+/* The row of operand y that stands beside row `number` of the result. */
+static int64_t row_beside(const job *j, const operand *y, int64_t number) {
+    if (y->leads) return number;
+    int64_t row = 0;
+    for (int d = j->ext.n - 2; d >= 0; d--, number /= j->ext.v[d + 1]) row += number % j->ext.v[d] * y->stride[d];
+    return row;
+}
+
+/* The values of the dense operand beside n entries of the other from k on, the first of which is in its row r. */
+static void read_beside(job *j, int which, int64_t r, int64_t k, int64_t n) {
+    operand *y = &j->arg[1 - which];
+    batch *b = j->batch;
+    const tra_rows_view *v = &j->arg[which].in.v;
+    y->column = NULL;
+    y->inside = INT64_MAX;
+    for (int64_t done = 0, here; done < n; done += here, r++) {
+        here = y->in.rows == 1 ? n : tra_min64(n, v->begin[r + 1] - k) - done;
+        y->first = row_beside(j, y, v->row[r]) * y->in.columns;
+        b->n = done;
+        read_at(j, 1 - which, v->column + k + done, here);
+    }
+    b->n = 0;
+}
+
+/* Appends the rows that have the n entries of operand x from k on, whose columns and values are there already; r: the
+ * first of them, which may be the result's last row. place: how many entries before each stay; NULL: all do. Returns
+ * the row after them. */
+static inline int64_t append_rows(const tra_rows_view *x, int64_t r, int64_t last, int64_t k, int64_t n,
+                                  const uint32_t *place, tra_rows_view *to) {
+    int64_t rows = to->nrows, entries = to->n;
+    bool open = rows > 0 && to->row[rows - 1] == x->row[r];
+    for (; r < last && x->begin[r] < k + n; r++) { /* without a branch that nothing predicts */
+        int64_t from = tra_max64(0, x->begin[r] - k), end = tra_min64(n, x->begin[r + 1] - k);
+        if (place) from = place[from], end = place[end];
+        if (!open) to->row[rows] = x->row[r], to->begin[rows] = entries + from;
+        rows += !open && end > from;
+        open = false;
+    }
+    to->nrows = rows;
+    to->n += place ? place[n] : n;
+    return x->begin[r] > k + n ? r - 1 : r;
+}
+
+/* Leaves out those of n values that are 0, with their columns. place: see append_rows. */
+static void leave_zeros(void *value, tra_dtype t, uint32_t *column, int64_t n, uint32_t *place) {
+    uint32_t stay = 0;
+#define LEAVE(type)                                                                                                    \
+    {                                                                                                                  \
+        type *v = value;                                                                                               \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            type x = v[i];                                                                                             \
+            place[i] = stay;                                                                                           \
+            column[stay] = column[i];                                                                                  \
+            v[stay] = x;                                                                                               \
+            stay += x != 0;                                                                                            \
+        }                                                                                                              \
+    }
+    switch (t) {
+#define X(name, text, type, ...)                                                                                       \
+    case TRA_##name: LEAVE(type) break;
+        TRA_DTYPES(X)
+#undef X
+    }
+#undef LEAVE
+    place[n] = stay;
+}
+
+/* Appends rows `from` to last - 1 of an operand that alone has them. */
+static void compute_stretch(job *j, int which, int64_t from, int64_t last, tra_rows_maker *to) {
     batch *b = j->batch;
     const operand *x = &j->arg[which];
-    tra_dtype from = x->in.cell->array.dtype;
-    size_t size = tra_dtype_size(from), each = tra_dtype_size(j->type);
+    const tra_rows_view *v = &x->in.v;
+    tra_dtype t = x->in.cell->array.dtype;
+    uint32_t place[TRA_STRIP + 1];
+    bool beside = j->nargs == 2 && j->arg[1 - which].in.dense;
     memset(b->in[1 - which], 0, sizeof b->in[0]);
-    for (int64_t k = 0, here; k < n; k += here) {
-        char *value = to->v.value + (size_t)(to->v.n + k) * each;
-        here = tra_min64(TRA_STRIP, n - k);
-        tra_convert(b->in[which], j->typed.load[which], x->in.v.value + (size_t)(first + k) * size, from, here);
-        tra_job_compute(j, b->in, here, value);
-        if (tra_has_zero(value, j->type, here)) return false;
+    for (int64_t k = v->begin[from], end = v->begin[last], n, r = from; k < end && !tra_cancelled(); k += n) {
+        n = tra_min64(TRA_STRIP, end - k);
+        void *value = to->v.value + (size_t)to->v.n * to->v.size;
+        uint32_t *column = to->v.column + to->v.n;
+        tra_convert(b->in[which], j->typed.load[which], v->value + (size_t)k * v->size, t, n);
+        if (beside) read_beside(j, which, r, k, n);
+        tra_job_compute(j, b->in, n, value);
+        memcpy(column, v->column + k, (size_t)n * sizeof *column);
+        bool zeros = tra_has_zero(value, j->type, n);
+        if (zeros) leave_zeros(value, j->type, column, n, place);
+        r = append_rows(v, r, last, k, n, zeros ? place : NULL, &to->v);
     }
-    return true;
 }
 
 int64_t tra_job_stretch(job *j, int64_t row, tra_rows_maker *to, int64_t *nrows, int64_t *n) {
     enum { SEVERAL = 8 };
     int64_t end;
-    int which = row < j->apart ? -1 : alone(j, row, &end);
+    int which = alone(j, row, &end);
     if (which < 0) return row;
     operand *x = &j->arg[which];
-    batch *b = j->batch;
     const tra_rows_view *v = &x->in.v;
     if (x->r + SEVERAL >= v->nrows || v->row[x->r + SEVERAL] >= end) return row;
-    int64_t from = x->r, last = tra_rows_from(v, end), first = v->begin[from], entries = v->begin[last] - first;
+    int64_t from = x->r, last = tra_rows_from(v, end);
     *nrows += last - from;
-    *n += entries;
+    *n += v->begin[last] - v->begin[from];
     if (to) {
         tra_job_flush(j, to);
-        if (!compute_stretch(j, which, first, entries, to)) {
-            j->apart = end;
-            return row;
-        }
-        memcpy(to->v.column + to->v.n, v->column + first, (size_t)entries * sizeof *v->column);
-        for (int64_t r = from; r < last; r++) {
-            if (v->begin[r] == v->begin[r + 1]) continue;
-            to->v.row[to->v.nrows] = v->row[r];
-            to->v.begin[to->v.nrows++] = to->v.n + v->begin[r] - first;
-        }
-        to->v.n += entries;
-        b->column = to->v.column + to->v.n;
+        compute_stretch(j, which, from, last, to);
+        j->batch->column = to->v.column + to->v.n;
     }
     x->r = last;
     return end;

@@ -212,7 +212,7 @@ const tra_rule tra_rule_r1_4 = {
 static bool may_enter(tra_rewriting *w, const tra_expr *x, const tra_kernel *map, const tra_kernel *join,
                       const tra_node *l, const tra_node *r) {
     if (!exact_when_moved(w, x, map, l->type.dtype) || !exact_when_moved(w, x, map, r->type.dtype)) return false;
-    if (tra_kernel_enters(map, join)) return true;
+    if (tra_kernel_enters(map, join, &l->type.cat->bound, &r->type.cat->bound)) return true;
     return tra_refuse(w, x, "f(K(a, b)) = K(f(a), f(b)) is not known of f = %s and K = %s", tra_kernel_name(w, map),
                       tra_kernel_name(w, join));
 }

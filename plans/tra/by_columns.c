@@ -14,6 +14,9 @@ static bool is_product_by_columns(const tra_node *join, const tra_type *result) 
     return result->cat->n == 1 || (is_by_columns(l) && is_by_columns(r));
 }
 
+/* A vector or a number, which is by rows what it is by columns. */
+static bool is_line(const tra_node *n) { return !n->type.layout && n->type.cat->bound.n < 2; }
+
 /* Is a product of two such operands, or what is read by columns, computed as cheaply by columns as by rows? */
 static bool is_by_columns(const tra_node *n) {
     const tra_node *l = n->in[0], *r = n->in[1];
@@ -30,10 +33,11 @@ static bool is_by_columns(const tra_node *n) {
         return tra_kernel_props(n->kernel) & TRA_P_ELEMENTWISE && is_by_columns(l);
     case TRA_OP_JOIN:
         if (tra_kernel_props(n->kernel) & TRA_P_CONTRACTION) return is_product_by_columns(n, &n->type);
-        return is_by_columns(l) && is_by_columns(r);
+        return (is_by_columns(l) || is_line(l)) && (is_by_columns(r) || is_line(r));
     case TRA_OP_AGG:
         return !tra_kernel_rest(n->kernel) && l->op == TRA_OP_JOIN && is_product_by_columns(l, &n->type) &&
                tra_kernel_multiplies(l->kernel, &l->in[0]->type.cat->bound, &l->in[1]->type.cat->bound, &p);
+    case TRA_OP_REPART:
     case TRA_OP_REKEY: return is_by_columns(l);
     default: return false;
     }

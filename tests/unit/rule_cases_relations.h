@@ -146,6 +146,25 @@ static const rule_cases cases_of_relations[] = {
          {"Z = transform(wide, transpose) # (matrix, \n", .makes = "wide by columns"},
          {"Z = transform(tall, transpose) # (matrix, \n", .refused = "by rows"},
      }},
+    {"R1-10",
+     {
+         {"# sparse\nT0 = transform(S, transpose)\nY = reblock(rekey(T0, (i,j) -> (j,i)), [3,2])\n"
+          "Z = transform(Y, transpose)\n"
+          "W = rekey(reblock(rekey(transform(rekey(T0, (i,j) -> (j,i)), transpose), (i,j) -> (j,i)), [2,3]), (i,j) -> "
+          "(j,i))\n",
+          .one_way = true},
+         {"# sparse\nY = slice(rekey(transform(S, transpose), (i,j) -> (j,i)), [1:4, :5])\nZ = transform(Y, "
+          "transpose)\n",
+          .makes = "from [0,1] extents [5,3]"},
+         {"# sparse\nd = gen(range, [6], by = [2])\nT0 = rekey(transform(S, transpose), (i,j) -> (j,i))\n"
+          "Y[i,j] = T0[i,j] / (d[j] + 1)\nZ = transform(Y, transpose)\n",
+          .makes = "\"ab,b->ba\""},
+         {"# sparse\nd = gen(range, [6], by = [2])\nZ = join(transform(S, transpose), d, [1], [0], \"ij,i->ij\")\n"
+          "W = join(S, d, [1], [0], \"ji,i->ij\")\n",
+          .one_way = true},
+         {"# sparse\nZ = join(transform(S, transpose), T, [1,0], [0,1], \"ij,ij->ij\")\n",
+          .refused = "entries of both operands meet"},
+     }},
     {"R2-1",
      {
          {"Z = A\n", .sites = 3, .in = {"part(0)"}, .out = "part(1)"},
