@@ -171,6 +171,7 @@ TEST(what_is_claimed_of_pairs_of_maps_and_joins_holds) {
     const char *const names[] = {"matmul", "outer",     "matadd",    "elemmul", "elemmax",   "elemmin",
                                  "matsub", "matvecadd", "matvecmul", "elemdiv", "matvecsub", "matvecdiv"};
     const tra_kernel *map_of[NMAPS], *join_of[16];
+    const tra_dims square = DIMS(4, 4), row = DIMS(4);
     int joins = 0, entered = 0, commuted = 0;
     all_maps(map_of);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) join_of[joins++] = named(names[i], TRA_USE_JOIN);
@@ -180,7 +181,7 @@ TEST(what_is_claimed_of_pairs_of_maps_and_joins_holds) {
     for (int i = 0; i < NMAPS; i++) {
         const tra_kernel *f = map_of[i];
         for (int j = 0; j < joins; j++) {
-            if (!tra_kernel_enters(f, join_of[j])) continue;
+            if (!tra_kernel_enters(f, join_of[j], &square, &square)) continue;
             entered++;
             for (int round = 0; round < 20; round++) {
                 tra_array a = some(), b = small_integers(TRA_F64, DIMS(4, 4)), fa = map(f, &a), fb = map(f, &b);
@@ -199,9 +200,12 @@ TEST(what_is_claimed_of_pairs_of_maps_and_joins_holds) {
         }
     }
     CHECK(entered > 40 && commuted > 40);
-    CHECK(tra_kernel_enters(map_of[0], join_of[2]) && tra_kernel_enters(map_of[7], join_of[2]));
-    CHECK(!tra_kernel_enters(map_of[0], join_of[0]) && !tra_kernel_enters(map_of[0], join_of[7]));
-    CHECK(!tra_kernel_enters(map_of[7], join_of[3]) && tra_kernel_enters(map_of[8], join_of[3]));
+    CHECK(tra_kernel_enters(map_of[0], join_of[2], &square, &row) &&
+          tra_kernel_enters(map_of[7], join_of[2], &square, &row));
+    CHECK(!tra_kernel_enters(map_of[0], join_of[0], &square, &row) &&
+          !tra_kernel_enters(map_of[0], join_of[7], &square, &row));
+    CHECK(!tra_kernel_enters(map_of[7], join_of[3], &square, &row) &&
+          tra_kernel_enters(map_of[8], join_of[3], &square, &row));
     CHECK(!tra_kernel_commutes(map_of[9], map_of[10]) && tra_kernel_commutes(map_of[9], map_of[1]));
 }
 
