@@ -74,6 +74,14 @@ with h5py.File("J.h5") as f:
 assert (got == want).all()'
 }
 
+@test "an as-of join in parts is promised no more scratch than its rows take, a few times" {
+    printf '%s\n' 'input l : table [k: i32, t: i64] rows 500000000 by 262144' \
+        'input r : table [k: i32, u: i64, w: i32] rows 500000000 by 262144' \
+        'O = group(join(l, r, k == k, asof = l.t >= r.u), [k], n = count(), s = sum(w))' 'output O' >p.tra
+    status 0 tra explain p.tra --memory 512M --format json
+    [ "$(json plans.0.scratch_bytes_bound)" -lt $((5 * 500000000 * 28)) ]
+}
+
 @test "a selection of the left table moves before an as-of join, one of the right table does not" {
     printf 'k,t,v\n1,5,1\n1,7,2\n' | tra import -q --table - -o l.h5
     printf 'k,t,w\n1,4,1\n1,6,-1\n' | tra import -q --table - -o r.h5
