@@ -207,17 +207,26 @@ static void put_numbers(tra_coder *x, const tra_lines *v, bool each_entry) {
     if (n > 0) tra_code_columns(x, component, strip, n);
 }
 
-/* Puts the ends of the ranges before each line. consecutive: lines are positions, the first of which is `first`. */
+/* Puts the ends of the ranges of the positions before the last line. consecutive: lines are positions, the first of
+ * which is `first`. */
 static void put_ranges(tra_coder *x, const tra_lines *v, bool consecutive, int64_t first) {
-    int64_t before = x->count[1];
+    tra_slice *s = x->out[x->form->pointers[1]];
     bool by_number = !consecutive && v->number;
-    for (int64_t i = 0; i < v->n; i++) {
-        int64_t parent = by_number ? v->number[i] : first + i;
-        if (parent == x->ended[1]) continue;
-        x->count[1] = before + v->begin[i];
-        put_ends(x, 1, parent);
+    int64_t before = x->before[1] + x->count[1], i = 0;
+    int64_t last = by_number ? v->number[v->n - 1] : first + v->n - 1;
+    while (s && x->ended[1] < last) { /* pointers have 8 bytes */
+        int64_t at = x->ended[1], end = at + tra_min64(last - at, (int64_t)(TRA_SLICE_PIECE - s->n) / 8);
+        int64_t *to = (int64_t *)(void *)(s->buf + s->n);
+        if (by_number) {
+            for (; at < end; at++) i += v->number[i] == at, *to++ = before + v->begin[i];
+        } else {
+            for (; at < end; at++) *to++ = before + v->begin[tra_max64(0, at - first + 1)];
+        }
+        s->n += (size_t)(end - x->ended[1]) * 8;
+        x->ended[1] = end;
+        if (s->n == TRA_SLICE_PIECE) flush(x, s);
     }
-    x->count[1] = before;
+    x->ended[1] = tra_max64(x->ended[1], last);
 }
 
 /* Places and values of the entries of lines, each of which one thread writes. */

@@ -321,9 +321,9 @@ static void keep_facts(tra_writer *w, int64_t ordinal, const tra_coder *x, tra_s
     }
 }
 
-/* A row of a matrix whose columns come one after the other: how many entries it has, and their columns. */
+/* A row of a matrix whose columns come one after the other: how many entries it has, and the column of the first. */
 typedef struct turned_row {
-    uint32_t n, first, last;
+    uint32_t n, first;
 } turned_row;
 
 /* A tuple that is being put. */
@@ -333,6 +333,7 @@ struct tra_stored_putting {
     tra_coder x;
     uint32_t *columns;  /* entries of each column; NULL: these are not kept */
     turned_row *turned; /* of each row, where transposed arrays are put; else NULL */
+    uint32_t span;      /* columns from the first to the last of one of these, at most */
     void *scratch;      /* for sorting */
 };
 
@@ -389,15 +390,19 @@ tra_stored_putting *tra_stored_put_begin(tra_writer *w, int64_t ordinal, int64_t
 
 /* What the rows and columns of a matrix have of these columns, which are the rows of a panel. */
 static void count_turned(tra_stored_putting *p, const tra_rows_view *v) {
+    turned_row *turned = p->turned;
+    uint32_t span = p->span;
     for (int64_t r = 0; r < v->nrows; r++) {
         uint32_t column = (uint32_t)v->row[r];
         if (p->columns) p->columns[column] += (uint32_t)(v->begin[r + 1] - v->begin[r]);
-        for (int64_t k = v->begin[r]; k < v->begin[r + 1]; k++) {
-            turned_row *row = &p->turned[v->column[k]];
-            if (row->n++ == 0) row->first = column;
-            row->last = column;
+        for (int64_t k = v->begin[r]; k < v->begin[r + 1]; k++) { /* without a branch that nothing predicts */
+            turned_row *row = &turned[v->column[k]];
+            uint32_t first = row->n ? row->first : column;
+            *row = (turned_row){row->n + 1, first};
+            span = column - first >= span ? column - first + 1 : span;
         }
     }
+    p->span = span;
 }
 
 /* Statistics of the rows, and how many entries each column has. */
@@ -428,11 +433,11 @@ tra_status tra_stored_put_panel(tra_stored_putting *p, const tra_cell *panel, tr
 static tra_status end_put(tra_stored_putting *p, tra_err *e) {
     const tra_form *f = p->x.form;
     const int64_t *counts = p->w->placing->counts + p->ordinal * f->levels.n;
-    for (int64_t j = 0; p->columns && j < p->width; j++) tra_code_int(&p->x, f->columns, p->columns[j]);
-    for (int64_t i = 0; p->turned && i < p->rows; i++) {
-        const turned_row *row = &p->turned[i];
-        if (row->n > 0) tra_spread_add(&p->x.rows, row->n, row->first, row->last);
-    }
+    if (p->columns) tra_code_columns(&p->x, f->columns, p->columns, p->width);
+    tra_spread rows = p->x.rows; /* in registers */
+    for (int64_t i = 0; p->turned && i < p->rows; i++)
+        if (p->turned[i].n > 0) tra_spread_add(&rows, p->turned[i].n, 0, (int64_t)p->span - 1);
+    p->x.rows = rows;
     tra_code_end(&p->x);
     TRA_TRY(p->x.status);
     if (memcmp(p->x.count, counts, (size_t)f->levels.n * sizeof *counts) != 0)
