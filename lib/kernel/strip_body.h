@@ -146,14 +146,10 @@ VECTORISED ISA __attribute__((unused)) static void NAME(fill)(T *d, T x, int64_t
 }
 
 VECTORISED ISA __attribute__((unused)) static T NAME(dot)(const T *x, const T *y, int64_t n) {
-    typedef T lanes __attribute__((vector_size(16 * sizeof(T))));
-    lanes sum = {0}, u, v;
+    T sum[16] = {0}; /* no vector: those larger than a register the compiler keeps in memory */
     int64_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-        memcpy(&u, x + i, sizeof(u));
-        memcpy(&v, y + i, sizeof(v));
-        sum += u * v;
-    }
+    for (; i + 16 <= n; i += 16)
+        for (int l = 0; l < 16; l++) sum[l] += x[i + l] * y[i + l];
     T total = 0;
     for (int l = 0; l < 16; l++) total += sum[l];
     for (; i < n; i++) total += x[i] * y[i];

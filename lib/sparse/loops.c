@@ -92,7 +92,7 @@ static int64_t scatters_int(const tra_rows_view *v, int64_t r, int64_t end, cons
     return end;
 }
 
-enum { LANES = 8 };
+enum { LANES = 4 };
 typedef uint64_t lanes __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 
 /* c[j] += the sum over k of v[k] d[column[k] * sd + j], of LANES elements, whose products fit as all factors have 32
@@ -108,7 +108,7 @@ TRA_ANY_TARGET static bool add_lanes(const int64_t *v, const uint32_t *column, i
         sum = after;
     }
     wide = (wide >> 32) | (signs >> 63);
-    uint64_t any = ((wide[0] | wide[1]) | (wide[2] | wide[3])) | ((wide[4] | wide[5]) | (wide[6] | wide[7]));
+    uint64_t any = (wide[0] | wide[1]) | (wide[2] | wide[3]);
     if (any == 0) *(lanes *)c = sum;
     return any == 0;
 }

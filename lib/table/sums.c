@@ -279,7 +279,9 @@ const tra_rows_ops tra_row_sums_ops = {.form = sums_form, .rest = sums_rest, .ru
 
 /* ---- products of columns ----------------------------------------------------------------------------------------- */
 
-enum { LANES = 8, XS = 2, YS = 4 }; /* columns of X and of Y that are multiplied at once */
+/* Rows of a vector, which is no larger than a register, or the compiler keeps the sums in memory; columns of X and of Y
+ * that are multiplied at once. */
+enum { LANES = 4, XS = 2, YS = 4 };
 
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double)), may_alias));
 
