@@ -158,6 +158,9 @@ class Sqlite(Dialect):
             return "null"
         return repr(v) if kind in (INT, REAL) else str(int(v)) if kind == BOOL else "'" + v.replace("'", "''") + "'"
 
+    def begin_of(self, unit, a):
+        return f"date({a}, 'start of {unit}')"
+
     def arithmetic(self, kind, op, a, b):
         if kind == REAL:
             return f"real_{ {'+': 'add', '-': 'sub', '*': 'mul'}[op]}({a}, {b})"
@@ -205,6 +208,9 @@ class Duck(Dialect):
         if kind == BOOL:
             return "true" if v else "false"
         return f"{v}::bigint" if kind == INT else f"date '{v}'" if kind == DAY else "'" + v.replace("'", "''") + "'"
+
+    def begin_of(self, unit, a):
+        return f"date_trunc('{unit}', {a})::date"
 
     def arithmetic(self, kind, op, a, b):
         return f"({a} {op} {b})"
@@ -341,8 +347,11 @@ def leaf(r, t, kind, alias=None):
 def expression(r, t, kind, depth):
     if kind == BOOL and depth > 0 and r.random() < .6:
         return predicate(r, t, depth)
-    if depth <= 0 or kind not in (INT, REAL, TEXT) or r.random() < .4:
+    if depth <= 0 or kind == BOOL or r.random() < .4:
         return leaf(r, t, kind)
+    if kind == DAY:
+        a, unit = leaf(r, t, kind), r.choice(["month", "year"])
+        return Expression(kind, f'date_trunc("{unit}", {a.text})', lambda d: d.begin_of(unit, a.sql(d)))
     if kind == TEXT or (kind == INT and r.random() < .15):
         return of_strings(r, t, kind)
     a = expression(r, t, kind, depth - 1)
