@@ -666,12 +666,17 @@ END
 }
 
 @test "the first rows of an ordered table in one block are chosen before any other column is moved" {
-    printf 'a,b\n' >o.csv
-    for i in {1..300}; do echo "$((i * 7 % 30)),$i"; done >>o.csv
-    tra import -q --table o.csv -o o.h5
-    printf '%s\n' 'input o from "o.h5"' 'L = limit(order(o, [a desc, b]), 3, from = 11)' 'output L' >p.tra
-    status 0 tra explain --operators p.tra
-    lacks "transform order"
-    status 0 tra run -q p.tra
-    is $'a,b\n28,34\n28,64\n28,94' tra head L.h5
+    printf '%s\n' 'r = series(1, 30000, name = b)' 'o = project(r, a = b * 7 % 30, b, c = b * 0.5, d = b + 1, e = b + 2, f = b + 3)' 'output o' >o.tra
+    tra run -q o.tra
+    for from in 0 2 11 5000; do # the file is read for as many rows more
+        printf '%s\n' 'input o from "o.h5"' "L = limit(order(o, [a desc, b]), 3, from = $from)" 'output L' >p.tra
+        status 0 tra explain --operators p.tra
+        lacks "transform order"
+        for sites in 1 3; do
+            status 0 tra run -q --sites $sites p.tra
+            is "$(py "rows = sorted((-(b * 7 % 30), b) for b in range(1, 30001))
+print(*['a,b'] + ['%d,%d' % (-a, b) for a, b in rows[$from:$from + 3]], sep='\n')")" \
+                cut -d, -f1,2 <(tra export -q L.h5 -o - --to csv)
+        done
+    done
 }
