@@ -265,8 +265,9 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     }
     int64_t derive = tra_max64(tra_op_derive_scratch(p, l), r ? tra_op_derive_scratch(p, r) : 0);
     int64_t compute = tra_add_most(t.term, tra_max64(t.kernel, t.finish));
-    int64_t scratch = footprint(tra_add_most(tra_max64(compute, derive), t.keep));
-    n.fixed = threads * (scratch + footprint(op->method.io_bytes)) + tra_op_grow_at_once(op, threads) * step;
+    int64_t shared = !t.own && r && r->type.cat->n == 1 && op->method.scan.stages <= 1 ? t.keep : 0; /* by all workers */
+    int64_t scratch = footprint(tra_add_most(tra_max64(compute, derive), t.keep - shared)), all = footprint(shared);
+    n.fixed = threads * (scratch + footprint(op->method.io_bytes)) + tra_op_grow_at_once(op, threads) * step + all;
     if (!grows && !counted) n.panels = n.output;
     return n;
 }
@@ -460,7 +461,7 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     const tra_op *from = op->in[0] >= 0 ? &p->ops[op->in[0]] : NULL;
     if (op->op == TRA_PLAN_MAP) threads = tra_op_workers(p, op, threads);
     int64_t out = result_bytes(op), in = from ? tra_op_read_room(p, from) : 0, n = in + out;
-    int64_t fixed = threads * footprint(op->method.io_bytes);
+    int64_t fixed = threads * footprint(op->method.io_bytes), chunk;
     switch (op->op) {
     case TRA_PLAN_JOIN:
     case TRA_PLAN_AGG:
@@ -481,10 +482,9 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
             n = out + gathered_room(op, from, in) + fixed + threads * tra_op_derive_scratch(p, from);
         break;
     case TRA_PLAN_OUTPUT: /* results that are computed on reading are written from their own block */
-        out =
-            tra_max64(tra_op_room(from), from->type.layout ? 0 : tra_block_footprint(tra_store_chunk_bytes(&op->type)));
-        n = from->method.direct ? 0
-                                : tra_op_stored_room(p, from) + out + fixed + threads * tra_op_derive_scratch(p, from);
+        chunk = from->type.layout ? 0 : tra_block_footprint(tra_store_chunk_bytes(&op->type));
+        out = tra_max64(tra_op_room(from), chunk) + fixed;
+        n = from->method.direct ? 0 : tra_op_stored_room(p, from) + out + threads * tra_op_derive_scratch(p, from);
         if (op->type.bounded && !op->type.columns) /* chunks are read back, and perhaps stored in another way */
             n = tra_max64(n, rewrite_room(p, op, threads));
         else if (tra_op_counts_first(op) && !op->spec.mapping) /* at the end each tuple is read back from scratch */

@@ -680,3 +680,34 @@ print(*['a,b'] + ['%d,%d' % (-a, b) for a, b in rows[$from:$from + 3]], sep='\n'
         done
     done
 }
+
+@test "workers share the index of a right table in one block: of more threads it takes no more" {
+    printf '%s\n' 'input l : table [k: i32, t: i64] rows 3000000 by 262144' \
+        'input r : table [k2: i32, u: i64, w: i32] rows 3000000 by 262144' \
+        'O = group(join(l, r, t == u, expect = "m:1"), [k], n = count(), s = sum(w))' \
+        'P = group(join(l, r, k == k2, asof = l.t >= r.u), [k], n = count(), s = sum(w))' 'output O' 'output P' >p.tra
+    for threads in 1 8; do
+        status 0 tra explain p.tra --memory 16G --threads $threads --format json
+        least[threads]=$(json plans.0.least_memory_bytes)
+    done
+    [ "${least[8]}" -lt $((least[1] * 5 / 4 + (64 << 20))) ]
+    # and so much does, also where one scan serves two joins, each of which has an index of its own
+    py '
+r = np.random.default_rng(3)
+for name, n, k in (("l", 300000, 200000), ("r", 200000, 200000), ("q", 150000, 200000)):
+    with open(name + ".csv", "w") as f:
+        f.write(f"{name}k,{name}v\n")
+        f.writelines(f"{a},{b}\n" for a, b in zip(r.permutation(k)[:n] if n <= k else r.integers(0, k, n), r.integers(0, 9, n)))'
+    tra import -q --table --block 20000 l.csv -o l.h5
+    for t in r q; do tra import -q --table --block 200000 $t.csv -o $t.h5; done
+    printf '%s\n' 'input l from "l.h5"' 'input r from "r.h5"' 'input q from "q.h5"' \
+        'O = group(join(l, r, lk == rk), [rv], n = count(), s = sum(lv))' \
+        'P = group(join(l, q, lk == qk), [qv], n = count(), s = sum(lv))' 'output O' 'output P' >p.tra
+    status 0 tra run -q --threads 1 p.tra
+    want="$(digest_of O.h5) $(digest_of P.h5)"
+    for threads in 1 4 8; do
+        status 0 tra explain p.tra --memory 1G --threads $threads --format json
+        status 0 tra run -q --threads $threads --memory $((($(json plans.0.least_memory_bytes) >> 20) + 1))M p.tra
+        is "$want" bash -c "$(declare -f digest_of); TRA='$TRA'; echo \"\$(digest_of O.h5) \$(digest_of P.h5)\""
+    done
+}
