@@ -180,8 +180,16 @@ static bool save(tra_checkpoint *k, const tra_op *op, tra_part *part, int64_t i)
     return true;
 }
 
+/* Does the disk have room for so many bytes besides what may be spilled? */
+static bool has_room(const tra_checkpoint *k, int64_t bytes) {
+    struct statvfs fs;
+    if (statvfs(tra_journal_path(k->journal), &fs) != 0) return false;
+    return bytes + k->site->plan->scratch <= (int64_t)(fs.f_bavail * fs.f_frsize);
+}
+
 void tra_checkpoint_result(tra_checkpoint *k, const tra_op *op, tra_part *part, int64_t i) {
-    if (k && op->loop < 0 && tra_now() >= k->due && is_first(k, op, part, i)) save(k, op, part, i);
+    if (!k || op->loop >= 0 || tra_now() < k->due || !is_first(k, op, part, i)) return;
+    if (has_room(k, part->block[i]->bytes)) save(k, op, part, i);
 }
 
 /* Writes bytes as array `ordinal` of the turn. room: where the data of this array go, by turns. */
@@ -263,13 +271,6 @@ static void discard(tra_checkpoint *k, tra_part *const *parts, const bool *compl
         k->bytes[i] = 0;
     }
     free(used);
-}
-
-/* Does the disk have room for so many bytes besides what may be spilled? */
-static bool has_room(const tra_checkpoint *k, int64_t bytes) {
-    struct statvfs fs;
-    if (statvfs(tra_journal_path(k->journal), &fs) != 0) return false;
-    return bytes + k->site->plan->scratch <= (int64_t)(fs.f_bavail * fs.f_frsize);
 }
 
 void tra_checkpoint_stage_end(tra_checkpoint *k, int op, tra_part *const *parts, bool *complete) {

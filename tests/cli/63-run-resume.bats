@@ -81,6 +81,23 @@ EOF2
     done
 }
 
+@test "what is saved for --resume leaves room in the scratch directory for all that the run may spill" {
+    py '
+r = np.random.default_rng(5)
+np.savetxt("t.csv", np.c_[np.arange(600000), r.integers(0, 10**9, (600000, 2))], "%d", ",", header="a,b,c", comments="")'
+    tra import -q --table --block 20000 --types a=i64,b=i64,c=i64 t.csv -o t.h5
+    printf '%s\n' 'input t from "t.h5"' 'J = join(t, project(t, k = b, d = a), b == k, how = semi)' 'O = order(J, [c])' \
+        'output O' >p.tra
+    status 0 tra explain p.tra --memory 16G --format json
+    memory=$((($(json plans.0.least_memory_bytes) >> 20) + 1))M
+    status 0 tra explain p.tra --memory "$memory" --format json
+    mkdir small
+    mount -t tmpfs -o size=$(($(json plans.0.scratch_bytes_bound) + (4 << 20))) tmpfs small 2>/dev/null ||
+        skip "needs the right to mount"
+    TRA_CHECKPOINT_SECONDS=0.0001 TRA_SCRATCH=$PWD/small status 0 tra run p.tra --memory "$memory"
+    lacks "cannot write"
+}
+
 @test "refused: another program, other inputs, other options, each with its status; without --resume it begins anew" {
     product
     # shellcheck disable=SC2086
