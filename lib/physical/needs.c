@@ -265,7 +265,7 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     }
     int64_t derive = tra_max64(tra_op_derive_scratch(p, l), r ? tra_op_derive_scratch(p, r) : 0);
     int64_t compute = tra_add_most(t.term, tra_max64(t.kernel, t.finish));
-    int64_t shared = !t.own && r && r->type.cat->n == 1 && op->method.scan.stages <= 1 ? t.keep : 0; /* by all */
+    int64_t shared = !t.own && r && r->type.cat->n == 1 && op->method.scan.stages <= 1 ? t.keep : 0;
     int64_t scratch = footprint(tra_add_most(tra_max64(compute, derive), t.keep - shared)), all = footprint(shared);
     n.fixed = threads * (scratch + footprint(op->method.io_bytes)) + tra_op_grow_at_once(op, threads) * step + all;
     if (!grows && !counted) n.panels = n.output;

@@ -109,8 +109,8 @@ static void try_stage(const tra_plan *p, scan *x, int i, int threads, int64_t bu
     bool itself = in[0] && in[1];
     if (late || !(sides[0] || sides[1])) return;
     if (itself ? !steps_alike(op) : sides[0] && sides[1] && !meet(op, row[0], row[1])) return;
-    tra_op own = *op; /* as one of several stages, which share nothing */
-    own.method.scan.stages = MOST;
+    tra_op own = *op;
+    own.method.scan.stages = MOST; /* workers share no index where there are several stages (join_need) */
     if (!reads_once(p, &own, sides, threads, budget - x->all)) return; /* nor with less memory, which the loop tries */
     for (int64_t n = tra_op_memory(p, &own, threads); n <= budget - x->all; n += n / 4) {
         if (!reads_once(p, &own, sides, threads, n)) continue;

@@ -226,9 +226,9 @@ static void read_beside(job *j, int which, int64_t r, int64_t k, int64_t n) {
     b->n = 0;
 }
 
-/* Appends the rows that have the n entries of operand x from k on, whose columns and values are there already; r: the
- * first of them, which may be the result's last row. place: how many entries before each stay; NULL: all do. Returns
- * the row after them. */
+/* Appends the rows that have the n entries of operand x from k on, whose columns and values are there already. r is the
+ * row of entry k; it may be the result's last one, which then goes on. place: how many entries before each stay; NULL:
+ * all do. Returns the row of entry k + n. */
 static inline int64_t append_rows(const tra_rows_view *x, int64_t r, int64_t last, int64_t k, int64_t n,
                                   const uint32_t *place, tra_rows_view *to) {
     int64_t rows = to->nrows, entries = to->n;

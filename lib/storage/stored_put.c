@@ -434,7 +434,7 @@ static tra_status end_put(tra_stored_putting *p, tra_err *e) {
     const tra_form *f = p->x.form;
     const int64_t *counts = p->w->placing->counts + p->ordinal * f->levels.n;
     if (p->columns) tra_code_columns(&p->x, f->columns, p->columns, p->width);
-    tra_spread rows = p->x.rows; /* in registers */
+    tra_spread rows = p->x.rows; /* in registers; of its places only how far they reach is kept */
     for (int64_t i = 0; p->turned && i < p->rows; i++)
         if (p->turned[i].n > 0) tra_spread_add(&rows, p->turned[i].n, 0, (int64_t)p->span - 1);
     p->x.rows = rows;

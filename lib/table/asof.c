@@ -30,8 +30,9 @@ static bool is_within(const tra_asof *x, bool real, uint64_t low, uint64_t high)
     return real ? real_of(high) - real_of(low) <= x->real : high - low <= (uint64_t)x->whole;
 }
 
-/* Of the times in t[low..end), which ascend, the first one that is not before `at`; past: that is after it. It is
- * looked for by steps that double, forward from low or both ways from where it would be if times were evenly apart. */
+/* The place in t[low..end), which ascends, of the first time that is not before `at`; past: of the first one after it.
+ * near: it is probably a few places from low, and is looked for from there by steps that double. Else they begin where
+ * it would be if times were evenly apart, and go either way. */
 static int64_t place_of(const uint64_t *t, int64_t low, int64_t end, bool past, uint64_t at, bool near) {
 #define IS_BEFORE(i) (past ? t[i] <= at : t[i] < at)
     enum { NEAR = 32 };

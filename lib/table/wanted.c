@@ -216,7 +216,7 @@ static bool add_join(wanted *w, const tra_lookup *l, double share, int op) {
 static void add_order(wanted *w, const tra_arrange *s, double share) {
     bool keeps = s->cut || s->top > 0 || s->keep == TRA_ARRANGE_FIRST || s->keep == TRA_ARRANGE_DISTINCT;
     tra_schema *in = tra_new(w->arena, tra_schema);
-    tra_arrange *kept = tra_new(w->arena, tra_arrange);
+    tra_arrange *first = tra_new(w->arena, tra_arrange);
     tra_column *v = tra_news(w->arena, tra_column, s->in->n + 1);
     if (!keeps || w->joined || w->passes_more || share * FEW > 1 || s->n == 0) return;
     for (int c = 0; c < s->out->n; c++)
@@ -230,9 +230,9 @@ static void add_order(wanted *w, const tra_arrange *s, double share) {
     }
     *in = *s->in;
     in->v = v;
-    *kept = *s;
-    kept->skip = 0, kept->most = tra_add_most(s->skip, s->most); /* the order skips rows itself */
-    w->sort = kept;
+    *first = *s;
+    first->skip = 0, first->most = tra_add_most(s->skip, s->most); /* the order itself skips the others */
+    w->sort = first;
     w->sorted = in;
 }
 

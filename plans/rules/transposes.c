@@ -75,7 +75,7 @@ static void turn_operand(tra_rewriting *w, tra_expr *x, tra_expr *y, const int *
     join.kernel = tra_kernel_of_turned(w->m->arena, join.kernel, w->side, from);
     if (!join.kernel) return;
     if (other->type.sparse) {
-        tra_refuse(w, x, "entries of both operands meet at a place");
+        tra_refuse(w, x, "the other operand is sparse too");
         return;
     }
     join.in[w->side] = y->node.in[0];
@@ -97,7 +97,7 @@ const tra_rule tra_rule_r1_10 = {
     .equivalence = "map(transpose, repart(R)) = repart(map(transpose, R)); map(transpose, join(K, L, R)) = "
                    "join(K', L, R); join(K, map(transpose, L), R) = join(K', L, R)",
     .condition =
-        "results are of sparse type; a repartition begins at one place; K is a function of elements by "
+        "results are of sparse type; a repartition, slice or stack begins at one place; K is a function of elements by "
         "labels that folds nothing; first forms: R or L is computed of a transpose; third form: R is dense; the "
         "same for R",
     .forth = turn,

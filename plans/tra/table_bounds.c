@@ -344,7 +344,7 @@ static void range_of(const tra_colexpr *x, int64_t *least, int64_t *most) {
     }
 }
 
-/* What neighbouring results of a function of a moment or number are apart at least, in units of its operand *of; 0: it
+/* The least distance of two different results of a function of a moment or number, in units of its operand *of; 0: it
  * is no such function. */
 static int64_t step_of(const tra_colexpr *x, const tra_colexpr **of) {
     static const struct {
@@ -366,8 +366,7 @@ static int64_t step_of(const tra_colexpr *x, const tra_colexpr **of) {
     int64_t n, micros = 0;
     const char *text = tra_dictionary_at(first->dict, 0, &n);
     for (int k = 0; k < (int)(sizeof unit / sizeof *unit); k++)
-        if (n >= (int64_t)strlen(unit[k].name) && !memcmp(text, unit[k].name, strlen(unit[k].name)))
-            micros = unit[k].micros;
+        if (n == (int64_t)strlen(unit[k].name) && !memcmp(text, unit[k].name, (size_t)n)) micros = unit[k].micros;
     *of = second;
     return second->type == TRA_COL_DATE ? micros / MICROS_OF_DAY : micros;
 }

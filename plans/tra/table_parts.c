@@ -195,11 +195,11 @@ tra_node *tra_table_slice_blocks(tra_table_builder *w, tra_node *sorted, tra_nod
     s->open = ends.open;
     s->before = ends.before;
     s->after = ends.after;
-    bool once = ends.closed == ends.open; /* a row is in the range of one part, */
+    bool once = ends.closed == ends.open; /* each row is in the range of one part */
     int64_t beside = ends.before + ends.after, slices = tra_mul_most(sorted->type.cat->frontier.v[0], d->parts);
     tra_rows_kernel op = tra_rows_op(&tra_slice_ops, s, s->in);
     op.counts = true, op.share = 1 / (double)d->parts, op.divides = once && !beside, op.flops = 1 / (double)d->parts;
-    if (once && beside) /* and beside that of others */
+    if (once && beside) /* each slice has rows from beside its range too */
         op.all = tra_add_most(tra_type_entries(&sorted->type).bound, tra_mul_most(beside, slices));
     return tra_table_kernel(w, sorted, ranges, -1, -1, &op);
 }

@@ -3,10 +3,10 @@
 
   sql.py --tra TRA [--seed S] [--batches N] [--programs N] [--keep]
 
-A batch is four tables (NULLs, NaN, -0, duplicate, frequent and absent keys, strings, dates; some without rows) and a few
-programs of 1 to 6 operators over them. They run on 1, 2, 3 and 5 ranks, by messages and by files, in blocks of a few
-rows, with the least memory and with much. The databases make a table for each operator, in which each row has its
-number, since the rows of SQL have no order.
+A batch is four tables (NULLs, NaN, -0, duplicate, frequent and absent keys, strings, dates; some without rows; in
+each fourth batch one has thousands of rows, in one block perhaps) and a few programs of 1 to 6 operators over them.
+They run on 1, 2, 3 and 5 ranks, by messages and by files, in blocks of a few rows, with the least memory and with much.
+The databases make a table for each operator, in which each row has its number, since the rows of SQL have no order.
 
 sqlite3 has no NaN: here it is the text 'NaN', which equals itself and is greater than all numbers, as it is in keys and
 orders of tra. In predicates tra compares as IEEE 754 says, so both databases get functions or expressions that do.
@@ -296,13 +296,16 @@ def draw_value(r, kind, skewed):
     return WORDS[n % len(WORDS)] if kind == TEXT else f"2017-{1 + n % 12:02}-{1 + n % 28:02}"
 
 
-def draw_table(r, number):
+MANY = 60  # rows that joins may meet
+
+
+def draw_table(r, number, large):
     columns = [(f"k{number}", INT), (f"x{number}", REAL), (f"s{number}", TEXT), (f"n{number}", INT), (f"f{number}", BOOL),
                (f"d{number}", DAY)]
     columns = [c for i, c in enumerate(columns) if i < 3 or r.random() < .7]
     if r.random() < .3:
         columns[0] = ("k", INT)  # keys of two tables with the same name
-    n = 0 if r.random() < .1 else r.randint(1, 60)
+    n = r.randint(4000, 10000) if large else 0 if r.random() < .1 else r.randint(1, MANY)
     nulls, skewed = {c: r.random() < .5 for c, _ in columns}, r.random() < .3
     rows = [tuple(None if nulls[c] and r.random() < .2 else draw_value(r, k, skewed) for c, k in columns) for _ in range(n)]
     return Table(f"T{number}", columns, rows)
@@ -396,10 +399,11 @@ class Program:
     def __init__(self, r, tables, number):
         self.r, self.number, self.lines, self.steps, self.names = r, number, [], [], 0
         self.tables = list(tables)
-        t = r.choice(tables)
+        self.large = len(tables[0].rows) > MANY
+        t = tables[0] if self.large and r.random() < .5 else r.choice(tables)
         for _ in range(r.randint(1, 6)):
             t = r.choice([self.select, self.select, self.project, self.join, self.join, self.group, self.order,
-                          self.distinct, self.limit, self.union, self.cross])(t)
+                          self.distinct, self.limit, self.union, self.cross] + 5 * self.large * [self.limit])(t)
         self.result = t
 
     def fresh(self, letter="c"):
@@ -436,14 +440,18 @@ class Program:
                         lambda d: self.numbered("_r", ", ".join([f'"{c}"' for c, _ in kept] + [f'{x.sql(d)} as "{c}"' for c, x in new]), f'from "{t.name}"'))
 
     def few_rows(self, t):
-        """Limits a table that the program has made, so that joins stay small."""
-        if t.rows is not None:
+        """Limits a table that the program has made, or a large one, so that joins stay small."""
+        if t.rows is not None and len(t.rows) <= MANY:
             return t
-        n, m = self.r.randint(5, 60), self.r.randint(0, 3)
+        n, m = self.r.randint(5, MANY), self.r.randint(0, 3)
+        if self.large:
+            m = self.r.choice([m, self.r.choice([12, 200, 5000])])
         return self.add(t.columns, f"limit({t.name}, {n}, from = {m})",
                         lambda d: self.numbered("_r", self.listed(t.columns), f'from "{t.name}" where _r >= {m} and _r < {m + n}'))
 
-    limit = lambda self, t: self.few_rows(Table(t.name, t.columns))
+    def limit(self, t):
+        t = self.order(t) if self.large and self.r.random() < .7 else t
+        return self.few_rows(Table(t.name, t.columns))
 
     def join(self, l):
         r, right = self.r, self.r.choice(self.tables)
@@ -603,9 +611,9 @@ RUNS = [["--memory", "64M"], ["--sites", "2", "--transport", "files"], ["--sites
 def batch(tra, seed, number, count, folder, duck):
     """Returns the first difference, or None, and how many programs were judged."""
     r = random.Random(f"{seed} {number}")
-    tables = [draw_table(r, i) for i in range(4)]
+    tables = [draw_table(r, i, number % 4 == 3 and i == 0) for i in range(4)]
     for t in tables:
-        write(t, r.choice([3, 8, 16, 64]), tra, folder)
+        write(t, r.choice([1500, 16384]) if len(t.rows) > MANY else r.choice([3, 8, 16, 64]), tra, folder)
     programs = [Program(r, tables, i) for i in range(count)]
     judges = [Sqlite(tables)] + ([Duck(tables)] if duck else [])
     for d in judges:

@@ -163,7 +163,7 @@ static const rule_cases cases_of_relations[] = {
           "W = join(S, d, [1], [0], \"ji,i->ij\")\n",
           .one_way = true},
          {"# sparse\nZ = join(transform(S, transpose), T, [1,0], [0,1], \"ij,ij->ij\")\n",
-          .refused = "entries of both operands meet"},
+          .refused = "the other operand is sparse too"},
      }},
     {"R2-1",
      {
