@@ -4,7 +4,8 @@
 
 #include "base.h"
 
-/* The place of the first of a list of these, which is NULL in a new arena; releasing a part of the arena empties it. */
+/* The place of the first of a list, which is NULL in a new arena. Releasing a part of the arena empties it. The list is
+ * of unions of dictionaries (lib/model/spooled.c): nobody else may use it. */
 void **tra_arena_found(tra_arena *a);
 
 #endif

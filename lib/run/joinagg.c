@@ -405,6 +405,7 @@ tra_status tra_stage_loops(tra_site *site, int n, tra_loop_stage *v, const tra_p
     tra_status s = TRA_OK;
     int begun = 0;
     while (begun < n && s == TRA_OK) s = begin(&st[begun], site, &v[begun], &most, e), begun++;
+    /* The plan has one index for all workers in just these cases (join_need in lib/physical/needs.c). */
     bool shared = n == 1 && !most.own && st->pairs.r.part && st->pairs.r.part->type->cat->n == 1;
     if (s == TRA_OK) s = tra_engine_begin_stage(site->engine, 0, most.scratch, shared ? 0 : most.keep, most.io, e);
     if (s == TRA_OK && shared) s = tra_engine_share_kept(site->engine, most.keep, e);
