@@ -1,6 +1,7 @@
 /* disk.c - what a plan reads of its inputs, and what its outputs write. */
 #include "../model/columns.h"
 #include "../model/rows.h"
+#include "../tablefile/table_file.h"
 #include "memory_int.h"
 #include "repart.h"
 #include "scan.h"
@@ -146,6 +147,21 @@ tra_size tra_file_bytes(const tra_type *t, bool levels, int64_t tuples) {
     }
     return tra_size_about((double)tra_type_bytes_all(t).expected / (double)tra_max64(1, n) * (double)tuples,
                           tra_mul_most(tra_type_bytes_largest(t).bound, tuples));
+}
+
+tra_size tra_strings_written(const tra_type *t) {
+    tra_size sum = tra_size_exactly(0), held = tra_type_bytes_all(t);
+    const tra_schema *s = t->columns;
+    int64_t rows = s ? held.expected / tra_max64(1, tra_schema_row_bytes(s)) : 0;
+    for (int c = 0; s && c < s->n; c++) {
+        const tra_dictionary *d = s->v[c].dict;
+        if (!d || !tra_coltype_is_coded(s->v[c].type)) continue;
+        int64_t all = tra_dictionary_file_bytes(d->n, d->begin ? d->begin[d->n] : d->bytes_most);
+        bool known = held.exact && !d->nparts && !tra_dictionary_is_cut(d, rows);
+        double share = tra_dictionary_is_cut(d, rows) ? (double)rows / (double)d->n : 1;
+        sum = tra_size_add(sum, known ? tra_size_exactly(all) : tra_size_about(share * (double)all, all));
+    }
+    return sum;
 }
 
 tra_size tra_output_bytes(const tra_op *op, const tra_type *t) {

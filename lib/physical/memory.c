@@ -352,7 +352,7 @@ static void walk_output(tra_plan *p, walk *w, tra_op *op, int64_t tuples) {
     const tra_type *t = &p->ops[op->in[0]].type;
     const tra_mapping_use *m = op->type.bounded ? NULL : op->spec.mapping;
     tra_size *write = &op->predicted.cost.disk_write, waits = tra_size_exactly(0);
-    *write = m ? tra_size_exactly(m->all) : tra_output_bytes(op, t);
+    *write = m ? tra_size_exactly(m->all) : tra_size_add(tra_output_bytes(op, t), tra_strings_written(t));
     p->cost.disk_write = tra_size_add(p->cost.disk_write, *write);
     if (m) /* the packed bytes, and a count of entries for each tuple */
         waits = tra_size_exactly(tra_min64(m->all, tra_mul_most(m->largest, tuples)) + 8 * tuples);

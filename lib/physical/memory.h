@@ -17,8 +17,11 @@ int64_t tra_plan_memory_judged(tra_plan *p, int threads);
 /* Bytes of files that reading so many tuples of a relation once takes, or writing them: whole chunks, or what is held
  * of those that are stored by levels. */
 tra_size tra_file_bytes(const tra_type *t, bool levels, int64_t tuples);
-/* Bytes that an output of results of type t writes; stored by levels, those of its entries where these are fewer. */
+/* Bytes that an output of results of type t writes; stored by levels, those of its entries where these are fewer.
+ * Without the strings of a table. */
 tra_size tra_output_bytes(const tra_op *output, const tra_type *t);
+/* Bytes that the dictionaries of an output of type t take in its file: a part of them where rows are few. */
+tra_size tra_strings_written(const tra_type *t);
 
 /* Bytes of scratch that a site may need for the largest exchange when exchanges go by files. */
 int64_t tra_exchange_scratch(const tra_plan *p);

@@ -101,7 +101,7 @@ typedef struct tra_cost {
     tra_size network_bytes; /* of tuples, and pieces of them, that change site */
     tra_size disk_read;     /* whole uncompressed chunks. An estimate where a site may not need all of its chunks, or
                                reads evicted blocks again of which some may still be in memory */
-    tra_size disk_write;    /* the same */
+    tra_size disk_write;    /* the same; of tables also the strings of dictionaries */
     double made;            /* expected bytes of inputs that are in no file (gen): made instead of read */
     double flops;           /* of sparse operands, for the expected entries */
     double flops_bound;     /* at most; equal to flops where that is exact */

@@ -41,7 +41,7 @@ typedef struct tra_op_report {
     double cpu_seconds;            /* of a whole run: of the process, since it began; else 0 */
     double kernel_seconds;         /* those of them in which some worker computed, without reading inputs and writing */
     int64_t sent, received;        /* array bytes */
-    int64_t disk_read, disk_write; /* whole uncompressed chunks of relations */
+    int64_t disk_read, disk_write; /* whole uncompressed chunks of relations; written also strings of tables */
     int64_t spilled, unspilled;    /* to and from scratch */
     double scratch_seconds;        /* in which threads wrote to scratch and read from it */
     double read_seconds;           /* of an input: in which threads read blocks of it, where that was recorded */

@@ -285,5 +285,6 @@ int64_t tra_outfile_landed(const tra_outfile *o) { return atomic_load(&o->landed
 int64_t tra_outfile_written(const tra_outfile *o) {
     int64_t arrays = 0, bytes = 0;
     for (int i = 0; i < o->ntallies; i++) arrays += o->tallies[i].arrays, bytes += o->tallies[i].bytes;
+    if (o->writer && o->comm.rank == 0) bytes += tra_writer_strings_bytes(o->writer);
     return o->ncounts ? bytes : arrays * o->chunk_bytes;
 }

@@ -9,16 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A dictionary is cut when it has so many strings at least, and so many times as many as there are rows. */
-enum { STRINGS = 256, TIMES = 4 };
-
 struct tra_kept_strings {
     uint64_t *bits;   /* of each code: do rows have it? NULL: the dictionary stays as it is */
     uint32_t *before; /* of each word of these: how many are set in those before it */
 };
 
 static bool is_cut(const tra_column *c, int64_t rows) {
-    return tra_coltype_is_coded(c->type) && c->dict && c->dict->n >= STRINGS && rows <= c->dict->n / TIMES;
+    return tra_coltype_is_coded(c->type) && tra_dictionary_is_cut(c->dict, rows);
 }
 
 static void note_codes(const tra_outfile *o, const tra_batch *b) {

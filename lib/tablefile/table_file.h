@@ -39,6 +39,13 @@ TRA_MUSTUSE tra_status tra_writer_place_rows(tra_writer *w, const int64_t *rows,
 /* The same columns with other dictionaries, of which rows that are put have the codes; before rows are placed. Both
  * must outlive the writer. */
 void tra_writer_columns(tra_writer *w, const tra_schema *s);
+/* Are strings of the dictionary left out of a table of so many rows, if no row has them? */
+bool tra_dictionary_is_cut(const tra_dictionary *d, int64_t rows);
+/* About the bytes of a table's file for n strings that have so many bytes: references and a heap for other programs,
+ * ends and bytes for tra. */
+int64_t tra_dictionary_file_bytes(int64_t n, int64_t bytes);
+/* The same of all dictionaries that the writer has written since its rows were placed. */
+int64_t tra_writer_strings_bytes(const tra_writer *w);
 /* Bytes of memory that committing a table of this type takes: to read all that was written, to count values, and to
  * keep and write the statistics. The rows are the expected ones. */
 int64_t tra_table_finish_bytes(const tra_type *t);

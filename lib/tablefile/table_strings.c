@@ -9,6 +9,18 @@
 
 void tra_writer_columns(tra_writer *w, const tra_schema *s) { w->table->form.schema = w->type.columns = s; }
 
+bool tra_dictionary_is_cut(const tra_dictionary *d, int64_t rows) {
+    enum { STRINGS = 256, TIMES = 4 }; /* it has so many strings at least, and so many for each row */
+    return d && d->n >= STRINGS && rows <= d->n / TIMES;
+}
+
+int64_t tra_dictionary_file_bytes(int64_t n, int64_t bytes) {
+    enum { REFERENCE = 16, HEAP = 16 + 4, END = 8 }; /* HDF5's heap begins strings with 16 bytes, at multiples of 8 */
+    return (REFERENCE + HEAP + END) * n + 2 * bytes;
+}
+
+int64_t tra_writer_strings_bytes(const tra_writer *w) { return w->table ? w->table->strings : 0; }
+
 /* ---- for other programs ----------------------------------------------------------------------------------------- */
 
 /* Copies the strings to `room`, each with a NUL, and points text to them. */
@@ -44,6 +56,7 @@ bool tra_table_put_categories(tra_writer *w, int column, hid_t group) {
         hsize_t from = (hsize_t)s.from, n = (hsize_t)s.n;
         hid_t memory = H5Screate_simple(1, &n, NULL);
         end_by_zeros(&s, &room, text);
+        w->table->strings += tra_dictionary_file_bytes(s.n, s.begin[s.n] - s.begin[0]);
         ok = H5Sselect_hyperslab(space, H5S_SELECT_SET, &from, NULL, &n, NULL) >= 0 &&
              H5Dwrite(dset, type, memory, space, transfer, text) >= 0;
         H5Sclose(memory);

@@ -34,6 +34,7 @@ typedef struct tra_table_form {
 struct tra_table_placing {
     tra_table_form form;
     bool alone;      /* tra_write_options.alone */
+    int64_t strings; /* tra_writer_strings_bytes */
     int64_t *begin;  /* first row of each tuple, and the number of rows */
     uint64_t *sums;  /* [parts][blocks] */
     uint64_t *masks; /* [parts], codec zstd: sums of tra_mask_sum */

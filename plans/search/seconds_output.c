@@ -2,7 +2,9 @@
  * blocks are there, so that more threads make it no faster. */
 #include "cost.h"
 
+#include "../../lib/physical/memory.h"
 #include "../../lib/physical/needs.h"
+#include "../../lib/tablefile/table_file.h"
 #include "../tra/cardinality.h"
 
 #include <math.h>
@@ -26,8 +28,9 @@ static double table_seconds(const tra_op *op, const tra_rates *rates) {
         const tra_column *x = &s->v[c];
         bool many = different_values(x, rows) > TRA_WHOLE_FREQUENCIES / 2;
         seconds += rows * (many ? MANY : FEW) * tra_step_seconds(rates);
-        if (tra_coltype_is_coded(x->type) && x->dict)
-            seconds += (x->file ? FILE : MADE) * (double)x->dict->n * tra_miss_seconds(rates);
+        if (!tra_coltype_is_coded(x->type) || !x->dict) continue;
+        double strings = tra_dictionary_is_cut(x->dict, (int64_t)rows) ? rows : (double)x->dict->n;
+        seconds += (x->file ? FILE : MADE) * strings * tra_miss_seconds(rates);
     }
     return seconds;
 }
@@ -77,7 +80,8 @@ static double export_seconds(const tra_op *op, const tra_rates *rates) {
 static double held_seconds(const tra_op *op, const tra_rates *rates) {
     static const double AGAIN = 1; /* passes */
     if (!tra_op_counts_first(op)) return 0;
-    double bytes = (double)op->predicted.cost.disk_write.expected, threads = fmax(1, rates->threads);
+    double strings = (double)tra_strings_written(&op->type).expected; /* are written when all are there */
+    double bytes = (double)op->predicted.cost.disk_write.expected - strings, threads = fmax(1, rates->threads);
     double fresh = rates->touch > 0 ? bytes / rates->touch : bytes * AGAIN / rates->memory;
     return threads * (fresh + AGAIN * bytes / rates->memory);
 }

@@ -538,3 +538,32 @@ with open("t.csv", "w") as f:
     del f[".tra/data/string_sums"]'
     status 3 tra run -q a.tra; has "dictionaries"
 }
+
+# strings OPERATOR LEAST MOST: what OPERATOR makes of t.h5: the bytes that explain tells and those that the run counts
+# are the file's without its statistics, but for 5 in 100 and what each file has; they are LEAST to MOST.
+strings() {
+    printf 'input t from "t.h5"\nO = %s\noutput O\n' "$1" >s.tra
+    for sites in 1 2; do
+        status 0 tra explain --sites $sites --format json s.tra
+        told=$(json plans.0.disk_write_bytes)
+        status 0 tra run -q --sites $sites --threads 1 s.tra --profile s.json
+        status 0 py 'import os
+counted = json.load(open("s.json"))["plans"][0]["measured"]["disk_write_bytes"]
+told, least, most = map(int, sys.argv[1:])
+with h5py.File("O.h5") as f:
+    known = sum(v.nbytes for n, v in f[".tra/data"].items() if not n.startswith("string"))
+file = os.path.getsize("O.h5") - known
+assert least <= counted <= most, counted
+assert abs(told - counted) <= max(4096, 0.05 * counted) and -16384 <= file - counted <= 0.05 * file + 65536, (told, counted, file)' \
+            "$told" "$2" "$3"
+    done
+}
+
+@test "the strings that a table's file holds are among the bytes that are told and counted" {
+    py 'with open("t.csv", "w") as f:
+    f.write("k,s,t\n")
+    for i in range(40000): f.write(f"{i},{i * 7919 % 40000} of them,kind {i % 5}\n")'
+    tra import -q t.csv -o t.h5 --block 10000
+    strings 'order(t, [k desc])' 2600000 3600000
+    strings 'limit(order(t, [k desc]), 100)' 5000 30000
+}
