@@ -1,7 +1,7 @@
 /* rules.h - the equivalences of the algebra: one row each, with its condition and what it does. The cases of
  * tests/unit/rule_cases_*.h try each of them.
  *
- * R1-*, D-2 (tensor relations) and Q-* (tables) rewrite expressions: they fill the memo. R2-* and D-1 are about
+ * R1-*, D-2, D-3 (tensor relations) and Q-* (tables) rewrite expressions: they fill the memo. R2-* and D-1 are about
  * placements: the search asks them whether an operator may run where its inputs are, and derivations name their steps
  * by them. Properties of kernels come from the kernel table (kernel.h).
  *

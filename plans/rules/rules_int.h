@@ -9,7 +9,7 @@
 #define TRA_RULES(X) \
     X(r1_1) X(r1_2) X(r1_3) X(r1_4) X(r1_5) X(r1_6) X(r1_7) X(r1_8) X(r1_9) X(r1_10) \
     X(r2_1) X(r2_2) X(r2_3) X(r2_4) X(r2_5) X(r2_6) X(r2_7) \
-    X(d_1) X(d_2) \
+    X(d_1) X(d_2) X(d_3) \
     X(q_1) X(q_2) X(q_3) X(q_4) X(q_5) X(q_6) X(q_7) X(q_8) X(q_9) X(q_10) X(q_11) X(q_12) X(q_13) \
     X(q_14) X(q_15)
 // clang-format on

@@ -60,6 +60,10 @@ tra_work tra_work_triangle(const tra_kernel *k, const tra_labels *x, const tra_t
  * a join, else NULL), whose results are of type `out`; NULL: sums. */
 double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *r, const tra_type *out, double busiest,
                         const tra_rates *rates);
+/* Besides these, seconds of each site for the entries of products, `out`, of operands that are held by their entries;
+ * met: keys of l by which they are joined. */
+double tra_entries_seconds(const tra_kernel *k, const tra_type *l, const tra_type *r, const tra_dims *met,
+                           const tra_type *out, int sites, const tra_rates *rates);
 /* Elements, or rows, that are expected. */
 double tra_expected_of(const tra_type *t);
 /* Seconds of one thread for a step of a merge, by which what computes little at a time is told; and for one read of

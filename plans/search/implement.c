@@ -88,6 +88,9 @@ static void join_at(search *s, implementation *m, bool stored) {
         w.busiest *= tra_kernel_rows_share(j->kernel, &j->in[0]->type, &j->in[1]->type,
                                            tra_ceil_div(m->f->x->node.type.cat->n, s->o->sites));
     tra_add_work(s, &m->cost, w, j->kernel, j);
+    const tra_type *made = stored ? &j->type : &m->f->x->node.type;
+    m->cost.seconds += tra_entries_seconds(j->kernel, &j->in[0]->type, &j->in[1]->type, &j->join.l, made, s->o->sites,
+                                           &s->o->rates);
 }
 
 /* May this aggregation leave summands on the sites? In a reproducible plan only branches of the tree of its sums. */

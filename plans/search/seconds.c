@@ -152,12 +152,14 @@ static double tree_seconds(const tra_plan *p, const tra_op *op, const tra_rates 
     return PASSES * (double)(tra_max64(1, tra_min64(t.leaves, t.n)) - 1) * bytes / p->sites / rates->memory;
 }
 
-/* How many pairs of blocks meet in a join. */
-static double pairs_of(const tra_plan *p, const tra_op *op) {
-    const tra_catalog *l = p->ops[op->in[0]].type.cat, *r = p->ops[op->in[1]].type.cat;
-    double pairs = (double)l->n * (double)r->n;
-    for (int i = 0; i < op->spec.joinl.n; i++) pairs /= (double)tra_max64(1, l->frontier.v[op->spec.joinl.v[i]]);
+/* How many pairs of blocks meet in a join by these keys of the left operand. */
+static double pairs_by(const tra_type *l, const tra_type *r, const tra_dims *met) {
+    double pairs = (double)l->cat->n * (double)r->cat->n;
+    for (int i = 0; i < met->n; i++) pairs /= (double)tra_max64(1, l->cat->frontier.v[met->v[i]]);
     return pairs;
+}
+static double pairs_of(const tra_plan *p, const tra_op *op) {
+    return pairs_by(&p->ops[op->in[0]].type, &p->ops[op->in[1]].type, &op->spec.joinl);
 }
 
 /* Seconds for sums of stored arrays that are held by their entries: with each term but the first a new block is made of
@@ -193,32 +195,39 @@ static double state_seconds(const tra_plan *p, const tra_op *op, const tra_rates
 
 static const double HASHES = 2.7e8; /* additions to a table in a second, where nothing was measured */
 
-/* Seconds for the entries that a product makes, besides its flops: each is found among the places of its row, put in
- * order and written, and so is each row of each pair of blocks; in the time of ENTRY and ROW additions to a table.
+/* Each entry that a product makes is found among the places of its row, put in order and written, and so is each row of
+ * each pair of blocks; in the time of ENTRY and ROW additions to a table.
  * TABLE: places that no cache holds are kept in a table, which is put in order. NEAR: each place of a row stays in a
  * near cache, as in bands. Where one operand is dense, the result has more entries than the other one only where the
  * dense one adds a label; ADDED: the bytes that memory moves in the time of each. */
-static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
+double tra_entries_seconds(const tra_kernel *k, const tra_type *l, const tra_type *r, const tra_dims *met,
+                           const tra_type *out, int sites, const tra_rates *rates) {
     enum { ENTRY = 8, NEAR = 2, ROW = 45, TABLE = 12, CACHE = 1 << 15, PLACES = 1 << 10, ADDED = 300 };
-    if (!op->spec.join || op->type.columns || !tra_is_held(&op->type)) return 0;
-    double made = (double)tra_type_entries(&op->type).expected;
-    const tra_type *in[2] = {&p->ops[op->in[0]].type, &p->ops[op->in[1]].type};
+    if (out->columns || !tra_is_held(out)) return 0;
+    double made = (double)tra_type_entries(out).expected;
+    const tra_type *in[2] = {l, r};
     bool both = tra_is_held(in[0]) && tra_is_held(in[1]);
-    if (both ? !tra_kernel_meets_entries(op->spec.join) : tra_kernel_pace(op->spec.join) > 0) return 0;
+    if (both ? !tra_kernel_meets_entries(k) : tra_kernel_pace(k) > 0) return 0;
     int side = tra_is_held(in[0]) ? 0 : 1;
-    bool mixed = tra_kernel_meets_entries(op->spec.join) &&
-                 !tra_kernel_leads(op->spec.join, side, op->type.cat->bound.n); /* no walk finds them in order */
-    if (!both && mixed) return made * (ENTRY + TABLE) / p->sites / (rates->hashes > 0 ? rates->hashes : HASHES);
+    /* no walk finds them in order */
+    bool mixed = tra_kernel_meets_entries(k) && !tra_kernel_leads(k, side, out->cat->bound.n);
+    if (!both && mixed) return made * (ENTRY + TABLE) / sites / (rates->hashes > 0 ? rates->hashes : HASHES);
     if (!both) made -= (double)tra_type_entries(in[side]).expected;
-    if (!both) return ADDED / rates->memory * fmax(0, made) / p->sites;
+    if (!both) return ADDED / rates->memory * fmax(0, made) / sites;
     double each = (double)tra_type_entries(in[0]).expected / (double)tra_max64(1, in[0]->cat->n);
     double rows = in[0]->cat->bound.n > 1 ? fmin(each, (double)in[0]->cat->bound.v[0]) : 1;
-    const tra_dims *box = &op->type.cat->bound;
-    rows *= pairs_of(p, op);
+    const tra_dims *box = &out->cat->bound;
+    rows *= pairs_by(l, r, met);
     int64_t reach = tra_type_reach(in[0]) + tra_type_reach(in[1]); /* places of a row of a product of matrices */
     bool table = box->n > 0 && tra_min64(reach, box->v[box->n - 1]) > CACHE && made < PLACES * rows;
     double each_made = tra_type_rows_stay_near(in[0], in[1]) ? NEAR : ENTRY + table * TABLE;
-    return (made * each_made + ROW * rows) / p->sites / (rates->hashes > 0 ? rates->hashes : HASHES);
+    return (made * each_made + ROW * rows) / sites / (rates->hashes > 0 ? rates->hashes : HASHES);
+}
+
+static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
+    if (!op->spec.join) return 0;
+    const tra_type *l = &p->ops[op->in[0]].type, *r = &p->ops[op->in[1]].type;
+    return tra_entries_seconds(op->spec.join, l, r, &op->spec.joinl, &op->type, p->sites, rates);
 }
 
 /* The share of looks at so many bytes that no near cache serves. */

@@ -347,12 +347,27 @@ static void agg_entries(tra_arena *a, tra_node *n) {
 }
 
 /* The entries of a TILE, CONCAT or REPART: together as many as before, and in each array no more than it has elements.
- * `times`: how many arrays of the input may be in one array of the result. */
-static void regrouped_entries(tra_arena *a, tra_node *n, int64_t times) {
+ * `times`: how many arrays of the input may be in one array of the result; `beside`: in one of its rows. */
+static void regrouped_entries(tra_arena *a, tra_node *n, int64_t times, int64_t beside) {
     const tra_type *x = &n->in[0]->type;
     tra_size all = tra_type_entries(x);
+    int64_t fullest = x->entries ? x->entries->fullest : 0;
     n->type.entries =
         tra_entries_about(a, &n->type, (double)all.expected, all.bound, tra_mul_most(most_of_array(x), times));
+    n->type.entries = tra_entries_with_rows(a, n->type.entries, tra_mul_most(fullest, beside), 0, 0);
+}
+
+/* The same of a REPART of the whole tensor. */
+static void cut_entries(tra_arena *a, tra_node *n) {
+    const tra_catalog *c = n->in[0]->type.cat;
+    int64_t times = 1, parts = 1;
+    for (int d = 0; d < c->bound.n; d++) {
+        int64_t was = tra_max64(1, c->bound.v[d]), is = tra_max64(1, n->block.v[d]);
+        parts = is % was == 0 ? is / was : was % is == 0 ? 1 : (is - 1) / was + 2;
+        parts = tra_min64(parts, tra_max64(1, d < c->frontier.n ? c->frontier.v[d] : 1));
+        times = tra_mul_most(times, parts);
+    }
+    regrouped_entries(a, n, times, parts);
 }
 
 /* The entries of a REPART whose result is a part of the tensor, or has it as a part. */
@@ -469,13 +484,13 @@ void tra_type_entries_of(tra_arena *a, tra_node *n) {
     case TRA_OP_JOIN: join_entries(a, n); break;
     case TRA_OP_AGG: agg_entries(a, n); break;
     case TRA_OP_TRANSFORM: map_entries(a, n); break;
-    case TRA_OP_TILE: regrouped_entries(a, n, 1); break;
-    case TRA_OP_CONCAT: regrouped_entries(a, n, n->in[0]->type.cat->frontier.v[n->keydim]); break;
+    case TRA_OP_TILE: regrouped_entries(a, n, 1, 0); break;
+    case TRA_OP_CONCAT: regrouped_entries(a, n, n->in[0]->type.cat->frontier.v[n->keydim], 0); break;
     case TRA_OP_REPART:
         if (n->slice.origin.n > 0)
             part_entries(a, n);
         else
-            regrouped_entries(a, n, n->in[0]->type.cat->n);
+            cut_entries(a, n);
         break;
     }
     tra_within_set(a, n);

@@ -71,3 +71,62 @@ sp.save_npz("a.npz", sp.random(70, 50, .1, "csc", random_state=3)), np.save("x.n
         lacks '"ij->ji"'
     done
 }
+
+@test "products of matrices in many blocks are made in wider ones, and are what scipy makes" {
+    status 0 "$PYTHON" - "$TRA" <<'EOF'
+import numpy as np, scipy.sparse as sp, subprocess, sys
+tra = lambda *words: subprocess.run((sys.argv[1],) + words, check=True, stdout=subprocess.PIPE, text=True).stdout
+r = np.random.default_rng(7)
+N = 900
+a = sp.random(N, N, 6 / N, "csr", random_state=1, data_rvs=lambda n: r.integers(-4, 6, n).astype("f8"))
+a = sp.csr_matrix(sp.diags((np.arange(N) % 600 < 400).astype("f8")) @ a)  # blocks and rows without entries
+a.eliminate_zeros()
+products = {"aa": ("sum A[i,j] * A[j,k]", "any (A[i,j] && A[j,k])", lambda a: a @ a),
+            "aat": ("sum A[i,j] * A[k,j]", "any (A[i,j] && A[k,j])", lambda a: a @ a.T),
+            "ata": ("sum A[j,i] * A[j,k]", "any (A[j,i] && A[j,k])", lambda a: a.T @ a)}
+made = 0
+for dtype, storage, block, sites, threads in (
+        ("f64", "csr", "100x100", 1, 4), ("f32", "csc", "100x130", 1, 1), ("i64", "coo", "170x170", 1, 4),
+        ("f64", "dcsr", "100x100", 3, 1), ("bool", "csf", "100x100", 1, 1), ("bool", "csc", "300x100", 3, 1)):
+    m = a if dtype != "bool" else sp.csr_matrix((a != 0).astype("f8"))
+    sp.save_npz("a.npz", m)
+    tra("import", "-q", "a.npz", "--storage", storage, "--block", block, "--dtype", dtype, "-o", "a.h5")
+    with open("p.tra", "w") as f:
+        f.write('input A from "a.h5"\n')
+        for k, v in products.items():
+            for s in {storage, "csr", "dense"}:
+                f.write(f'{k}_{s}[i,k] as {s} = {v[dtype == "bool"]}\noutput {k}_{s} to "{k}_{s}.h5"\n')
+    how = (*(("--sites", str(sites)) if sites > 1 else ()), "--threads", str(threads), "p.tra")
+    made += tra("explain", "--operators", *how).count("repart [")
+    tra("run", "-q", *how)
+    for k, v in products.items():
+        want = v[2](m).toarray()
+        if dtype == "bool": want = want != 0
+        for s in {storage, "csr", "dense"}:
+            tra("verify", "-q", f"{k}_{s}.h5")
+            tra("export", "-q", f"{k}_{s}.h5", "-o", "got.npy" if s == "dense" else "got.npz")
+            got = np.load("got.npy") if s == "dense" else sp.load_npz("got.npz")
+            assert s == "dense" or (got.data != 0).all()
+            assert ((got if s == "dense" else got.toarray()) == want).all(), (k, s, dtype, storage, block, sites)
+assert made > 6, made
+EOF
+}
+
+@test "a product in wider blocks is the same as without D-3, and in less memory in less wide ones, or none" {
+    tra gen -q --shape 30000x30000 --density 0.0003 --block 3000x3000 -o a.h5
+    printf 'input A from "a.h5"\nC[i,k] = sum A[i,j] * A[j,k]\noutput C to "c.h5"\n' >p.tra
+    run tra explain --operators --memory 2G p.tra
+    has "repart [3000,30000]"
+    tra run -q --memory 2G --without D-3 p.tra
+    run tra digest c.h5
+    want=$output
+    for memory in 2G 60M 45M 32M; do
+        tra run -q --memory $memory p.tra
+        run tra digest c.h5
+        [ "$output" = "$want" ]
+    done
+    run tra explain --operators --memory 45M p.tra
+    has "repart [3000,6000]"
+    run tra explain --operators --memory 31M p.tra
+    lacks "repart ["
+}

@@ -259,18 +259,18 @@ advised() {
     tra gen -q --shape 3000x3000 --block 750x750 --density 0.01 --pattern rmat --seed 2 -o B.h5
     printf 'input A from "A.h5"\ninput B from "B.h5"\nS[i,j] = A[i,j] + B[j,i]\n' >p.tra
     printf 'C[i,k] as csr = sum S[i,j] * B[j,k]\noutput S\noutput C\n' >>p.tra
-    status 4 tra run -q --threads 1 --memory 30M p.tra
+    status 4 tra run -q --threads 1 --memory 29M p.tra
     grep -q '^tra: p.tra:[34]: [CS]: out of block memory: ' <<<"$output"
     # what is queued leaves room for results that are larger than was estimated
     for mib in 32 38; do status 0 tra run -q --threads 1 --memory ${mib}M p.tra; done
     cp C.h5 one.h5
     # two workers have no room beside each other: one goes on
-    status 0 tra run --threads 2 --memory 36M p.tra
+    status 0 tra run --threads 2 --memory 35000K p.tra
     has "one thread goes on"
     status 0 tra diff --rtol 1e-12 C.h5 one.h5
     # of several sites one fails: the ceiling of each is said, and the least that would do
-    status 4 tra run -q --sites 2 --threads 2 --memory 50M p.tra
-    has "; each site has 50 MiB, and the least that would do is about "
+    status 4 tra run -q --sites 2 --threads 2 --memory 47M p.tra
+    has "; each site has 47 MiB, and the least that would do is about "
     least=$(sed -n 's/.*that would do is about .*(--memory \([0-9]*M\)).*/\1/p' <<<"$output")
     status 0 tra run -q --sites 2 --threads 2 --memory "$least" p.tra
     # what is said to do has room for results that are larger

@@ -3,7 +3,7 @@
 #ifndef TRA_RULE_CASE_H
 #define TRA_RULE_CASE_H
 
-/* Of R1-* and D-2 Z is the expression that the rule matches, and W what it becomes; there is no W when the rule is to
+/* Of R1-*, D-2 and D-3 Z is the expression that the rule matches, and W what it becomes; there is no W when it is to
  * be refused. Of R2-* and D-1 Z is the operator. */
 typedef struct rule_case {
     const char *program;

@@ -292,4 +292,19 @@ static const rule_cases cases_of_relations[] = {
           "Z = agg(join(X, V, [1], [0], \"ijk,l->ijkl\"), [0], matadd)\n",
           .refused = "what pads them would be multiplied"},
      }},
+    {"D-3",
+     {
+         {"# sparse\nZ = agg(join(S, T, [1], [0], matmul), [0,2], matadd)\n"
+          "W = reblock(agg(join(S, reblock(T, [2,6]), [1], [0], matmul), [0,2], matadd), [2,2])\n",
+          .one_way = true},
+         {"# sparse\nZ = agg(join(S, T, [0], [1], \"ij,ki->kj\"), [1,2], matadd)\n"
+          "Y = agg(join(reblock(S, [2,6]), T, [0], [1], \"ij,ki->kj\"), [1,2], matadd)\n"
+          "W = rekey(reblock(rekey(Y, (i,j) -> (j,i)), [2,2]), (i,j) -> (j,i))\n",
+          .one_way = true},
+         {"# sparse\nZ[i,k] = max S[i,j] * T[j,k]\nX = reblock(T, [2,6])\nY[i,k] = max S[i,j] * X[j,k]\n"
+          "W = reblock(Y, [2,2])\n",
+          .one_way = true},
+         {"# sparse\nQ = rekey(T, (i,j) -> (i, i + j))\nZ = agg(join(S, Q, [1], [0], matmul), [0,2], matadd)\n",
+          .refused = "no tensor in blocks"},
+     }},
 };
