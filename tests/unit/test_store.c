@@ -419,6 +419,10 @@ TEST(large_chunks_can_be_read_past_the_page_cache) {
         CHECK(!tra_rel_can_read_direct(r, 0)); /* the page cache has it */
         leave_page_cache(at("direct.h5"));
         int fd = open(at("direct.h5"), O_RDONLY | O_DIRECT); /* not all file systems do */
+        for (int k = 0; k < 100 && cases[i].whole && fd >= 0 && !tra_rel_can_read_direct(r, 0); k++) {
+            usleep(20000); /* pages that others use at the moment stay */
+            leave_page_cache(at("direct.h5"));
+        }
         CHECK(tra_rel_can_read_direct(r, 0) == (cases[i].whole && fd >= 0));
         if (fd >= 0) close(fd);
         for (int64_t o = 0; o < t.cat->n && tra_rel_can_read_direct(r, o); o++) {
