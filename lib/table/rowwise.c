@@ -126,6 +126,16 @@ int tra_rowwise_steps(const tra_rowwise *r, const tra_rowwise_step **v) {
     return r->nsteps;
 }
 
+bool tra_rowwise_is_identity(const tra_rowwise *r) {
+    bool same = !r->matrix && tra_schema_eq(r->in, r->out);
+    for (int k = 0; k < r->nsteps && same; k++) {
+        const tra_rowwise_step *v = &r->source[k];
+        same = !v->selects && v->n == r->in->n;
+        for (int i = 0; i < v->n && same; i++) same = v->x[i]->op == TRA_C_COLUMN && v->x[i]->column == i;
+    }
+    return same;
+}
+
 const double *tra_rowwise_fill(const tra_rowwise *r) { return r->fill; }
 
 bool tra_rowwise_uses_row(const tra_rowwise *r) {

@@ -237,6 +237,8 @@ typedef struct tra_rowwise_step {
     const tra_colexpr *const *x; /* over the columns after the step before */
 } tra_rowwise_step;
 int tra_rowwise_steps(const tra_rowwise *r, const tra_rowwise_step **v);
+/* Does it give all rows back, with the columns that they have, in their order and under their names? */
+bool tra_rowwise_is_identity(const tra_rowwise *r);
 const double *tra_rowwise_fill(const tra_rowwise *r); /* of a matrix; NULL: none */
 /* Both one after the other, in the arena; the first makes no matrix. */
 const tra_rowwise *tra_rowwise_then(tra_arena *a, const tra_rowwise *first, const tra_rowwise *next);

@@ -2,7 +2,8 @@
  *
  * From the outputs down it is found which columns of each table are read by any of its consumers; then, from the inputs
  * up, each table that has others too gets a twin without them, and consumers that take twins are added to the groups
- * of those that do not. What a twin keeps is what all consumers need, so that what several share stays shared.
+ * of those that do not. What a twin keeps is what all consumers need, so that what several share stays shared. Where a
+ * pass has nothing left to do, its input is its twin.
  */
 #include <string.h>
 
@@ -299,9 +300,17 @@ static bool narrow(narrowing *u, const tra_expr *x, tra_node *n, int *at) {
 }
 
 static bool is_same(const tra_schema *s, const int *at) {
-    for (int i = 0; i < s->n; i++)
+    for (int i = 0; s && i < s->n; i++)
         if (at[i] != i) return false;
     return true;
+}
+
+/* Of a pass n over x's input, or its twin: the table that n gives back as it is, which stands for n; NULL: none. */
+static const tra_expr *given_back(const narrowing *u, const tra_expr *x, const tra_node *n) {
+    const tra_rowwise *r = tra_rows_args(n, &tra_rowwise_ops);
+    if (!r || !tra_rowwise_is_identity(r)) return NULL;
+    const table *t = table_of(u, x->in[0]);
+    return t->twin ? t->twin : tra_memo_expr(x->node.in[0]);
 }
 
 static void add_twin(narrowing *u, const tra_expr *x) {
@@ -309,15 +318,18 @@ static void add_twin(narrowing *u, const tra_expr *x) {
     table *t = table_of(u, x->group);
     tra_node n;
     int *at = s ? tra_news(u->a, int, s->n + 1) : NULL;
-    if (t->twin || !narrow(u, x, &n, at)) return;
-    if (!s || (is_same(s, at) && n.type.columns && n.kernel && tra_schema_eq(tra_kernel_rows(n.kernel)->columns, s))) {
-        tra_claim(u->w, x, NULL, n, NULL, NULL);
-        return;
-    }
+    for (int i = 0; s && i < s->n; i++) at[i] = i;
+    if (t->twin) return;
+    bool changes = narrow(u, x, &n, at);
+    const tra_expr *same = s ? given_back(u, x, &n) : NULL;
+    bool stays = is_same(s, at) && n.type.columns && n.kernel && tra_schema_eq(tra_kernel_rows(n.kernel)->columns, s);
+    if (changes && (!s || stays)) tra_claim(u->w, x, NULL, n, NULL, NULL);
+    t->twin = same;
+    t->at = at;
+    if (same || !changes || !s || stays) return;
     n.name = NULL;
     if (x->node.op == TRA_OP_INPUT) n.name = x->node.name;
     t->twin = tra_make_below(u->w, x, n);
-    t->at = at;
 }
 
 void tra_narrow_tables(tra_rewriting *w) {
@@ -335,7 +347,8 @@ void tra_narrow_tables(tra_rewriting *w) {
         twin.rule = w->rule;
         if (made) twin.group = made->group;
         if (rows) twin.rows = rows->group;
-        if (made || rows) tra_memo_add_made(m, twin);
+        bool itself = tra_memo_find(m, twin.group) == tra_memo_find(m, twin.rows);
+        if ((made || rows) && !itself) tra_memo_add_made(m, twin);
     }
 }
 

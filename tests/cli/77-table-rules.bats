@@ -274,6 +274,7 @@ EOF
 a, b = (json.load(open(f"{n}.json"))["plans"][0]["flops"] for n in ("Q-4", "Q-1"))
 assert b < a * 0.75, (b, a)'
     }
+    tra import -q --table --block 256 trip.csv -o trip.h5
     sooner 'A = select(distinct(trip, [start, w]), start > 3 && w < 4)'
     sooner 'A = select(group(trip, [start, member], m = median(minutes)), start > 3 && member == "yes" && m > 30)'
     sooner 'A = select(group(trip, [start], m = quantile(minutes, 0.3)), start > 5)'
@@ -616,4 +617,26 @@ for i in range(4000): print(f"{i},{[chr(97 + i % 5), str()][i % 4 == 0]},{i % 10
 1600 ifnull(s, "a") == "a"
 2800 if(n < 2000, s, "q") != "a" && n < 3600
 END2
+}
+
+@test "a projection that leaves the columns that are read as they are is no operator" {
+    py 'print("a,b,c")
+for i in range(3000): print(i * 7 % 100, i * 13 % 71, i, sep=",")' >t.csv
+    tra import -q t.csv -o t.h5 --block 500
+    cat >a.tra <<'END'
+input t from "t.h5"
+y = project(t, a, b)
+A = order(y, [b, a])
+B = group(y, [a], s = sum(b))
+output A
+output B
+END
+    status 0 tra explain --operators a.tra; lacks "transform y"
+    as_reference a.tra A.h5 B.h5
+    sed -i 's/a, b)/a = b, b = a)/' a.tra # not under their own names
+    status 0 tra explain --operators a.tra; has "transform y"
+    as_reference a.tra A.h5 B.h5
+    printf 'input t from "t.h5"\nA = project(t, a, b, c)\noutput A\n' >a.tra
+    as_reference a.tra A.h5
+    is "a b c" py 'print(*h5py.File("A.h5")["data"].attrs["column-order"])'
 }
