@@ -252,6 +252,18 @@ void tra_columns_begin(tra_cell *c, const tra_schema *s, int64_t rows, tra_batch
     show(c, s, b);
 }
 
+void tra_copy_rows(tra_vector *to, int64_t at, const tra_vector *from, int64_t begin, int64_t n, tra_coltype t) {
+    size_t size = tra_coltype_size(t), rows = (size_t)n;
+    memcpy((char *)to->values + (size_t)at * size, (const char *)from->values + (size_t)begin * size, rows * size);
+    if (to->state && from->state) memcpy(to->state + at, from->state + begin, rows);
+    if (to->state && !from->state) memset(to->state + at, TRA_STATE_VALUE, rows);
+}
+
+void tra_append_rows(const tra_schema *s, const tra_batch *to, int64_t at, const tra_batch *from) {
+    for (int c = 0; c < s->n && from->rows > 0; c++)
+        tra_copy_rows(&to->v[c], at, &from->v[c], 0, from->rows, s->v[c].type);
+}
+
 int64_t tra_columns_end(tra_cell *c, const tra_schema *s, int64_t rows, tra_batch *b) {
     int64_t *dir = tra_cell_data(c, DIRECTORY), at = 0;
     char *bytes = tra_cell_data(c, BYTES);

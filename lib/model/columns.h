@@ -163,6 +163,11 @@ void tra_columns_begin(tra_cell *c, const tra_schema *s, int64_t rows, tra_batch
 /* For a cell that was laid out for more rows than were filled: keeps the first `rows` and moves the columns together.
  * Returns the bytes of the block that are used. b: NULL, or is set to it, as above. */
 int64_t tra_columns_end(tra_cell *c, const tra_schema *s, int64_t rows, tra_batch *b);
+/* Copies all rows of `from` to rows at, at + 1, ... of `to`, which has the same columns, of which more may have NULLs.
+ */
+void tra_append_rows(const tra_schema *s, const tra_batch *to, int64_t at, const tra_batch *from);
+/* Copies the n values from row `begin` on to rows at, at + 1, ... */
+void tra_copy_rows(tra_vector *to, int64_t at, const tra_vector *from, int64_t begin, int64_t n, tra_coltype t);
 /* The rows of a cell that tra_cell_of has checked, in b. For blocks that come from elsewhere: TRA_INPUT, saying what is
  * wrong, unless each column lies where tra_columns_begin would put it, and all codes, states and bools are valid. */
 TRA_MUSTUSE tra_status tra_columns_of(const tra_cell *c, const tra_schema *s, tra_batch *b, tra_err *e);

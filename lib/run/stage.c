@@ -183,6 +183,76 @@ static tra_status run_gather(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     return s;
 }
 
+/* ---- append: CONCAT of tables whose rows are known -------------------------------------------------------------- */
+
+/* A result to which units add one input each. */
+typedef struct appending {
+    result x;
+    tra_batch to;
+    _Atomic int left, users; /* inputs that are to come; units, and the thread that submits them */
+} appending;
+
+typedef struct piece { /* of one unit */
+    appending *a;
+    int64_t at; /* the first of its rows in the result */
+} piece;
+
+static void end_appending(appending *a) {
+    if (atomic_fetch_sub(&a->users, 1) > 1) return;
+    tra_block_free(a->x.site->pool, a->x.block); /* only after a failure is it left */
+    free(a->to.v);
+    free(a);
+}
+
+static void end_piece(tra_unit *u) {
+    piece *p = u->ctx;
+    end_appending(p->a);
+    free(p);
+}
+
+static tra_status run_append(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    const piece *p = u->ctx;
+    const tra_schema *s = p->a->x.op->type.columns;
+    tra_batch from = {.v = tra_calloc((size_t)s->n + 1, sizeof *from.v)};
+    (void)task;
+    tra_status status = tra_columns_of(&u->inputs[0].cell, s, &from, e);
+    if (status == TRA_OK) tra_append_rows(s, &p->a->to, p->at, &from);
+    free(from.v);
+    if (status == TRA_OK && atomic_fetch_sub(&p->a->left, 1) == 1) status = emit(&p->a->x, w, e);
+    return status;
+}
+
+static tra_status submit_pieces(const result *x, tra_part *in, int n, const int64_t *v, tra_after after, tra_err *e) {
+    const tra_schema *s = x->op->type.columns;
+    int64_t rows = 0, at = 0;
+    tra_dims ext;
+    for (int j = 0; j < n; j++) tra_catalog_ext(in->type->cat, in->ordinal[v[j]], &ext), rows += ext.v[0];
+    appending *a = tra_calloc(1, sizeof *a);
+    *a = (appending){*x, {.v = tra_calloc((size_t)s->n + 1, sizeof *a->to.v)}, n, 1};
+    tra_status status = tra_block_new(x->site->pool, tra_outlet_bytes(x->outlet, tra_columns_room(s, rows)),
+                                      &a->x.block, e);
+    if (status == TRA_OK) {
+        tra_cell c = tra_cell_new(&x->op->type, x->ordinal, a->x.block->ptr);
+        tra_columns_begin(&c, s, rows, &a->to);
+    }
+    for (int j = 0; j < n && status == TRA_OK; j++) {
+        tra_unit *u = tra_unit_new(1, 1);
+        piece *p = tra_malloc(sizeof *p);
+        *p = (piece){a, at};
+        atomic_fetch_add(&a->users, 1);
+        u->inputs[0] = (tra_unit_input){.part = in, .i = v[j], .after = after};
+        u->ctx = p;
+        u->end = end_piece;
+        u->run = run_append;
+        u->op = x->op->id;
+        tra_catalog_ext(in->type->cat, in->ordinal[v[j]], &ext);
+        at += ext.v[0];
+        status = tra_engine_submit(x->site->engine, u, e);
+    }
+    end_appending(a);
+    return status;
+}
+
 /* Is a result made on this site, and not there yet? */
 static bool is_wanted(const tra_outlet *outlet, int64_t t) {
     bool mine = !outlet->part || tra_part_find(outlet->part, t, outlet->summand) >= 0;
@@ -265,6 +335,12 @@ tra_status tra_stage_gather(tra_site *site, const tra_op *op, tra_part *in, tra_
             n = 1;
             continue;
         }
+        result x = {.outlet = outlet, .op = op, .site = site, .ordinal = t};
+        if (tra_op_appends(site->plan, op)) {
+            n = 1;
+            s = submit_pieces(&x, in, inputs, v, after, e);
+            continue;
+        }
         n = count_beside(op, in, outlet, t, v, inputs, room);
         inputs = without_rowless(op, in, inputs, v);
         tra_unit *u = tra_unit_new(inputs, 1);
@@ -272,7 +348,7 @@ tra_status tra_stage_gather(tra_site *site, const tra_op *op, tra_part *in, tra_
             tra_after now = last[v[j]] < t + n ? after : TRA_AFTER_KEEP;
             u->inputs[j] = (tra_unit_input){.part = in, .i = v[j], .after = now};
         }
-        result x = {.outlet = outlet, .op = op, .site = site, .ordinal = t, .n = (int)n};
+        x.n = (int)n;
         int64_t bytes = tra_size_planned(tra_type_bytes(&op->type, t));
         for (int64_t i = t + 1; i < t + n; i++)
             bytes = tra_add_most(tra_block_footprint(bytes), tra_size_planned(tra_type_bytes(&op->type, i)));

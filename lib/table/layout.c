@@ -6,18 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void tra_copy_rows(tra_vector *to, int64_t at, const tra_vector *from, int64_t begin, int64_t n, tra_coltype t) {
-    size_t size = tra_coltype_size(t), rows = (size_t)n;
-    memcpy((char *)to->values + (size_t)at * size, (const char *)from->values + (size_t)begin * size, rows * size);
-    if (to->state && from->state) memcpy(to->state + at, from->state + begin, rows);
-    if (to->state && !from->state) memset(to->state + at, TRA_STATE_VALUE, rows);
-}
-
-void tra_append_rows(const tra_schema *s, const tra_batch *to, int64_t at, const tra_batch *from) {
-    for (int c = 0; c < s->n && from->rows > 0; c++)
-        tra_copy_rows(&to->v[c], at, &from->v[c], 0, from->rows, s->v[c].type);
-}
-
 typedef struct appending {
     const tra_schema *s;
     const tra_cell_piece *p;

@@ -160,11 +160,6 @@ TRA_MUSTUSE tra_status tra_key_failed(int64_t row, tra_err *e); /* that error */
 /* Sets `to` to the columns of a batch from row `from` on. */
 void tra_strip_of(const tra_batch *b, int64_t from, tra_vector *to);
 
-/* Copies all rows of `from` to rows at, at + 1, ... of `to`, which has the same columns, of which more may have NULLs.
- */
-void tra_append_rows(const tra_schema *s, const tra_batch *to, int64_t at, const tra_batch *from);
-/* Copies the n values from row `begin` on to rows at, at + 1, ... */
-void tra_copy_rows(tra_vector *to, int64_t at, const tra_vector *from, int64_t begin, int64_t n, tra_coltype t);
 /* Columns k of the result become copies of n rows of columns column[k] of the left operand; NULL: of the first ones. */
 void tra_gather_columns(tra_rows_io *io, int ncolumns, const int *column, const int64_t *at, int64_t n);
 /* Copies of rows: to[i] = from[at[i]], and where at[i] is negative NULL. */
