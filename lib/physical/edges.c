@@ -15,8 +15,7 @@ tra_edges tra_edges_find(const tra_plan *p) {
             e.uses[in]++;
             e.first[in] = i;
             e.last[in] = e.last[in] < 0 ? i : e.last[in];
-            bool groups = (tra_op_is(op->op, TRA_GATHERS) && !tra_op_appends(p, op)) || op->method.gathers;
-            e.gathered[in] |= groups || (tra_op_is(op->op, TRA_RENAMES) && e.gathered[i]);
+            e.gathered[in] |= tra_op_gathers(p, op) || (tra_op_is(op->op, TRA_RENAMES) && e.gathered[i]);
         }
     }
     for (int i = 0; i < p->nops; i++) { /* what each turn of a loop reads is held until the loop has ended */

@@ -187,8 +187,7 @@ static int64_t held_of_input(const tra_plan *p, int i, int64_t here, int threads
         tra_block_loop loop = tra_op_loop(p, op, threads, budget);
         unit *= side == 0 ? loop.ci : loop.cj;
         units = steps_queued(p, op, loop, threads);
-    } else if ((tra_op_is(op->op, TRA_GATHERS) && !tra_op_appends(p, op)) || op->method.gathers ||
-               (tra_op_exchanges(op) && p->sites > 1)) {
+    } else if (tra_op_gathers(p, op) || (tra_op_exchanges(op) && p->sites > 1)) {
         return here;
     }
     return tra_min64(here, units * unit);

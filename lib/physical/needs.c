@@ -477,9 +477,9 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     case TRA_PLAN_REPART:
     case TRA_PLAN_SHUF:
     case TRA_PLAN_BCAST:
-        n = tra_exchange_memory(p, op).least;
-        if (!tra_op_exchanges(op)) /* a whole group and its result */
-            n = out + (tra_op_appends(p, op) ? in : gathered_room(op, from, in)) + fixed + threads * tra_op_derive_scratch(p, from);
+        in = tra_op_gathers(p, op) ? gathered_room(op, from, in) : in; /* a whole group, and its result */
+        n = tra_op_exchanges(op) ? tra_exchange_memory(p, op).least
+                                 : out + in + fixed + threads * tra_op_derive_scratch(p, from);
         break;
     case TRA_PLAN_OUTPUT: /* results that are computed on reading are written from their own block */
         chunk = from->type.layout ? 0 : tra_block_footprint(tra_store_chunk_bytes(&op->type));

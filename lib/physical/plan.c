@@ -160,6 +160,10 @@ bool tra_op_appends(const tra_plan *p, const tra_op *op) {
     return op->op == TRA_PLAN_CONCAT && op->type.columns && !op->spec.most_rows && !p->ops[op->in[0]].type.bounded;
 }
 
+bool tra_op_gathers(const tra_plan *p, const tra_op *op) {
+    return (tra_op_is(op->op, TRA_GATHERS) && !tra_op_appends(p, op)) || op->method.gathers;
+}
+
 bool tra_op_overlaps(const tra_op *op) { return op->method.ends > op->id; }
 
 bool tra_op_input_overlaps(const tra_plan *p, const tra_op *op, int side) {

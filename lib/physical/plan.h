@@ -319,8 +319,9 @@ bool tra_op_shares_blocks(const tra_op *op);
 
 /* Does it bring data to other sites? Not so a repartition that gathers. */
 bool tra_op_exchanges(const tra_op *op);
-/* Of a CONCAT of tables: are the rows of its operands known, so that each is added to the result by itself? Then it
- * does not hold all of them at once. */
+/* Does it hold a whole group of its input at once? Not so a CONCAT of tables that adds operands to the result one by
+ * one (tra_op_appends), since their rows are known. */
+bool tra_op_gathers(const tra_plan *p, const tra_op *op);
 bool tra_op_appends(const tra_plan *p, const tra_op *op);
 /* Does the exchange overlap the next stage? Bytes read for either are then counted for that stage. */
 bool tra_op_overlaps(const tra_op *op);
