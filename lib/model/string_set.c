@@ -41,11 +41,7 @@ int64_t tra_string_set_find(const tra_string_set *w, const char *s, size_t n, ui
     return (int64_t)(w->slots[slot_of(w, s, n, hash)] & 0xffffffff) - 1;
 }
 
-int64_t tra_string_set_add(tra_string_set *w, const char *s, size_t n, uint64_t hash, bool *fresh) {
-    if (2 * (w->n + 1) > w->nslots) tra_string_set_grow(w);
-    int64_t at = slot_of(w, s, n, hash);
-    *fresh = w->slots[at] == 0;
-    if (!*fresh) return (int64_t)(w->slots[at] & 0xffffffff) - 1;
+int64_t tra_string_set_push(tra_string_set *w, const char *s, size_t n) {
     if (w->n + 1 >= w->cap) {
         w->cap = tra_max64(4, 2 * w->cap);
         w->begin = tra_realloc(w->begin, (size_t)w->cap, sizeof *w->begin);
@@ -58,8 +54,16 @@ int64_t tra_string_set_add(tra_string_set *w, const char *s, size_t n, uint64_t 
     }
     if (n) memcpy(w->bytes + from, s, n);
     w->begin[w->n + 1] = end;
-    w->slots[at] = (hash & UINT64_C(0xffffffff00000000)) | (uint64_t)(w->n + 1);
     return w->n++;
+}
+
+int64_t tra_string_set_add(tra_string_set *w, const char *s, size_t n, uint64_t hash, bool *fresh) {
+    if (2 * (w->n + 1) > w->nslots) tra_string_set_grow(w);
+    int64_t at = slot_of(w, s, n, hash);
+    *fresh = w->slots[at] == 0;
+    if (!*fresh) return (int64_t)(w->slots[at] & 0xffffffff) - 1;
+    w->slots[at] = (hash & UINT64_C(0xffffffff00000000)) | (uint64_t)(w->n + 1);
+    return tra_string_set_push(w, s, n);
 }
 
 void tra_string_set_clear(tra_string_set *w) {

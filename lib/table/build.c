@@ -317,6 +317,7 @@ static tra_status compare(tra_arena *a, tra_colop op, const tra_colexpr **kids, 
     tra_colexpr *x = tra_colexpr_node(a, op, TRA_COL_BOOL, 2, kids);
     if (op == TRA_C_SAME) x->nullable = false;
     *out = tra_colexpr_fold(a, x);
+    if (op != TRA_C_SAME) *out = tra_colexpr_by_entry(a, *out);
     return TRA_OK;
 }
 
@@ -346,6 +347,7 @@ static tra_status logic(tra_arena *a, tra_colop op, int n, const tra_colexpr **k
                         tra_err *e) {
     TRA_TRY(bools(a, op, n, kids, e));
     *out = tra_colexpr_fold(a, tra_colexpr_node(a, op, TRA_COL_BOOL, n, kids));
+    *out = tra_colexpr_by_entry(a, *out);
     return TRA_OK;
 }
 

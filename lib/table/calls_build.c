@@ -121,17 +121,22 @@ static const tra_colexpr *only_column(const tra_colexpr *x, const tra_colexpr *s
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
+/* The only operand that rows tell, if it is one of strings; else NULL. */
+static const tra_colexpr *only_strings(int n, const tra_colexpr *const *kids) {
+    const tra_colexpr *x = NULL;
+    for (int i = 0; i < n; i++) {
+        if (is_constant(kids[i])) continue;
+        if (x || !is_coded(kids[i])) return NULL;
+        x = kids[i];
+    }
+    return x;
+}
+
 /* Results for all values of the one column, by computing the operands of each; and, where it has NULLs, of NULL.
  * *strict: that is NULL. */
 static tra_status tabulate_column(tra_tabulation *t, const tra_operand_axis *x, bool *strict, tra_err *e) {
-    int variable = 0;
-    bool itself = true;
-    for (int i = 0; i < t->call.n; i++) {
-        const tra_colexpr *kid = t->kids[i];
-        if (is_constant(kid) && !kid->null) continue;
-        itself = itself && variable++ == 0 && kid->op == TRA_C_COLUMN && is_coded(kid);
-    }
-    if (itself && variable) return *strict = true, tra_tabulate(t, 1, x, false, x->v.count, e);
+    if (only_strings(t->call.n, t->kids) == x->column)
+        return *strict = true, tra_tabulate(t, 1, x, false, x->v.count, e);
     TRA_TRY(tra_tabulate(t, 1, x, true, x->v.count + 1, e));
     *strict = t->state[--t->n] == TRA_STATE_NULL;
     return TRA_OK;
@@ -166,8 +171,9 @@ static const tra_colexpr *finish(tra_tabulation *t, tra_coltype type, int naxes,
     y->fails = y->fails || errors;
     y->table = t->values;
     y->tabulated[0] = t->n;
-    if (t->end) {
-        y->dict = tra_strings_sorted(a, t->n, t->text.s, t->end, &y->table);
+    if (t->code) {
+        y->dict = tra_tabulation_strings(t);
+        y->table = t->code;
         y->tabulated[1] = ascend(y->table, t->n) ? 0 : y->dict->n;
     } else if (!tra_coltype_is_float(type)) {
         bool any = false;
@@ -285,6 +291,8 @@ static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *cons
         known = known && tra_colexpr_is_known(kids[i]);
     }
     if (several) column = NULL;
+    const tra_colexpr *operand = column ? only_strings(n, kids) : NULL; /* it may have fewer values than the column */
+    if (operand && is_coded(column) && known && operand->dict->n <= column->dict->n) column = operand;
     if (!known || (strings && is_left(a, beforehand->few, column, n, kids)))
         return *out = as_node(a, c, kids, type), TRA_OK;
     if (c->op == TRA_C_SPLIT_PART && kids[0]->op == TRA_C_COLUMN && is_constant(kids[1]) && !is_constant(kids[2])) {
@@ -306,10 +314,11 @@ static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *cons
     if (column && !tra_affords_results(a, strings, one.v.count)) column = NULL;
     uint64_t mark = tra_arena_mark(a);
     if (column) {
-        tra_tabulation t = tra_tabulation_of(a, c, kids, type, one.v.count + 1);
+        tra_tabulation t;
+        tra_tabulation_begin(&t, a, c, kids, type, one.v.count + 1);
         tra_status status = tabulate_column(&t, &one, &strict, e);
         if (status == TRA_OK && strict) *out = finish(&t, type, 1, &one, one.v.count);
-        tra_str_free(&t.text);
+        tra_tabulation_free(&t);
         if (status == TRA_OK && strict) return TRA_OK;
         tra_arena_release(a, mark);
         if (status == TRA_NO) return *out = as_node(a, c, kids, type), TRA_OK;
@@ -317,10 +326,11 @@ static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *cons
         if (strings && total > beforehand->most) return *out = as_node(a, c, kids, type), TRA_OK;
     }
     if (!strings || !tra_affords_results(a, true, total)) return *out = as_node(a, c, kids, type), TRA_OK;
-    tra_tabulation t = tra_tabulation_of(a, c, kids, type, total);
+    tra_tabulation t;
+    tra_tabulation_begin(&t, a, c, kids, type, total);
     tra_status status = tra_tabulate(&t, naxes, x, false, total, e);
     if (status == TRA_OK) *out = finish(&t, type, naxes, x, total);
-    tra_str_free(&t.text);
+    tra_tabulation_free(&t);
     if (status != TRA_NO) return status;
     tra_arena_release(a, mark);
     return *out = as_node(a, c, kids, type), TRA_OK;
@@ -379,8 +389,11 @@ tra_status tra_colexpr_of_call(tra_arena *a, tra_colop op, int n, const tra_cole
         TRA_TRY(split_format(a, moment, f, kids, &c.n, e));
     }
     if (constants && tra_call_takes(op, 1) == 'p') { /* does it take too long? */
-        tra_tabulation t = tra_tabulation_of(a, &c, kids, type, 1);
-        TRA_TRY(tra_tabulate_call(&t, v, e));
+        tra_tabulation t;
+        tra_tabulation_begin(&t, a, &c, kids, type, 1);
+        tra_status status = tra_tabulate_call(&t, v, e);
+        tra_tabulation_free(&t);
+        TRA_TRY(status);
     }
     TRA_TRY(build(a, &c, kids, type, beforehand, out, e));
     *out = tra_colexpr_fold(a, *out);

@@ -2,7 +2,11 @@
 #ifndef TRA_CALLS_INT_H
 #define TRA_CALLS_INT_H
 
+#include "../base/parallel.h"
+#include "../model/string_set.h"
 #include "table_int.h"
+
+#include <pthread.h>
 
 #define TRA_CALL_DECLARED(X, name, text, least, most, takes, gives, may, function)                                     \
     void tra_call_##function(tra_call *c);
@@ -23,6 +27,34 @@ int64_t tra_parts(tra_bytes t, tra_bytes by);        /* how many parts, at least
 tra_bytes tra_next_part(tra_bytes *t, tra_bytes by); /* the first one; *t becomes what follows it */
 enum { TRA_MADE_MOST = 1 << 28 }; /* bytes of a string that a function makes: more is an error of the row */
 
+/* ---- strings that pieces of work find (words.c) ---- */
+
+/* Each piece has a set of its own, so that few strings come here twice, and none is hashed far from its cache. */
+typedef struct tra_words {
+    tra_str text;
+    int64_t n, cap, *begin; /* word i: from begin[i] to begin[i + 1] of the text; NULL: there are none */
+    tra_string_set set[TRA_PIECES];
+    int nfree;
+    tra_string_set *free[TRA_PIECES]; /* which no thread uses: the last one used is in its cache */
+    pthread_mutex_t lock;
+} tra_words;
+/* The strings of a piece, from malloc. */
+typedef struct tra_piece_words {
+    int64_t n, *begin;
+    char *bytes;
+} tra_piece_words;
+void tra_words_begin(tra_words *w);
+void tra_words_free(tra_words *w);
+/* An empty set for a piece, of which at most TRA_PIECES are there at a time; and what it found, when it has ended. Any
+ * thread may call these two. */
+tra_string_set *tra_words_take(tra_words *w);
+void tra_words_give(tra_words *w, tra_string_set *set, tra_piece_words *found);
+/* Adds what a piece found, whose word 0 becomes number w->n, and frees it. */
+void tra_words_add(tra_words *w, tra_piece_words *found);
+int64_t tra_words_push(tra_words *w, const char *s, int64_t n); /* adds one; returns its number */
+/* All words as a dictionary of the arena; *code: what each became there. */
+const tra_dictionary *tra_words_sorted(tra_arena *a, const tra_words *w, const int32_t **code);
+
 /* ---- tables of results (tabulate.c) ---- */
 
 /* A table under way. */
@@ -30,9 +62,11 @@ typedef struct tra_tabulation {
     tra_arena *arena;
     tra_call call;
     const tra_colexpr *const *kids;
-    tra_str text;    /* strings of results */
-    int64_t n, *end; /* of each result: where its string ends */
-    int64_t granted; /* bytes that text may have: the ceiling has room for them */
+    tra_str text;    /* the string of one result */
+    tra_words words; /* of all; */
+    int32_t *code;   /* which one each result is; NULL: results are no strings */
+    int64_t n;
+    int64_t granted; /* bytes that words may have: the ceiling has room for them */
     void *values;    /* of others */
     uint8_t *state;
 } tra_tabulation;
@@ -52,11 +86,12 @@ struct tra_operands {
 void tra_operands_begin(tra_arena *a, int n, const tra_colexpr *const *kids, int naxes, const tra_operand_axis *x,
                         bool column, int threads, tra_operands **out);
 
-/* Of n results; its owner frees the text. */
-tra_tabulation tra_tabulation_of(tra_arena *a, const tra_call *c, const tra_colexpr *const *kids, tra_coltype type,
-                                 int64_t n);
-/* May tables of the program take n results more, without the bytes of their strings, which are sorted in the end? */
-bool tra_affords_results(const tra_arena *a, bool strings, int64_t n);
+/* Of n results. */
+void tra_tabulation_begin(tra_tabulation *t, tra_arena *a, const tra_call *c, const tra_colexpr *const *kids,
+                          tra_coltype type, int64_t n);
+void tra_tabulation_free(tra_tabulation *t);
+/* All results have come: the dictionary of their strings, of which t->code has the codes. */
+const tra_dictionary *tra_tabulation_strings(tra_tabulation *t);
 /* Adds the result of operands whose states are the worst of these. TRA_NO: the strings become too many bytes. */
 TRA_MUSTUSE tra_status tra_tabulate_call(tra_tabulation *t, const tra_call_value *v, tra_err *e);
 /* Adds `total` results, of operands as tra_operands_begin has them. */

@@ -12,12 +12,24 @@
 
 /* ---- conversions, codes ------------------------------------------------------------------------------------------ */
 
+#define VECTORS TRA_ANY_TARGET __attribute__((optimize("O3")))
+
+VECTORS static void range_of_i64(const int64_t *v, int n, int64_t *least, int64_t *most) {
+    int64_t lo = INT64_MAX, hi = INT64_MIN;
+    for (int i = 0; i < n; i++) lo = v[i] < lo ? v[i] : lo, hi = v[i] > hi ? v[i] : hi;
+    *least = lo, *most = hi;
+}
+
 /* Whole numbers that the type does not hold; no float becomes one. */
 static void note_beyond(tra_colstep *s) {
-    for (int i = 0; i < s->n; i++) {
-        int64_t v = tra_element_whole(tra_colstep_held(s->x->kids[0]), s->kid[0]->values, i);
-        if (!tra_dtype_holds(tra_colstep_held(s->x), v)) tra_colstep_fail(s, i);
+    tra_dtype from = tra_colstep_held(s->x->kids[0]), to = tra_colstep_held(s->x);
+    if (from == TRA_I64) { /* mostly there are none */
+        int64_t least, most;
+        range_of_i64(s->kid[0]->values, s->n, &least, &most);
+        if (tra_dtype_holds(to, least) && tra_dtype_holds(to, most)) return;
     }
+    for (int i = 0; i < s->n; i++)
+        if (!tra_dtype_holds(to, tra_element_whole(from, s->kid[0]->values, i))) tra_colstep_fail(s, i);
 }
 
 static void convert(tra_colstep *s) {
@@ -132,8 +144,6 @@ static void pick(tra_colstep *s) {
 }
 
 /* ---- floats as whole numbers ------------------------------------------------------------------------------------- */
-
-#define VECTORS TRA_ANY_TARGET __attribute__((optimize("O3")))
 
 /* The same without their fractions. True: some do not fit, and are 0. */
 #define TRUNCATE(name, T, D, above, below)                                                                             \

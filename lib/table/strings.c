@@ -1,7 +1,6 @@
 /* strings.c - comparisons of strings, and dates of them, computed once for each entry of a dictionary. */
 #include "../base/parallel.h"
 #include "../model/spooled.h"
-#include "../model/string_set.h"
 #include "table_int.h"
 
 #include <stdlib.h>
@@ -101,16 +100,58 @@ static const tra_colexpr *parsed(tra_arena *a, tra_colop op, const tra_colexpr *
                             : tra_colexpr_lookup(a, x, TRA_COL_TIMESTAMP, micros, state);
 }
 
-const tra_dictionary *tra_strings_sorted(tra_arena *a, int64_t n, const char *bytes, const int64_t *end,
-                                         const void **table) {
-    int64_t *begin = tra_calloc((size_t)n + 1, sizeof *begin);
-    if (n > 0) memcpy(begin + 1, end, (size_t)n * sizeof *end);
-    int32_t *codes = tra_news(a, int32_t, n);
-    const tra_dictionary *made = tra_strings_distinct(a, n, begin, bytes ? bytes : "", codes);
-    tra_arena_beside(a, 2 * (size_t)begin[n] + 44 * (size_t)n); /* the strings, and what sorting takes */
-    free(begin);
-    *table = codes;
-    return made;
+/* The expression of whose entries all operands are lookups, but for constants; NULL: there is none. */
+static const tra_colexpr *looked_up(const tra_colexpr *x) {
+    const tra_colexpr *of = NULL;
+    for (int i = 0; i < x->nkids; i++) {
+        const tra_colexpr *kid = x->kids[i], *by = kid->nkids ? kid->kids[0] : NULL;
+        if (is_constant(kid) && tra_colop_class(x->op) == TRA_COLCLASS_COMPARISON) continue;
+        if (kid->op != TRA_C_LOOKUP || !tra_coltype_is_number(kid->type) || !by->dict) return NULL;
+        if (of && of != by && (by->op != TRA_C_COLUMN || of->op != by->op || of->column != by->column)) return NULL;
+        of = by;
+    }
+    return of;
+}
+
+const tra_colexpr *tra_colexpr_by_entry(tra_arena *a, const tra_colexpr *x) {
+    const tra_colexpr *of = looked_up(x);
+    if (!of || of->dict->n == 0 || !tra_affords_results(a, false, of->dict->n)) return x;
+    int64_t n = of->dict->n;
+    tra_arena *own = tra_arena_new();
+    tra_colexpr *column = tra_colexpr_leaf(own, TRA_C_COLUMN, of->type), *same = tra_new(own, tra_colexpr);
+    const tra_colexpr **kids = tra_news(own, const tra_colexpr *, x->nkids), *root = same;
+    column->dict = of->dict;
+    *same = *x;
+    same->kids = kids;
+    for (int i = 0; i < x->nkids; i++) {
+        tra_colexpr *kid = tra_new(own, tra_colexpr);
+        *kid = *x->kids[i];
+        if (kid->nkids) kid->kids = memcpy(tra_new(own, const tra_colexpr *), &column, sizeof column);
+        kids[i] = kid;
+    }
+    tra_colcode *code = tra_colcode_new(own, 1, &root);
+    char *scratch = tra_arena_alloc(own, (size_t)tra_colcode_scratch(code) + 64);
+    int32_t *codes = tra_news(own, int32_t, TRA_COLSTRIP);
+    uint8_t *table = tra_news(a, uint8_t, n), *state = tra_news(a, uint8_t, n);
+    tra_vector v = {.values = codes};
+    tra_colrun run;
+    bool all = true;
+    tra_colrun_begin(&run, code, scratch + (64 - (uintptr_t)scratch % 64) % 64);
+    for (int64_t from = 0; from < n; from += TRA_COLSTRIP) {
+        int m = (int)tra_min64(TRA_COLSTRIP, n - from);
+        for (int i = 0; i < m; i++) codes[i] = (int32_t)(from + i);
+        tra_colrun_strip(&run, &v, 0, m);
+        tra_colvalue r = tra_colrun_result(&run, 0);
+        memcpy(table + from, r.values, (size_t)m);
+        if (r.state) memcpy(state + from, r.state, (size_t)m);
+        for (int i = 0; i < m && r.state; i++) all = all && r.state[i] == TRA_STATE_VALUE;
+    }
+    tra_arena_free(own);
+    tra_colexpr *y = tra_colexpr_node(a, TRA_C_LOOKUP, TRA_COL_BOOL, 1, &of);
+    y->table = table;
+    y->tstate = all ? NULL : state;
+    y->nullable = x->nullable, y->fails = x->fails;
+    return y;
 }
 
 tra_status tra_colexpr_of_strings(tra_arena *a, tra_colop op, int n, const tra_colexpr *const *kids,

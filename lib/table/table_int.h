@@ -27,13 +27,14 @@ int64_t tra_iso_week(int64_t days, int64_t *year);
  * dictionary (strings.c): the result is a tree that looks up codes. */
 TRA_MUSTUSE tra_status tra_colexpr_of_strings(tra_arena *a, tra_colop op, int n, const tra_colexpr *const *kids,
                                               const tra_colexpr **out, tra_err *e);
+/* A comparison with constants, not, and or or, of what is looked up by the same codes, as one table by these, if memory
+ * affords it. */
+const tra_colexpr *tra_colexpr_by_entry(tra_arena *a, const tra_colexpr *x);
+/* May tables of the program take n results more, without the bytes of their strings, which are sorted in the end? */
+bool tra_affords_results(const tra_arena *a, bool strings, int64_t n);
 /* A function of calls.h (calls_build.c); kids may be changed. */
 TRA_MUSTUSE tra_status tra_colexpr_of_call(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids,
                                            const tra_beforehand *beforehand, const tra_colexpr **out, tra_err *e);
-/* n strings in any order, some of them twice, one after another in `bytes` up to end[i], as a sorted dictionary; table:
- * the code of each, int32. */
-const tra_dictionary *tra_strings_sorted(tra_arena *a, int64_t n, const char *bytes, const int64_t *end,
-                                         const void **table);
 /* Element i of a column that is x; and puts a value that is not a string as element i (calls.c). */
 tra_call_value tra_call_value_of(const tra_colexpr *x, const void *values, int64_t i);
 void tra_call_put(const tra_call_value *v, void *to, int64_t i);

@@ -3,40 +3,28 @@
  * Entry 0 of the table is "", of what has no such part; then come the parts of the first string, and so on. The parts
  * of some strings beside each other are numbered by a set of their own, so that few of them come to the dictionary
  * twice. */
-#include "../base/parallel.h"
 #include "../model/spooled.h"
-#include "../model/string_set.h"
 #include "calls_int.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { PIECE_STRINGS = 4096, PARTS_AT_ONCE = 32 };
 #define NUMBER_MOST (INT64_C(1) << 40) /* of a part that is asked for */
 
-/* The different words of a piece: bytes, and where each ends. From malloc. */
-typedef struct piece_words {
-    int64_t n, *end;
-    char *bytes;
-} piece_words;
-
 /* A dictionary whose strings are cut; piece p has those from p * PIECE_STRINGS on. */
 typedef struct cutting {
     const tra_dictionary *d;
     tra_bytes by;
-    int64_t *count; /* of each string: parts; */
-    int64_t *place; /* and entries before its first one */
+    int32_t *count; /* of each string: parts; */
+    int32_t *place; /* and entries before its first one */
     int32_t *table; /* of each entry the number of its part in the set of the piece, and then its code */
     int64_t entries;
     int64_t from; /* the first piece of a round */
-    tra_string_set set[TRA_PIECES];
-    int nfree, free[TRA_PIECES]; /* the sets that no thread uses: the last one used is in its cache */
-    pthread_mutex_t lock;
-    piece_words piece[TRA_PIECES]; /* of a round */
-    int64_t *base;                 /* of each piece: words before its first one */
+    tra_words words;
+    tra_piece_words piece[TRA_PIECES]; /* of a round */
+    int64_t *base;                     /* of each piece: words before its first one */
     const int32_t *code;
-    int64_t words; /* of all pieces */
 } cutting;
 
 static tra_bytes string_of(const cutting *x, int64_t i) {
@@ -67,28 +55,6 @@ tra_status tra_parts_most(const tra_dictionary *d, const char *by, int64_t *most
     return TRA_OK;
 }
 
-static int take_set(cutting *x) {
-    pthread_mutex_lock(&x->lock);
-    int s = x->free[--x->nfree];
-    pthread_mutex_unlock(&x->lock);
-    return s;
-}
-
-static void give_set(cutting *x, int s) {
-    pthread_mutex_lock(&x->lock);
-    x->free[x->nfree++] = s;
-    pthread_mutex_unlock(&x->lock);
-}
-
-static void copy_words(piece_words *w, const tra_string_set *set) {
-    size_t bytes = set->n > 0 ? (size_t)set->begin[set->n] : 0;
-    w->n = set->n;
-    w->end = tra_malloc((size_t)(set->n + 1) * sizeof *w->end);
-    w->bytes = tra_malloc(bytes + 1);
-    if (set->n > 0) memcpy(w->end, set->begin + 1, (size_t)set->n * sizeof *w->end);
-    if (bytes) memcpy(w->bytes, set->bytes, bytes);
-}
-
 /* Numbers n parts, after it has prefetched the slots of all of them. */
 static void number_parts(tra_string_set *set, int n, const tra_bytes *part, int32_t *number) {
     uint64_t hash[PARTS_AT_ONCE];
@@ -104,24 +70,23 @@ static void number_parts(tra_string_set *set, int n, const tra_bytes *part, int3
 static void cut_piece(void *ctx, int p, void *scratch) {
     cutting *x = ctx;
     int64_t piece = x->from + p;
-    int s = take_set(x), n = 0;
+    int n = 0;
+    tra_string_set *set = tra_words_take(&x->words);
     tra_bytes part[PARTS_AT_ONCE];
     int32_t *number = &x->table[x->place[piece * PIECE_STRINGS]];
     (void)scratch;
-    tra_string_set_clear(&x->set[s]);
     for (int64_t i = piece * PIECE_STRINGS; i < end_of(x, piece); i++) {
         tra_bytes t = string_of(x, i);
         for (int64_t k = 0; k < x->count[i]; k++) {
             part[n++] = tra_next_part(&t, x->by);
             if (n < PARTS_AT_ONCE) continue;
-            number_parts(&x->set[s], n, part, number);
+            number_parts(set, n, part, number);
             number += n;
             n = 0;
         }
     }
-    number_parts(&x->set[s], n, part, number);
-    copy_words(&x->piece[p], &x->set[s]);
-    give_set(x, s);
+    number_parts(set, n, part, number);
+    tra_words_give(&x->words, set, &x->piece[p]);
 }
 
 static void put_codes(void *ctx, int p, void *scratch) {
@@ -135,24 +100,6 @@ static void put_codes(void *ctx, int p, void *scratch) {
     }
 }
 
-/* The words of all pieces, of which "" is the first. */
-typedef struct words {
-    tra_str text;
-    int64_t n, cap, *end;
-} words;
-
-static void add_words(words *w, piece_words *p) {
-    if (w->n + p->n > w->cap) {
-        w->cap = tra_max64(w->n + p->n, 2 * w->cap);
-        w->end = tra_realloc(w->end, (size_t)w->cap, sizeof *w->end);
-    }
-    int64_t from = (int64_t)w->text.n;
-    if (p->n > 0) tra_str_addn(&w->text, p->bytes, (size_t)p->end[p->n - 1]);
-    for (int64_t i = 0; i < p->n; i++) w->end[w->n++] = from + p->end[i];
-    free(p->end);
-    free(p->bytes);
-}
-
 /* How many pieces a round has: their sets take about a sixteenth of the ceiling. */
 static int pieces_at_once(const cutting *x, int64_t pieces) {
     int64_t each = 64 * (x->entries / tra_max64(1, pieces) + 1);
@@ -162,35 +109,27 @@ static int pieces_at_once(const cutting *x, int64_t pieces) {
 /* Puts the parts of all strings into the table; returns their dictionary. NULL: they become too many. */
 static const tra_dictionary *cut(tra_arena *a, cutting *x) {
     int64_t pieces = tra_ceil_div(x->d->n, PIECE_STRINGS);
-    words w = {0};
+    tra_words *w = &x->words;
     bool fits = true;
-    const void *code;
     const tra_dictionary *d = NULL;
-    piece_words none = {.n = 1, .end = tra_calloc(1, sizeof *none.end)};
-    add_words(&w, &none);
-    pthread_mutex_init(&x->lock, NULL);
-    for (x->nfree = 0; x->nfree < TRA_PIECES; x->nfree++) x->free[x->nfree] = x->nfree;
+    tra_words_begin(w);
+    (void)tra_words_push(w, "", 0);
     int most = pieces_at_once(x, pieces);
     for (x->from = 0; x->from < pieces && fits; x->from += most) {
         int n = (int)tra_min64(most, pieces - x->from);
         tra_parallel(n, cut_piece, x, NULL);
         for (int p = 0; p < n; p++) {
-            x->base[x->from + p] = w.n;
-            add_words(&w, &x->piece[p]);
+            x->base[x->from + p] = w->n;
+            tra_words_add(w, &x->piece[p]);
         }
-        fits = w.n < TRA_MAX_CODES && tra_affords_results(a, true, w.n + (int64_t)w.text.n / 16);
+        fits = w->n < TRA_MAX_CODES && tra_affords_results(a, true, w->n + (int64_t)w->text.n / 16);
     }
-    if (fits) d = tra_strings_sorted(a, w.n, tra_str_get(&w.text), w.end, &code);
     if (fits) {
-        x->code = code;
-        x->words = w.n;
+        d = tra_words_sorted(a, w, &x->code);
         x->table[0] = x->code[0];
         tra_parallel(TRA_PIECES, put_codes, x, NULL);
     }
-    for (int p = 0; p < TRA_PIECES; p++) tra_string_set_free(&x->set[p]);
-    pthread_mutex_destroy(&x->lock);
-    tra_str_free(&w.text);
-    free(w.end);
+    tra_words_free(w);
     return d;
 }
 
@@ -199,8 +138,8 @@ static tra_status call2(tra_arena *a, tra_colop op, const tra_colexpr *x, const 
     return tra_colexpr_call(a, op, 2, (const tra_colexpr *[]){x, y}, out, e);
 }
 
-static tra_colexpr *looked_up(tra_arena *a, const tra_colexpr *x, const int64_t *table, int64_t least, int64_t most) {
-    tra_colexpr *y = tra_colexpr_node(a, TRA_C_LOOKUP, TRA_COL_I64, 1, &x);
+static tra_colexpr *looked_up(tra_arena *a, const tra_colexpr *x, const int32_t *table, int64_t least, int64_t most) {
+    tra_colexpr *y = tra_colexpr_node(a, TRA_C_LOOKUP, TRA_COL_I32, 1, &x);
     y->table = table;
     y->entries = x->dict->n;
     y->least = least;
@@ -255,11 +194,11 @@ tra_status tra_tabulate_parts(tra_arena *a, const tra_colexpr *x, tra_bytes by, 
     uint64_t mark = tra_arena_mark(a);
     if (!is_short(k, &(int){NODES})) return TRA_NO;
     if (!tra_affords_results(a, false, 2 * n)) return TRA_NO;
-    c.count = tra_news(a, int64_t, n + 1);
-    c.place = tra_news(a, int64_t, n + 1);
+    c.count = tra_news(a, int32_t, n + 1);
+    c.place = tra_news(a, int32_t, n + 1);
     tra_parallel(TRA_PIECES, count_parts, &c, NULL);
     for (int64_t i = 0; i < n; i++) {
-        c.place[i] = entries;
+        c.place[i] = (int32_t)tra_min64(entries, TRA_MAX_CODES); /* more are refused below */
         entries += c.count[i];
         most = tra_max64(most, c.count[i]);
     }
@@ -284,7 +223,7 @@ tra_status tra_tabulate_parts(tra_arena *a, const tra_colexpr *x, tra_bytes by, 
     y->entries = entries;
     y->table = c.table;
     y->dict = d;
-    y->tabulated[0] = entries / 2 + c.words; /* the next part of a string is found where the last one ends */
+    y->tabulated[0] = entries / 2 + c.words.n; /* the next part of a string is found where the last one ends */
     y->tabulated[1] = d->n;
     return *out = y, TRA_OK;
 }

@@ -138,6 +138,10 @@ contains(u, "-")	"-" in u
 concat(s, "/", i)	s + "/" + str(i)
 concat(substr(s, 1, 2), "-", length(s), "-", reverse(s))	s[:2] + "-" + str(len(s)) + "-" + s[::-1]
 concat(d, " ", b)	str(d) + " " + text(b)
+upper(substr(s, 1, 2))	"".join(c.upper() if c.isascii() else c for c in s[:2])
+length(upper(substr(s, 2, 3)))	len(s[1:4])
+length(s) > 2 && !contains(s, "-")	len(s) > 2 and "-" not in s
+length(s) < 3 || startswith(substr(s, 2), "a") || s == "b-"	len(s) < 3 or s[1:].startswith("a") or s == "b-"
 substr(s, length(s) - 1)	s[max(0, len(s) - 2):] if len(s) > 1 else s
 like(s, "%-%")	"-" in s
 ifnull(upper(s), "none")	"none" if s is None else "".join(c.upper() if c.isascii() else c for c in s)	1
