@@ -73,7 +73,7 @@ tra_status tra_tabulate_call(tra_tabulation *t, const tra_call_value *v, tra_err
 
 /* ---- many results ------------------------------------------------------------------------------------------------ */
 
-enum { PIECE_RESULTS = 4096, PIECE_BYTES = 1 << 18 };
+enum { PIECE_RESULTS = 4096, LEAST_RESULTS = 64, PIECE_BYTES = 1 << 18 };
 
 /* What a piece has made. */
 typedef struct piece {
@@ -82,17 +82,17 @@ typedef struct piece {
     tra_str text; /* of one result */
     tra_string_set *set;
     tra_piece_words words;
-    bool left; /* it is to be done again */
+    int64_t done; /* results; the others of the piece are to be made again */
 } piece;
 
-/* Results [from, from + TRA_PIECES * PIECE_RESULTS), of which piece p has those from p * PIECE_RESULTS on. */
+/* Results [from, from + TRA_PIECES * each), of which piece p has those from p * each on. */
 typedef struct rounds {
     tra_tabulation *t;
-    int64_t from, total;
+    int64_t from, total, each;
     piece *of;
 } rounds;
 
-static int64_t begin_of(const rounds *r, int p) { return tra_min64(r->total, r->from + (int64_t)p * PIECE_RESULTS); }
+static int64_t begin_of(const rounds *r, int p) { return tra_min64(r->total, r->from + p * r->each); }
 
 /* The number of the string of result number `made` of the piece. Where most strings so far are new, none is looked for.
  */
@@ -139,25 +139,25 @@ static void run_piece(void *ctx, int p, void *scratch) {
     x->call.most = PIECE_BYTES;
     if (r->t->code) x->set = tra_words_take(&r->t->words);
     while (i < to && run_one(r, x, i, from)) i++;
-    x->left = i < to;
+    x->done = i - from;
     if (r->t->code) tra_words_give(&r->t->words, x->set, &x->words);
 }
 
-/* Adds what piece p has made. TRA_NO as tra_tabulate_call. */
+/* Adds what piece p has made, and the results that it left. TRA_NO as tra_tabulate_call. */
 static tra_status add_piece(const rounds *r, int p, tra_err *e) {
     tra_tabulation *t = r->t;
     piece *x = &r->of[p];
-    int64_t from = begin_of(r, p), to = begin_of(r, p + 1), base = t->words.n;
-    bool fits = !x->left;
+    int64_t from = begin_of(r, p), base = t->words.n;
     if (t->code) {
         int64_t bytes = (int64_t)t->words.text.n + x->words.begin[x->words.n];
+        bool fits = true;
         while (fits && bytes > t->granted) fits = grant_more(t);
-        if (!fits) x->words.n = 0;
+        if (!fits) x->words.n = x->done = 0;
         tra_words_add(&t->words, &x->words);
+        for (int64_t i = from; i < from + x->done; i++) t->code[i] += t->code[i] == NONE ? 0 : (int32_t)base;
     }
-    for (int64_t i = from; t->code && fits && i < to; i++) t->code[i] += t->code[i] == NONE ? 0 : (int32_t)base;
-    if (fits) return t->n = to, TRA_OK;
-    for (int64_t i = from; i < to; i++) {
+    t->n = from + x->done;
+    for (int64_t i = t->n; i < begin_of(r, p + 1); i++) {
         x->operands->set(x->operands, i, x->operands->v);
         TRA_TRY(tra_tabulate_call(t, x->operands->v, e));
     }
@@ -167,17 +167,23 @@ static tra_status add_piece(const rounds *r, int p, tra_err *e) {
 tra_status tra_tabulate(tra_tabulation *t, int naxes, const tra_operand_axis *x, bool column, int64_t total,
                         tra_err *e) {
     piece of[TRA_PIECES] = {0};
-    rounds r = {.t = t, .total = total, .of = of};
+    rounds r = {.t = t, .total = total, .each = PIECE_RESULTS, .of = of};
     tra_operands *operands[TRA_PIECES];
     tra_arena *own = tra_arena_new();
     int pieces = (int)tra_min64(TRA_PIECES, tra_ceil_div(total, PIECE_RESULTS));
     tra_status status = TRA_OK;
     tra_operands_begin(own, t->call.n, t->kids, naxes, x, column, pieces, operands);
     for (int p = 0; p < pieces; p++) of[p].operands = operands[p];
-    for (; r.from < total && status == TRA_OK; r.from += (int64_t)TRA_PIECES * PIECE_RESULTS) {
-        int n = (int)tra_min64(TRA_PIECES, tra_ceil_div(total - r.from, PIECE_RESULTS));
+    while (r.from < total && status == TRA_OK) {
+        int n = (int)tra_min64(pieces, tra_ceil_div(total - r.from, r.each));
+        bool left = false;
         tra_parallel(n, run_piece, &r, NULL);
-        for (int p = 0; p < n && status == TRA_OK; p++) status = add_piece(&r, p, e);
+        for (int p = 0; p < n && status == TRA_OK; p++) {
+            status = add_piece(&r, p, e);
+            left = left || (of[p].done > 0 && r.from + p * r.each + of[p].done < begin_of(&r, p + 1));
+        }
+        r.from = begin_of(&r, n);
+        if (left) r.each = tra_max64(LEAST_RESULTS, r.each / 2); /* their strings are long */
     }
     for (int p = 0; p < pieces; p++) tra_str_free(&of[p].text);
     tra_arena_free(own);
