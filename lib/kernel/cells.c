@@ -62,11 +62,8 @@ int64_t tra_cell_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type
     return (int64_t)tra_kernel_scratch(k, use, a->dtype, b ? b->dtype : a->dtype, ext_a, ext_b);
 }
 
-int64_t tra_cell_keep(const tra_kernel *k, const tra_dims *ext_b, bool *own) {
-    bool any = false;
-    int64_t bytes = k->rows && k->rows->ops->keep ? k->rows->ops->keep(k->rows->data, ext_b, &any) : 0;
-    if (own) *own = any;
-    return bytes;
+int64_t tra_cell_keep(const tra_kernel *k, const tra_dims *ext_b) {
+    return k->rows && k->rows->ops->keep ? k->rows->ops->keep(k->rows->data, ext_b) : 0;
 }
 
 /* ---- results that say their extents themselves ------------------------------------------------------------------- */

@@ -325,8 +325,8 @@ typedef struct tra_layout_kernels {
  * less than tra_kernel_scratch. TRA_SIZE_MOST where it is too much to count. */
 int64_t tra_cell_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
                          const tra_type *b, const tra_dims *ext_b, const tra_layout *out);
-/* Bytes of what a join keeps of an operand of these extents (tra_kept). *own (or NULL): each worker changes its own. */
-int64_t tra_cell_keep(const tra_kernel *k, const tra_dims *ext_b, bool *own);
+/* Bytes of what a join keeps of an operand of these extents (tra_kept). */
+int64_t tra_cell_keep(const tra_kernel *k, const tra_dims *ext_b);
 void tra_cell_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch);
 void tra_cell_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
 /* Can the join be made panel by panel (tra_cell.panel)? A sum of any terms can (tra_cell_merge). */

@@ -103,8 +103,8 @@ typedef struct tra_rows_ops {
     tra_rows_form (*form)(const void *data); /* missing: no tables */
     /* Bytes of scratch of its own; missing: none. */
     int64_t (*rest)(const void *data, const tra_dims *ext_a, const tra_dims *ext_b);
-    /* Of a join: bytes of what is kept of the right operand (tra_kept); own: as below. May be missing. */
-    int64_t (*keep)(const void *data, const tra_dims *ext_b, bool *own);
+    /* Of a join: bytes of what is kept of the right operand (tra_kept). May be missing. */
+    int64_t (*keep)(const void *data, const tra_dims *ext_b);
     void (*run)(const void *data, tra_rows_io *io);
     /* The data of two maps as one, in the arena; a NULL: only whether there are such. NULL: no. May be missing. */
     const void *(*then)(tra_arena *a, const void *first, const void *next);

@@ -163,7 +163,7 @@ static tra_pair_need terms_of(const tra_plan *p, const tra_op *op) {
         tra_dims a = l->type.cat->bound, b = r->type.cat->bound;
         bool dense = op->spec.agg && !tra_op_grows(op);
         const tra_layout *layout = dense ? NULL : op->type.layout;
-        n.keep = tra_cell_keep(op->spec.join, &b, &n.own);
+        n.keep = tra_cell_keep(op->spec.join, &b);
         tra_kernel_meet(op->spec.join, &a, &b);
         if (tra_kernel_shape2(op->spec.join, &a, &b, &a, &b, &n.ext, NULL, NULL) != TRA_OK)
             n.kernel = TRA_SIZE_MOST; /* none of them meet */
@@ -265,7 +265,7 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     }
     int64_t derive = tra_max64(tra_op_derive_scratch(p, l), r ? tra_op_derive_scratch(p, r) : 0);
     int64_t compute = tra_add_most(t.term, tra_max64(t.kernel, t.finish));
-    int64_t shared = !t.own && r && r->type.cat->n == 1 && op->method.scan.stages <= 1 ? t.keep : 0;
+    int64_t shared = r && r->type.cat->n == 1 && op->method.scan.stages <= 1 ? t.keep : 0;
     int64_t scratch = footprint(tra_add_most(tra_max64(compute, derive), t.keep - shared)), all = footprint(shared);
     n.fixed = threads * (scratch + footprint(op->method.io_bytes)) + tra_op_grow_at_once(op, threads) * step + all;
     if (!grows && !counted) n.panels = n.output;

@@ -26,8 +26,7 @@ typedef struct tra_pair_need {
     int64_t term;        /* bytes of a term that is not added to the state directly; */
     int64_t kernel;      /* scratch of the kernel that makes it, or the result; */
     int64_t finish;      /* of the kernel that makes the result of the state; */
-    int64_t keep;        /* what is kept of the right array, */
-    bool own;            /* each worker for itself */
+    int64_t keep;        /* what is kept of the right array */
 } tra_pair_need;
 tra_pair_need tra_op_pair_need(const tra_plan *p, const tra_op *op);
 

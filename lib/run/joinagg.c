@@ -224,7 +224,6 @@ static bool goes_ahead(const tra_joinagg *st, const tra_dims *term) {
 
 /* Bytes that each worker needs. */
 typedef struct worker_needs {
-    bool own; /* what is kept: each worker its own */
     size_t scratch, keep, io;
 } worker_needs;
 
@@ -263,7 +262,6 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
     scratch = scratch > derive ? scratch : derive;
     if (scratch > workers->scratch) workers->scratch = scratch;
     if ((size_t)pair.keep > workers->keep) workers->keep = (size_t)pair.keep;
-    workers->own = workers->own || pair.own;
     if ((size_t)op->method.io_bytes > workers->io) workers->io = (size_t)op->method.io_bytes;
     return TRA_OK;
 }
@@ -406,7 +404,7 @@ tra_status tra_stage_loops(tra_site *site, int n, tra_loop_stage *v, const tra_p
     int begun = 0;
     while (begun < n && s == TRA_OK) s = begin(&st[begun], site, &v[begun], &most, e), begun++;
     /* The plan has one index for all workers in just these cases (join_need in lib/physical/needs.c). */
-    bool shared = n == 1 && !most.own && st->pairs.r.part && st->pairs.r.part->type->cat->n == 1;
+    bool shared = n == 1 && st->pairs.r.part && st->pairs.r.part->type->cat->n == 1;
     if (s == TRA_OK) s = tra_engine_begin_stage(site->engine, 0, most.scratch, shared ? 0 : most.keep, most.io, e);
     if (s == TRA_OK && shared) s = tra_engine_share_kept(site->engine, most.keep, e);
     scan_reads reads = s == TRA_OK ? count_scan(st, n, scanned) : (scan_reads){0};

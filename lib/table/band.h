@@ -54,11 +54,6 @@ typedef struct tra_band_index {
     uint64_t **box[2];                  /* [value]: the least and the greatest below each node, level by level; */
     int64_t level[TRA_BAND_LEVELS + 1]; /* where each level begins */
     int levels;
-    int32_t *found; /* room for what one left row meets, */
-    uint64_t *bits; /* and a bit for each right row, all 0 */
-    /* What a count of pairs has found, for the run that writes them: of each left row how many, and which. */
-    int32_t *noted;
-    int64_t room, noted_by; /* noted_by: the number of the count; 0: nothing is noted */
 } tra_band_index;
 int64_t tra_band_bytes(const tra_lookup *l, int64_t rows); /* what it takes; 0 of joins that have no band */
 TRA_MUSTUSE tra_status tra_band_open(const tra_lookup *l, const tra_batch *right, tra_finder *x, tra_band_index *index,
@@ -82,22 +77,27 @@ typedef struct tra_band_query {
     uint64_t *low, *high; /* [value * rows + row] */
     uint8_t *asks;
     int32_t *begin, *end; /* the places of right rows with its keys */
-    int32_t *count, *at;  /* it found so many rows, from found[at] on, in the order of the right table */
+    int32_t *count, *at;  /* it found so many rows, from found[at] on, in the order of the right table; or in bits */
     int32_t *found;
     int64_t room;   /* of found */
     uint64_t *word; /* the order of the rows */
     int64_t *order;
+    int64_t nbits, next; /* a bit for each right row, all 0 once nbits is set; the word of bits that is taken next */
+    uint64_t *bits;
 } tra_band_query;
-int64_t tra_band_query_bytes(const tra_lookup *l, int64_t left_rows); /* of a left table of so many rows */
+int64_t tra_band_query_bytes(const tra_lookup *l, int64_t left_rows, int64_t right_rows); /* of tables of so many */
 void tra_band_query_begin(const tra_lookup *l, int64_t left_rows, void *room, tra_band_query *q);
 int64_t tra_band_scratch(const tra_lookup *l); /* that computing values takes */
 /* The boxes of n rows (at most a strip) from `row` on, as rows `to` .. of the query. */
 void tra_band_ask(const tra_lookup *l, const tra_batch *left, int64_t row, int n, int64_t first,
                   const tra_band_index *index, tra_band_query *q, int64_t to, void *scratch);
-/* Finds the right rows in the boxes of rows from .. from + n - 1 of the query that ask for a box; none for others.
- * found: with their numbers, for which there is always room if n is 1; else they are only counted, up to `most` of each
- * row. False: there is not room for so many. */
-bool tra_band_search(const tra_lookup *l, tra_band_index *index, const tra_finder *x, tra_band_query *q, int64_t from,
-                     int64_t n, bool found, int64_t most);
+/* Finds the right rows, of so many, in the boxes of rows from .. from + n - 1 of the query that ask for a box; none for
+ * others. found: with their numbers, for which there is always room if n is 1; else they are only counted, up to `most`
+ * of each row. False: there is not room for so many. */
+bool tra_band_search(const tra_lookup *l, const tra_band_index *index, const tra_finder *x, int64_t right_rows,
+                     tra_band_query *q, int64_t from, int64_t n, bool found, int64_t most);
+/* The rows that row i has found, from the one after the first `done` on: *n of them, and others may follow. Each once,
+ * in their order. */
+const int32_t *tra_band_found(tra_band_query *q, int64_t i, int64_t done, int64_t *n);
 
 #endif

@@ -52,10 +52,8 @@ static int64_t nodes_most(int64_t rows) {
     return all;
 }
 
-/* What is by row first, and by place in lists later; and what sorting takes first, and the tree later. */
-static int64_t first_bytes(const tra_band *b, int64_t rows) {
-    return tra_round64(b->n * rows * 8) + tra_round64(rows / 8 + 8) + tra_round64(rows);
-}
+/* What is by row, until the index is made; and what sorting takes first, and the tree later. */
+static int64_t first_bytes(const tra_band *b, int64_t rows) { return tra_round64(b->n * rows * 8) + tra_round64(rows); }
 static int64_t second_bytes(const tra_band *b, int64_t rows) {
     int64_t tree = b->n * (tra_round64(groups_of(rows) * 8) + 2 * tra_round64(nodes_most(rows) * 8));
     return tra_max64(tree, tra_round64((1 + TRA_ORDER_SPARE) * rows * 8));
@@ -178,13 +176,9 @@ tra_status tra_band_open(const tra_lookup *l, const tra_batch *right, tra_finder
     index->most = (double *)p;
     p += tra_round64(b->n * (int64_t)sizeof(double));
     uint64_t *word = (uint64_t *)p;
-    char *after = p + tra_round64(b->n * rows * 8), *second = p + first_bytes(b, rows);
-    uint8_t *state = (uint8_t *)after + tra_round64(rows / 8 + 8);
+    char *second = p + first_bytes(b, rows);
+    uint8_t *state = (uint8_t *)p + tra_round64(b->n * rows * 8);
     TRA_TRY(values_of(l, right, word, state, index, scratch, e));
-    index->found = (int32_t *)word;
-    index->noted = index->found + rows;
-    index->room = 2 * b->n * rows - rows;
-    index->bits = (uint64_t *)after;
     if (index->all) return TRA_OK;
     sort_rows(b, x, rows, word, state, (int64_t *)second, index);
     for (int v = 0; v < b->n; v++) {
@@ -199,6 +193,5 @@ tra_status tra_band_open(const tra_lookup *l, const tra_batch *right, tra_finder
         for (int64_t i = 0; i < groups_of(index->rows); i++)
             index->word[v][i] = i < index->rows ? word[v * rows + x->list[i]] : 0;
     make_tree(b, index);
-    memset(index->bits, 0, (size_t)(rows / 8 + 8));
     return TRA_OK;
 }

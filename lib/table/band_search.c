@@ -6,7 +6,7 @@
 
 #include "order.h"
 
-enum { STRIP = TRA_COLSTRIP, FAN = TRA_BAND_FAN };
+enum { STRIP = TRA_COLSTRIP, FAN = TRA_BAND_FAN, IN_BITS = -1 };
 
 /* ---- what left rows ask for ---------------------------------------------------------------------------------- */
 
@@ -16,10 +16,11 @@ static int64_t rows_together(int64_t left_rows) {
     return tra_max64(STRIP, tra_min64(MOST, tra_ceil_div(left_rows, STRIP) * STRIP));
 }
 
-int64_t tra_band_query_bytes(const tra_lookup *l, int64_t left_rows) {
+int64_t tra_band_query_bytes(const tra_lookup *l, int64_t left_rows, int64_t right_rows) {
     int64_t n = rows_together(left_rows);
     if (!l->band) return 0;
-    return n * (2 * l->band->n * 8 + 64 + 4 * 4 + 4 * 4 + 8 + (1 + TRA_ORDER_SPARE) * 8);
+    int64_t bits = tra_round64(tra_finder_bit_words(right_rows) * 8);
+    return n * (2 * l->band->n * 8 + 1 + 4 * 4 + 4 * 4 + 8 + (1 + TRA_ORDER_SPARE) * 8) + bits;
 }
 
 void tra_band_query_begin(const tra_lookup *l, int64_t left_rows, void *room, tra_band_query *q) {
@@ -33,6 +34,7 @@ void tra_band_query_begin(const tra_lookup *l, int64_t left_rows, void *room, tr
     q->at = q->count + n;
     q->found = q->at + n;
     q->asks = (uint8_t *)(q->found + q->room);
+    q->bits = (uint64_t *)(q->asks + n);
 }
 
 void tra_band_ask(const tra_lookup *l, const tra_batch *left, int64_t row, int n, int64_t first,
@@ -83,10 +85,18 @@ typedef struct search {
     int64_t stride;     /* from one value to the next */
     int64_t begin, end; /* places */
     int64_t rows, most;
-    int32_t *found; /* NULL: they are counted */
+    int32_t *found; /* NULL: they are counted, */
     int64_t room;
+    uint64_t *bits; /* and marked here, unless it is NULL */
     const int32_t *list;
 } search;
+
+static void put(search *s, int64_t place) {
+    int32_t row = s->list[place];
+    if (s->bits) s->bits[row / 64] |= UINT64_C(1) << row % 64;
+    if (s->found && s->rows < s->room) s->found[s->rows] = row;
+    s->rows++;
+}
 
 /* Which of the nodes of a group, with these least and greatest values, meet a side of a box: bits. */
 TRA_ANY_TARGET static unsigned meeting(const uint64_t *least, const uint64_t *most, uint64_t low, uint64_t high) {
@@ -111,16 +121,22 @@ static void visit(search *s, int level, int64_t i, int64_t width) {
         if (level > 0) {
             visit(s, level - 1, k * FAN, width / FAN);
         } else {
-            if (s->found && s->rows < s->room) s->found[s->rows] = s->list[k];
-            s->rows++;
+            put(s, k);
         }
     }
 }
 
 static int by_number(const void *a, const void *b) { return *(const int32_t *)a - *(const int32_t *)b; }
 
-/* Puts n rows that were found in the order of the right table. */
-static void sort_found(const tra_band_index *index, int32_t *v, int64_t n) {
+/* A bit for each of so many right rows, all 0. */
+static uint64_t *clear_bits(tra_band_query *q, int64_t right_rows) {
+    if (q->nbits == 0) memset(q->bits, 0, (size_t)tra_finder_bit_words(right_rows) * sizeof *q->bits);
+    q->nbits = tra_max64(1, right_rows);
+    return q->bits;
+}
+
+/* Puts n rows that were found in the order of the right table, which has so many rows. */
+static void sort_found(const tra_band_index *index, tra_band_query *q, int64_t right_rows, int32_t *v, int64_t n) {
     enum { FEW = 24 };
     if (index->ascends || n < 2) return;
     if (n <= FEW) {
@@ -137,15 +153,16 @@ static void sort_found(const tra_band_index *index, int32_t *v, int64_t n) {
         return;
     }
     int32_t least = INT32_MAX, most = 0;
+    uint64_t *bits = clear_bits(q, right_rows);
     for (int64_t i = 0; i < n; i++) {
-        index->bits[v[i] / 64] |= UINT64_C(1) << v[i] % 64;
+        bits[v[i] / 64] |= UINT64_C(1) << v[i] % 64;
         least = v[i] < least ? v[i] : least;
         most = v[i] > most ? v[i] : most;
     }
     int64_t at = 0;
     for (int64_t w = least / 64; w <= most / 64; w++) {
-        for (uint64_t b = index->bits[w]; b; b &= b - 1) v[at++] = (int32_t)(w * 64 + __builtin_ctzll(b));
-        index->bits[w] = 0;
+        for (uint64_t b = bits[w]; b; b &= b - 1) v[at++] = (int32_t)(w * 64 + __builtin_ctzll(b));
+        bits[w] = 0;
     }
 }
 
@@ -181,14 +198,14 @@ static void find(search *s, const tra_band *b, const tra_band_query *q, int64_t 
     int64_t n = s->end - s->begin, width = 1;
     if (n <= 0) return;
     if (s->from == b->n) {
-        s->rows = tra_min64(s->most, n);
-        for (int64_t k = 0; s->found && k < tra_min64(s->rows, s->room); k++) s->found[k] = s->list[s->begin + k];
+        int64_t most = tra_min64(s->most, n);
+        for (int64_t k = 0; s->found && k < most && (s->bits || k < s->room); k++) put(s, s->begin + k);
+        s->rows = most;
     } else {
         int level = 0;
         while (level < x->levels && s->begin / width / FAN != (s->end - 1) / width / FAN) level++, width *= FAN;
         visit(s, level, s->begin / width / FAN * FAN, width);
     }
-    if (s->found && s->rows <= s->room) sort_found(x, s->found, s->rows);
 }
 
 /* ---- many ---------------------------------------------------------------------------------------------------- */
@@ -231,23 +248,43 @@ static int64_t order_rows(const tra_lookup *l, const tra_band_index *x, tra_band
     return asking;
 }
 
-bool tra_band_search(const tra_lookup *l, tra_band_index *index, const tra_finder *x, tra_band_query *q, int64_t from,
-                     int64_t n, bool found, int64_t most) {
+bool tra_band_search(const tra_lookup *l, const tra_band_index *index, const tra_finder *x, int64_t right_rows,
+                     tra_band_query *q, int64_t from, int64_t n, bool found, int64_t most) {
     const tra_band *b = l->band;
     search s = {.index = index, .from = !b->tiled, .n = b->n, .stride = q->rows, .most = most, .list = x->list};
     int64_t asking = order_rows(l, index, q, from, n), used = 0, near[2] = {-1, -1}, of = -1;
     bool small = is_small(b, index);
-    bool one = n == 1 && found; /* there is room for all that it finds */
     for (int64_t k = 0; k < asking; k++) {
         int64_t i = q->order[k];
         if (small || q->begin[i] != of) near[0] = near[1] = of = q->begin[i];
-        s.found = one ? index->found : found ? q->found + used : NULL;
-        s.room = one ? index->rows : q->room - used;
+        s.found = found ? q->found + used : NULL;
+        s.room = q->room - used;
         find(&s, b, q, i, near);
-        if (found && s.rows > s.room) return false;
+        bool marked = found && s.rows > s.room;
+        if (marked && n > 1) return false;
+        if (marked) {
+            s.bits = clear_bits(q, right_rows);
+            near[0] = near[1] = q->begin[i];
+            find(&s, b, q, i, near);
+        } else if (found) {
+            sort_found(index, q, right_rows, s.found, s.rows);
+        }
         q->count[i] = (int32_t)tra_min64(s.rows, INT32_MAX);
-        q->at[i] = (int32_t)used;
-        if (!one && found) used += s.rows;
+        q->at[i] = marked ? IN_BITS : (int32_t)used;
+        q->next = 0;
+        used += found ? s.rows : 0;
     }
     return true;
+}
+
+const int32_t *tra_band_found(tra_band_query *q, int64_t i, int64_t done, int64_t *n) {
+    if (q->at[i] != IN_BITS) {
+        *n = q->count[i] - done;
+        return q->found + q->at[i] + done;
+    }
+    int64_t most = tra_min64(q->count[i] - done, q->room - 64), w = q->next;
+    for (*n = 0; *n < most; q->bits[w++] = 0)
+        for (uint64_t b = q->bits[w]; b; b &= b - 1) q->found[(*n)++] = (int32_t)(w * 64 + __builtin_ctzll(b));
+    q->next = w;
+    return q->found;
 }

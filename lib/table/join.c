@@ -9,6 +9,8 @@
 
 enum { STRIP = TRA_COLSTRIP };
 
+static bool makes_pairs(const tra_lookup *l) { return l->s.how == TRA_LOOKUP_INNER || l->s.how == TRA_LOOKUP_LEFT; }
+
 /* ---- pairs ------------------------------------------------------------------------------------------------------- */
 
 /* A run. Pairs wait until there is a strip of them; then the condition is evaluated and those that pass come out. After
@@ -23,8 +25,8 @@ typedef struct pairing {
     bool met;        /* the current left row has a partner, */
     int64_t partner; /* of which this is the first */
     int npairs, nout;
-    int32_t *noted;     /* what the rows so far have found, in the index, or NULL, */
-    int64_t nnoted;     /* so many numbers */
+    tra_found *note;    /* gets what the rows so far have found; NULL: that is no longer noted. */
+    int64_t nnoted;     /* So many numbers are in it */
     int64_t *pair[2];   /* the pairs that wait: left and right rows, STRIP each */
     int64_t *made[2];   /* the pairs that come out, until a strip of them is written */
     tra_vector *column; /* the columns that the condition reads, gathered for the pairs that wait */
@@ -106,7 +108,7 @@ static tra_status end_of_row(pairing *p, int64_t l, tra_err *e) {
 }
 
 static tra_status flush(pairing *p, tra_err *e) {
-    bool pairs = p->l->s.how == TRA_LOOKUP_INNER || p->l->s.how == TRA_LOOKUP_LEFT;
+    bool pairs = makes_pairs(p->l);
     const uint8_t *pass = NULL;
     if (p->l->where && !p->sure && p->npairs > 0) TRA_TRY(evaluate_condition(p, &pass, e));
     for (int i = 0; i < p->npairs; i++) {
@@ -139,8 +141,6 @@ static tra_status pair_list(pairing *p, const tra_finder *x, int64_t row, int64_
     return push(p, row, -2, e);
 }
 
-static bool makes_pairs(const pairing *p) { return p->l->s.how == TRA_LOOKUP_INNER || p->l->s.how == TRA_LOOKUP_LEFT; }
-
 /* Are the pairs of row i of the query those that were found, without a look at the condition? */
 static bool is_sure(const pairing *p, const tra_band_query *q, int64_t i) {
     return p->l->band->exact && q->asks[i] != TRA_BAND_ALL;
@@ -157,69 +157,77 @@ static tra_status pair_all(pairing *p, const tra_right *r, const tra_band_query 
     return push(p, row, -2, e);
 }
 
-/* The same of a row that found n right rows, whose pairs need no look at the condition. */
-static tra_status pair_sure(pairing *p, int64_t row, int64_t n, const int32_t *found, tra_err *e) {
-    bool pairs = makes_pairs(p);
+/* After a row that found n right rows, whose pairs need no look at the condition. */
+static tra_status end_sure(pairing *p, int64_t row, int64_t n, tra_err *e) {
     p->met = n > 0;
-    if (pairs && !p->out) p->rows += n;
-    for (int64_t k = 0; k < n && pairs && p->out; k++) emit(p, row, found[k]);
+    if (makes_pairs(p->l) && !p->out) p->rows += n;
     return end_of_row(p, row, e);
 }
 
-/* Notes what a row found for the run that follows. */
-static void note(pairing *p, const tra_band_index *index, int64_t n, const int32_t *found) {
-    int64_t numbers = makes_pairs(p) ? n : 0;
-    if (p->nnoted + 1 + numbers > index->room) {
-        p->noted = NULL;
+/* Notes n right rows that the next left row found for the run that follows; fewer than it found: there is no room. */
+static void note(pairing *p, bool all, int64_t n, const int32_t *found) {
+    tra_found *to = p->note;
+    int64_t numbers = makes_pairs(p->l) ? n : 0;
+    if (!all || p->nnoted + 1 + numbers > to->room) {
+        p->note = NULL;
         return;
     }
-    p->noted[p->nnoted++] = (int32_t)n;
-    if (numbers) memcpy(p->noted + p->nnoted, found, (size_t)numbers * sizeof *found);
+    to->v[p->nnoted++] = (int32_t)n;
+    if (numbers) memcpy(to->v + p->nnoted, found, (size_t)numbers * sizeof *found);
     p->nnoted += numbers;
+    to->rows++;
 }
 
-/* Pairs as a count has noted them. */
-static tra_status pair_noted(pairing *p, const tra_band_index *index, tra_err *e) {
-    const int32_t *at = index->noted;
-    bool pairs = makes_pairs(p);
-    for (int64_t row = 0; row < p->left->rows; row++) {
+/* Pairs of those rows that a count has noted. */
+static tra_status pair_noted(pairing *p, const tra_found *noted, tra_err *e) {
+    const int32_t *at = noted->v;
+    bool pairs = makes_pairs(p->l);
+    for (int64_t row = 0; row < noted->rows; row++) {
         int64_t n = *at++;
-        TRA_TRY(pair_sure(p, row, n, at, e));
-        at += pairs ? n : 0;
+        for (int64_t k = 0; k < n && pairs; k++) emit(p, row, *at++);
+        TRA_TRY(end_sure(p, row, n, e));
     }
-    write_out(p);
     return TRA_OK;
 }
 
 /* The same of a row that asked for a box, with those that it found. */
-static tra_status pair_found(pairing *p, tra_right *r, const tra_band_query *q, int64_t i, int64_t row,
-                             const int32_t *found, tra_err *e) {
-    int64_t n = q->count[i];
-    if (p->sure) {
-        if (p->noted) note(p, &r->band, n, found);
-        return pair_sure(p, row, n, found, e);
+static tra_status pair_found(pairing *p, tra_band_query *q, int64_t i, int64_t row, tra_err *e) {
+    int64_t n = q->count[i], own;
+    bool numbers = makes_pairs(p->l) && (p->out || p->note) && n > 0; /* else it is enough to know how many there are */
+    if (!p->sure) {
+        for (int64_t done = 0; done < n; done += own) {
+            const int32_t *found = tra_band_found(q, i, done, &own);
+            for (int64_t k = 0; k < own; k++) TRA_TRY(push(p, row, found[k], e));
+        }
+        return push(p, row, -2, e);
     }
-    for (int64_t k = 0; k < n; k++) TRA_TRY(push(p, row, found[k], e));
-    return push(p, row, -2, e);
+    if (!numbers && p->note) note(p, true, n, NULL);
+    for (int64_t done = 0; numbers && done < n; done += own) {
+        const int32_t *found = tra_band_found(q, i, done, &own);
+        if (p->note) note(p, own == n, n, found);
+        for (int64_t k = 0; p->out && k < own; k++) emit(p, row, found[k]);
+    }
+    return end_sure(p, row, n, e);
 }
 
 /* The left rows from `row` on, as many as the query has. */
-static tra_status pair_boxes(pairing *p, tra_right *r, tra_band_query *q, int64_t row, int64_t rows, tra_err *e) {
+static tra_status pair_boxes(pairing *p, const tra_right *r, tra_band_query *q, int64_t row, int64_t rows, tra_err *e) {
     bool exact = p->l->band->exact;
-    int64_t most = makes_pairs(p) || !exact ? INT64_MAX : 1, n = rows;
+    int64_t most = makes_pairs(p->l) || !exact ? INT64_MAX : 1, n = rows;
     for (int64_t from = 0; from < rows; from += n) {
         n = tra_min64(n, rows - from);
-        bool counts = exact && (!makes_pairs(p) || (!p->out && !p->noted));
-        while (!tra_band_search(p->l, &r->band, &r->finder, q, from, n, !counts, most)) n = tra_ceil_div(n, 2);
+        bool found = !exact || (makes_pairs(p->l) && (p->out || p->note));
+        while (!tra_band_search(p->l, &r->band, &r->finder, p->right->rows, q, from, n, found, most))
+            n = tra_ceil_div(n, 2);
         for (int64_t i = from; i < from + n; i++) {
             bool sure = is_sure(p, q, i);
             if (p->sure != sure) TRA_TRY(flush(p, e));
             p->sure = sure;
-            if (!sure) p->noted = NULL;
+            if (!sure) p->note = NULL;
             if (q->asks[i] == TRA_BAND_ALL)
                 TRA_TRY(pair_all(p, r, q, i, row + i, e));
             else
-                TRA_TRY(pair_found(p, r, q, i, row + i, n == 1 ? r->band.found : q->found + q->at[i], e));
+                TRA_TRY(pair_found(p, q, i, row + i, e));
         }
     }
     return TRA_OK;
@@ -270,7 +278,7 @@ static tra_status find(const pairing *p, const tra_right *r, int64_t row, int n,
     return TRA_OK;
 }
 
-/* known: NULL, or what is found of the rows, once it is set. */
+/* known: NULL, or gets what is found of the rows. */
 static tra_status run_strips(pairing *p, const tra_right *r, tra_found *known, int32_t *own, void *scratch,
                              tra_err *e) {
     int64_t begin, end;
@@ -278,7 +286,7 @@ static tra_status run_strips(pairing *p, const tra_right *r, tra_found *known, i
         int n = (int)tra_min64(STRIP, p->left->rows - row);
         int32_t *found = known ? known->v + row : own;
         if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
-        if (!known || !known->set) TRA_TRY(find(p, r, row, n, found, scratch, e));
+        if (!known || row >= known->rows) TRA_TRY(find(p, r, row, n, found, scratch, e));
         if (has_one(p->l, &r->finder)) {
             TRA_TRY(put_single(p, row, n, found, e));
             continue;
@@ -290,34 +298,40 @@ static tra_status run_strips(pairing *p, const tra_right *r, tra_found *known, i
     }
     TRA_TRY(flush(p, e));
     write_out(p);
-    if (known) known->set = true;
+    if (known) known->rows = p->left->rows;
     return TRA_OK;
 }
 
-/* number: of a count it becomes that of what it has noted, 0 for nothing; of a run that follows it is this. */
-static tra_status run_boxes(pairing *p, tra_right *r, int64_t *number, int32_t *slot, void *scratch, tra_err *e) {
-    static _Atomic int64_t counts;
+static tra_status run_boxes(pairing *p, const tra_right *r, tra_found *found, int32_t *slot, void *scratch,
+                            tra_err *e) {
     const tra_lookup *l = p->l;
     tra_band_query q;
-    if (p->out && *number > 0 && *number == r->band.noted_by) return pair_noted(p, &r->band, e);
+    if (p->out)
+        TRA_TRY(pair_noted(p, found, e));
+    else if (found->room > 0)
+        p->note = found;
     tra_band_query_begin(l, p->left->rows, (char *)scratch + tra_right_scratch(l), &q);
-    r->band.noted_by = 0;
-    p->noted = p->out ? NULL : r->band.noted;
-    for (int64_t row = 0, n; row < p->left->rows; row += n) {
+    for (int64_t row = p->out ? found->rows : 0, n; row < p->left->rows; row += n) {
         n = tra_min64(q.rows, p->left->rows - row);
         TRA_TRY(tra_right_ask(l, p->left, row, n, p->first, r, &q, slot, scratch, e));
         TRA_TRY(pair_boxes(p, r, &q, row, n, e));
     }
     TRA_TRY(flush(p, e));
     write_out(p);
-    *number = p->out || !p->noted ? 0 : ++counts;
-    r->band.noted_by = *number;
     return TRA_OK;
 }
 
-int64_t tra_lookup_scratch(const tra_lookup *l, int64_t left_rows) {
+int64_t tra_lookup_scratch(const tra_lookup *l, int64_t left_rows, int64_t right_rows) {
     return STRIP * (int64_t)sizeof(int32_t) + pairing_bytes(l) + tra_right_scratch(l) +
-           tra_band_query_bytes(l, left_rows);
+           tra_band_query_bytes(l, left_rows, right_rows);
+}
+
+int64_t tra_lookup_found_room(const tra_lookup *l, int64_t left_rows, int64_t right_rows) {
+    enum { MOST = 1 << 18, EACH = 8 };
+    int64_t some = tra_min64(left_rows, MOST), most = tra_max64(MOST, EACH * some);
+    if (!l->band) return left_rows;
+    if (!l->band->exact) return 0; /* partners are not noted where the condition is to be evaluated */
+    return some + (makes_pairs(l) ? tra_min64(most, tra_mul_most(left_rows, right_rows)) : 0);
 }
 
 /* The slots that were found of the rows. */
@@ -336,7 +350,7 @@ static int64_t partners_of(const void *ctx, int64_t row) {
 /* What a left row of a join on ranges asks for is looked up once more. */
 typedef struct boxes_asked {
     const pairing *p;
-    tra_right *r;
+    const tra_right *r;
     tra_band_query *q;
     int32_t *slot;
     void *scratch;
@@ -346,12 +360,12 @@ static int64_t met_in_box(const void *ctx, int64_t row) {
     const boxes_asked *b = ctx;
     const pairing *p = b->p;
     if (tra_right_ask(p->l, p->left, row, 1, p->first, b->r, b->q, b->slot, b->scratch, NULL) != TRA_OK) return 0;
-    (void)tra_band_search(p->l, &b->r->band, &b->r->finder, b->q, 0, 1, false, INT64_MAX);
+    (void)tra_band_search(p->l, &b->r->band, &b->r->finder, p->right->rows, b->q, 0, 1, false, INT64_MAX);
     return tra_right_met(b->r, b->q, 0, p->right->rows);
 }
 
 /* Notes keys that many left rows have, or that meet many right rows. */
-static void note_left(const pairing *p, tra_right *r, const tra_found *found, int32_t *slot, void *scratch) {
+static void note_left(const pairing *p, const tra_right *r, const tra_found *found, int32_t *slot, void *scratch) {
     const tra_lookup *l = p->l;
     const slots_found slots = {&r->finder, found->v};
     tra_band_query q;
@@ -383,8 +397,7 @@ tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_
     p.gathered = (char *)p.column + tra_vectors_bytes(l->pair->n + 1);
     char *own = (char *)scratch + pairing_bytes(l);
     p.code = own - (l->where ? tra_round64(tra_colcode_scratch(l->where)) : 0);
-    TRA_TRY(l->band ? run_boxes(&p, r, &found->number, slot, own, e)
-                    : run_strips(&p, r, found->v ? found : NULL, slot, own, e));
+    TRA_TRY(l->band ? run_boxes(&p, r, found, slot, own, e) : run_strips(&p, r, found->v ? found : NULL, slot, own, e));
     if (out) out->rows = p.rows;
     if (!out) note_left(&p, r, found, slot, own);
     *rows = p.rows;

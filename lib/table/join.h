@@ -90,24 +90,22 @@ const tra_colexpr *const *tra_lookup_right_keys(const tra_lookup *l);
 const int *tra_lookup_from(const tra_lookup *l);
 
 /* Bytes, aligned to 64, for tables of at most so many rows: of scratch, and of the index of the right one, which is
- * kept from one call to the next that has the same right table (kept->of tells). */
-int64_t tra_lookup_scratch(const tra_lookup *l, int64_t left_rows);
+ * kept from one call to the next that has the same right table (kept->of tells), and does not change. */
+int64_t tra_lookup_scratch(const tra_lookup *l, int64_t left_rows, int64_t right_rows);
 int64_t tra_lookup_keep(const tra_lookup *l, int64_t right_rows);
-/* What a count has found, for the run that follows: in v, which has room for a number of each left row (NULL: nowhere),
- * or in the index, by a number of the count. */
+/* What a count has found of the first so many left rows, for the run that follows. v has room for so many numbers as
+ * tra_lookup_found_room says of these tables; NULL: nothing is noted. */
 typedef struct tra_found {
     int32_t *v;
-    bool set;
-    int64_t number;
+    int64_t room, rows;
 } tra_found;
+int64_t tra_lookup_found_room(const tra_lookup *l, int64_t left_rows, int64_t right_rows);
 /* The rows that come out, into out, whose columns have room for as many as a call with out NULL has counted. first: the
  * number of the first left row, for messages. What a count has found is written by the run, if it is still there.
  * TRA_INPUT for what breaks unique or matched, and for keys and conditions that could not be computed. */
 TRA_MUSTUSE tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
                                       tra_batch *out, int64_t *rows, tra_found *found, tra_kept *kept, void *scratch,
                                       tra_err *e);
-/* Does a run change what is kept, so that each worker needs its own? */
-bool tra_lookup_changes_kept(const tra_lookup *l);
 
 /* For callers that go over the pairs themselves: the partners of left row i are the right rows list[from[i]] ..
  * list[to[i] - 1], in their order. from and to have room for all left rows; the list is in the index.

@@ -6,10 +6,9 @@
 
 TRA_ROWS_FORM(before_form, tra_pairs_before, .in = {x->left, x->right}, .out = x->out, .closed = true)
 
-TRA_ROWS_REST(before_rest, tra_pairs_before, tra_lookup_scratch(x->join, a->v[0]))
+TRA_ROWS_REST(before_rest, tra_pairs_before, tra_lookup_scratch(x->join, a->v[0], b->v[0]))
 
-static int64_t before_keep(const void *data, const tra_dims *ext_b, bool *own) {
-    *own = tra_lookup_changes_kept(((const tra_pairs_before *)data)->join);
+static int64_t before_keep(const void *data, const tra_dims *ext_b) {
     return tra_lookup_keep(((const tra_pairs_before *)data)->join, ext_b->v[0]);
 }
 

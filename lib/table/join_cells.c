@@ -10,13 +10,14 @@ static tra_rows_form ops_form(const void *data) {
     return (tra_rows_form){.in = {s->left, s->right}, .out = tra_lookup_out(data), .closed = true};
 }
 
-TRA_ROWS_REST(ops_rest, tra_lookup,
-              tra_add_most(tra_mul_most(a->v[0] + 16, sizeof(int32_t)), tra_lookup_scratch(x, a->v[0])))
-
-static int64_t ops_keep(const void *data, const tra_dims *ext_b, bool *own) {
-    *own = tra_lookup_changes_kept(data);
-    return tra_lookup_keep(data, ext_b->v[0]);
+static int64_t found_bytes(const tra_lookup *l, int64_t left_rows, int64_t right_rows) {
+    return tra_round64(tra_mul_most(tra_lookup_found_room(l, left_rows, right_rows), sizeof(int32_t)));
 }
+
+TRA_ROWS_REST(ops_rest, tra_lookup,
+              tra_add_most(found_bytes(x, a->v[0], b->v[0]), tra_lookup_scratch(x, a->v[0], b->v[0])))
+
+static int64_t ops_keep(const void *data, const tra_dims *ext_b) { return tra_lookup_keep(data, ext_b->v[0]); }
 
 bool tra_lookup_open(const tra_lookup *l, tra_rows_io *io) {
     tra_err e = {0};
@@ -32,9 +33,9 @@ static void ops_run(const void *data, tra_rows_io *io) {
     tra_kept *kept = io->b->kept;
     tra_err e = {0};
     int64_t first = tra_max64(0, io->a->first), rows;
-    tra_found found = {.v = io->rest};
-    char *rest = (char *)io->rest + tra_round64(left->rows * (int64_t)sizeof(int32_t));
     if (!tra_lookup_open(l, io)) return;
+    tra_found found = {.v = io->rest, .room = tra_lookup_found_room(l, left->rows, right->rows)};
+    char *rest = (char *)io->rest + found_bytes(l, left->rows, right->rows);
     tra_status s = tra_lookup_run(l, left, right, first, NULL, &rows, &found, kept, rest, &e);
     if (s == TRA_OK && (!tra_rows_result(io, rows) || rows == 0 || tra_kernel_failure())) return;
     if (s == TRA_OK) s = tra_lookup_run(l, left, right, first, &io->made, &rows, &found, kept, rest, &e);

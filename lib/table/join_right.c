@@ -30,8 +30,6 @@ bool tra_lookup_is_kept(const tra_lookup *l, const tra_kept *kept) {
     return __atomic_load_n(&kept->of, __ATOMIC_ACQUIRE) == l;
 }
 
-bool tra_lookup_changes_kept(const tra_lookup *l) { return l->band != NULL; }
-
 tra_status tra_right_index(const tra_lookup *l, const tra_batch *right, bool lists, tra_kept *kept, void *scratch,
                            tra_right **out, tra_err *e) {
     tra_right *r = *out = kept->room;
@@ -47,7 +45,7 @@ tra_status tra_right_index(const tra_lookup *l, const tra_batch *right, bool lis
 }
 
 tra_status tra_right_ask(const tra_lookup *l, const tra_batch *left, int64_t row, int64_t n, int64_t first,
-                         tra_right *r, tra_band_query *q, int32_t *slot, void *scratch, tra_err *e) {
+                         const tra_right *r, tra_band_query *q, int32_t *slot, void *scratch, tra_err *e) {
     int64_t begin, end;
     for (int64_t to = 0; to < n; to += STRIP) {
         int own = (int)tra_min64(STRIP, n - to);
@@ -99,13 +97,13 @@ tra_status tra_lookup_partners(const tra_lookup *l, const tra_batch *left, const
 }
 
 static tra_status count_boxes(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
-                              int64_t *pairs, tra_right *x, int32_t *slot, void *own, tra_err *e) {
+                              int64_t *pairs, const tra_right *x, int32_t *slot, void *own, tra_err *e) {
     tra_band_query q;
     tra_band_query_begin(l, left->rows, (char *)own + tra_right_scratch(l), &q);
     for (int64_t row = 0, n; row < left->rows; row += n) {
         n = tra_min64(q.rows, left->rows - row);
         TRA_TRY(tra_right_ask(l, left, row, n, first, x, &q, slot, own, e));
-        (void)tra_band_search(l, &x->band, &x->finder, &q, 0, n, false, INT64_MAX);
+        (void)tra_band_search(l, &x->band, &x->finder, right->rows, &q, 0, n, false, INT64_MAX);
         for (int64_t i = 0; i < n; i++) pairs[row + i] = tra_right_met(x, &q, i, right->rows);
     }
     return TRA_OK;

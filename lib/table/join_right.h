@@ -20,7 +20,7 @@ int64_t tra_right_scratch(const tra_lookup *l);
 /* What n left rows from `row` on ask for, at most as many as the query has room for. slot: room for
  * those of a strip. */
 TRA_MUSTUSE tra_status tra_right_ask(const tra_lookup *l, const tra_batch *left, int64_t row, int64_t n, int64_t first,
-                                     tra_right *r, tra_band_query *q, int32_t *slot, void *scratch, tra_err *e);
+                                     const tra_right *r, tra_band_query *q, int32_t *slot, void *scratch, tra_err *e);
 /* How many right rows, of so many, row i of the query has met: tra_band_search has counted those in its box. */
 int64_t tra_right_met(const tra_right *r, const tra_band_query *q, int64_t i, int64_t right_rows);
 

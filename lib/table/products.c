@@ -52,12 +52,12 @@ static int64_t rest(const void *data, const tra_dims *ext_a, const tra_dims *ext
     int64_t of_left = tra_add_most(grouping_bytes(left), 2 * words(left));
     int64_t of_right = tra_add_most(grouping_bytes(right), 6 * words(right));
     int64_t totals = tra_mul_most(right, s->n * (int64_t)sizeof(total));
-    int64_t all = tra_add_most(tra_add_most(of_left, of_right), tra_add_most(totals, tra_lookup_scratch(s->l, left)));
+    int64_t all =
+        tra_add_most(tra_add_most(of_left, of_right), tra_add_most(totals, tra_lookup_scratch(s->l, left, right)));
     return tra_add_most(all, 64);
 }
 
-static int64_t keep(const void *data, const tra_dims *ext_b, bool *own) {
-    *own = tra_lookup_changes_kept(((const tra_joined_sums *)data)->l);
+static int64_t keep(const void *data, const tra_dims *ext_b) {
     return tra_lookup_keep(((const tra_joined_sums *)data)->l, ext_b->v[0]);
 }
 

@@ -165,7 +165,7 @@ static void run_kernel(bench *b, const tra_node *n, const blocks *all, int64_t i
     if (r) operands_of(n, i, &at, &beside);
     tra_cell x = cell_of(b, l, &all[l->id], at), y = {0}, z;
     if (r) y = cell_of(b, r, &all[r->id], beside);
-    tra_kept kept = {.room = r ? room(b, tra_cell_keep(k, &r->type.cat->bound, NULL)) : NULL};
+    tra_kept kept = {.room = r ? room(b, tra_cell_keep(k, &r->type.cat->bound)) : NULL};
     y.kept = &kept;
     void *scratch = room(b, tra_cell_scratch(k, r ? TRA_USE_JOIN : TRA_USE_MAP, &l->type, &l->type.cat->bound,
                                              r ? &r->type : NULL, r ? &r->type.cat->bound : NULL, n->type.layout));
