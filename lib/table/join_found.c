@@ -2,6 +2,7 @@
 #include "join.h"
 #include "key_ranges.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "table_int.h"
@@ -38,13 +39,35 @@ static bool refuse_row(void) { return tra_kernel_fail("a row was found that is n
 
 /* Do the numbers of rows ascend, and are only these rows wanted? */
 static bool is_listed(const placing *p) {
-    const int64_t *number = p->found.v[0].values, rows = p->x->rows;
+    const int64_t *number = p->found.v[0].values, *order = p->x->ordered ? p->found.v[1].values : NULL,
+                  rows = p->x->rows;
     if (p->x->how != TRA_PLACE_INNER || p->x->matched) return false;
     for (int64_t i = 0, before = 0; i < p->found.rows; i++) {
         if (number[i] < 0 || number[i] % rows < before) return false;
+        if (order && i > 0 && number[i - 1] == number[i] && order[i - 1] > order[i]) return false;
         before = number[i] % rows;
     }
     return true;
+}
+
+static int by_order(const void *a, const void *b, void *order) {
+    int64_t x = ((const int64_t *)order)[*(const int64_t *)a], y = ((const int64_t *)order)[*(const int64_t *)b];
+    return (x > y) - (x < y);
+}
+
+/* Puts what was found of each row in order. */
+static void order_found(placing *p) {
+    enum { FEW = 24 };
+    int64_t *order = p->found.v[1].values;
+    for (int64_t row = 0; row < p->left.rows; row++) {
+        int64_t *v = p->list + p->begin[row], n = p->begin[row + 1] - p->begin[row];
+        if (n > FEW) qsort_r(v, (size_t)n, sizeof *v, by_order, order);
+        for (int64_t i = 1; i < n && n <= FEW; i++) {
+            int64_t x = v[i], k = i;
+            for (; k > 0 && order[v[k - 1]] > order[x]; k--) v[k] = v[k - 1];
+            v[k] = x;
+        }
+    }
 }
 
 static bool open_placing(const tra_placing *x, const tra_rows_io *io, placing *p) {
@@ -66,6 +89,7 @@ static bool open_placing(const tra_placing *x, const tra_rows_io *io, placing *p
     }
     for (int64_t i = 0; i < n; i++) p->begin[i + 2] += p->begin[i + 1];
     for (int64_t i = 0; i < all; i++) p->list[p->begin[number[i] % x->rows + 1]++] = i;
+    if (x->ordered) order_found(p);
     for (int64_t i = 0; i < n; i++) {
         p->rows += rows_of(p, i);
         if (!x->matched || p->begin[i] < p->begin[i + 1]) continue;
@@ -82,7 +106,7 @@ static void write_rows(const placing *p, const int64_t *l, const int64_t *f, int
     const tra_placing *x = p->x;
     for (int c = 0; c < x->out->n; c++) {
         bool left = c < x->left->n;
-        const tra_vector *from = left ? &p->left.v[c] : &p->found.v[1 + c - x->left->n];
+        const tra_vector *from = left ? &p->left.v[c] : &p->found.v[1 + x->ordered + c - x->left->n];
         tra_gather_rows(&made->v[c], begin, from, x->out->v[c].type, left ? l : f, n);
     }
 }
@@ -117,8 +141,9 @@ static void place_reads(const void *data, tra_rows_reads *r) {
     const tra_placing *x = data;
     const tra_lookup_spec *s = x->join ? tra_lookup_spec_of(x->join) : NULL;
     r->read[r->left] = true;
+    if (x->ordered) r->read[r->left + 1] = true;
     if (x->matched) tra_rows_read(r, 0, s->nkeys, s->lkey);
-    for (int c = 0; c < x->out->n; c++) r->from[c] = c < x->left->n ? c : r->left + 1 + c - x->left->n;
+    for (int c = 0; c < x->out->n; c++) r->from[c] = c < x->left->n ? c : r->left + 1 + x->ordered + c - x->left->n;
 }
 
 /* (Rules that take it for a join know all columns of that.) */

@@ -146,13 +146,14 @@ typedef enum tra_place_how {
     TRA_PLACE_KEEP,  /* all, of which `matched` is tested */
 } tra_place_how;
 /* A join of a block with a table whose first column has numbers of rows, modulo `rows`, in any order. The result has
- * the columns of the left, then of the right those after the first. */
+ * the columns of the left, then of the right those after the first, or if `ordered` after the second. */
 typedef struct tra_placing {
     const tra_schema *left, *right, *out;
     tra_place_how how;
     int64_t rows;
-    bool matched;                  /* each is found: else an error that names the first that is not, */
-    const char *name;              /* of the table that they call "left" */
+    bool ordered;     /* column 1 of the right has other numbers: what was found of a row comes in their order */
+    bool matched;     /* each is found: else an error that names the first that is not, */
+    const char *name; /* of the table that they call "left" */
     const struct tra_lookup *join; /* the same as a lookup, for those who have the whole right table */
 } tra_placing;
 extern const tra_rows_ops tra_place_ops;

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "../../lib/table/tensor_rows.h"
+#include "../../lib/table/band_parts.h"
 #include "../../lib/table/group.h"
 #include "../../lib/table/join.h"
 #include "../../lib/table/kernels.h"
@@ -184,7 +185,12 @@ static void print_place(const void *args, bool all, tra_str *out) {
         print_lookup(x->join, all, out);
     else
         tra_str_add(out, "rows that were found");
-    if (all) tra_str_printf(out, " placed %d %" PRId64 " %d %s", (int)x->how, x->rows, x->matched, x->name);
+    if (all)
+        tra_str_printf(out, " placed %d %" PRId64 " %d %d %s", (int)x->how, x->rows, x->ordered, x->matched, x->name);
+}
+
+static void print_band_parts(const void *args, bool all, tra_str *out) {
+    print_lookup(((const tra_band_parts *)args)->join, all, out);
 }
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
@@ -343,6 +349,9 @@ static const struct kind {
     {&tra_lookup_ops, print_lookup, NULL, {0}},
     {&tra_pairs_before_ops, print_pairs_before, NULL, {0}},
     {&tra_place_ops, print_place, NULL, {0}},
+    {&tra_band_box_ops, print_band_parts, "least and greatest of a part of ", {0}},
+    {&tra_band_strips_ops, print_band_parts, "what strips ask for in ", {0}},
+    {&tra_band_slice_ops, print_band_parts, "rows that may meet a part of ", {0}},
     {&tra_window_ops, print_window, NULL, {0}},
     {&tra_window_summary_ops, print_window, "summary for ", {0}},
     {&tra_window_reach_ops, print_window, "reach of ", {0}},

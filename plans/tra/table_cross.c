@@ -19,8 +19,7 @@ tra_node *tra_table_one_key(tra_table_builder *w, tra_node *in, int arity, const
     return tra_build_rekey(w->b, w->call->span, in, (const char *const[]){"b", "s", "r"}, 1, &all);
 }
 
-/* Cuts each block b into slices of so many rows, with keys <b, s>. */
-static tra_node *cut_slices(tra_table_builder *w, tra_node *in, int64_t rows, int64_t slices) {
+tra_node *tra_table_cut_rows(tra_table_builder *w, tra_node *in, int64_t rows, int64_t slices) {
     tra_row_slicing *x = tra_new(w->b->arena, tra_row_slicing);
     tra_node *at = tra_positions(w->b, w->call->span, slices, 1);
     *x = (tra_row_slicing){in->type.columns, rows};
@@ -44,7 +43,7 @@ bool tra_table_divide_cross(const tra_node *left, const tra_node *right, tra_cro
 
 tra_node *tra_table_cross_parts(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
                                 const tra_cross_division *x) {
-    tra_node *slices = cut_slices(w, left, x->rows, x->slices);
+    tra_node *slices = tra_table_cut_rows(w, left, x->rows, x->slices);
     if (x->right_blocks == 1) right = tra_table_one_block(w, right, 0);
     if (!slices || !right) return NULL;
     tra_rows_kernel op = tra_rows_op(&tra_lookup_ops, l, tra_lookup_out(l));

@@ -4,6 +4,8 @@
 #include "table_build.h"
 #include "table_parts.h"
 
+#include "../../lib/table/band_parts.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -87,9 +89,17 @@ static int64_t whole_rows(const tra_table_builder *w, const tra_lookup *l, const
 bool tra_join_divide(const tra_table_builder *w, const tra_lookup *l, const tra_node *left, const tra_node *right,
                      bool one_partner, tra_division *d) {
     const tra_lookup_spec *s = tra_lookup_spec_of(l);
-    if (tra_lookup_compared(s) == 0 || whole_rows(w, l, right) > 0) return false;
+    int keys = tra_lookup_compared(s), column[2];
+    for (int side = 0; side < 2 && keys == 0; side++) { /* by what a join on ranges compares */
+        column[side] = tra_band_column(l, side);
+        if (column[side] < 0 || (side ? s->right : s->left)->v[column[side]].fails) return false;
+    }
+    enum { FEW = 1 << 22 }; /* pairs of a block for which there is room; of more the bound is hardly ever reached */
+    int64_t pairs = tra_mul_most(left->type.cat->bound.v[0], tra_catalog_elements(right->type.cat));
+    if (keys == 0 && w->b->g->expected_room == 0 && pairs > FEW) return false;
+    if (whole_rows(w, l, right) > 0) return false;
     tra_division_input x = {.columns = right->type.columns, .other_blocks = left->type.cat->n, .whole_share = 4};
-    x.key_bytes = tra_lookup_compared(s) * ((int64_t)sizeof(int64_t) + 1);
+    x.key_bytes = tra_max64(1, keys) * ((int64_t)sizeof(int64_t) + 1);
     x.numbered = !one_partner;
     x.index = l;
     x.may_run = true;
@@ -259,6 +269,7 @@ tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tr
         size.block_most = slices.most;
         tra_join_divide(w, l, left, right, one_partner, &d);
     }
+    if (parts && tra_lookup_compared(s) == 0 && !(left = tra_table_cut_for_ranges(w, s, left, &size))) return NULL;
     if (parts) {
         tra_lookup_spec known = *s;
         known.unique = unique;

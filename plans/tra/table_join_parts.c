@@ -3,10 +3,41 @@
  * The right table becomes parts by ranges of the keys. Of each left block, the keys and the numbers of rows are sorted
  * and cut into slices at the same ranges. Each slice is joined with its part, which finds partners for numbers of rows.
  * These are brought together for each left block and put beside its rows, so that the other columns of the left table
- * are not moved. If each row has one partner at most, no more comes together than the block has rows. */
+ * are not moved. If each row has one partner at most, no more comes together than the block has rows.
+ *
+ * A join on ranges without keys has parts by a column that its condition compares, and a slice for a part has the left
+ * rows that may meet it (band_parts.h). So a row may be in several slices, and find its partners in any order. */
 #include "table_parts.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "../../lib/table/band_parts.h"
+
+/* The columns by which both tables are sorted: the keys, or the first that the condition of a join on ranges compares.
+ */
+typedef struct sorting {
+    int n;
+    const tra_colexpr *const *key[2];
+    const int *named[2];
+    bool banded;
+} sorting;
+
+static sorting sorting_of(tra_arena *a, const tra_lookup *l) {
+    const tra_lookup_spec *s = tra_lookup_spec_of(l);
+    sorting x = {
+        tra_lookup_compared(s), {tra_lookup_left_keys(l), tra_lookup_right_keys(l)}, {s->lkey, s->rkey}, false};
+    if (x.n > 0) return x;
+    x.n = 1, x.banded = true;
+    for (int side = 0; side < 2; side++) {
+        int *column = tra_news(a, int, 1);
+        const tra_colexpr **key = tra_news(a, const tra_colexpr *, 1);
+        *column = tra_band_column(l, side);
+        *key = tra_colexpr_column(a, side ? s->right : s->left, *column);
+        x.named[side] = column, x.key[side] = key;
+    }
+    return x;
+}
 
 /* The keys of one operand, computed, and n more of its columns. Key i has the name of column named[i]. */
 static tra_node *keys_and_columns(tra_table_builder *w, tra_node *in, int nkeys, const tra_colexpr *const *key,
@@ -31,19 +62,20 @@ static tra_node *keys_and_columns(tra_table_builder *w, tra_node *in, int nkeys,
 /* What messages call the right table. */
 static const char *right_name(const tra_lookup_spec *s) { return s->name[1] ? s->name[1] : "right"; }
 
-/* Which rows a sort leaves out: those that match nothing because a key is NULL, or a time is. */
+/* Which rows a sort leaves out: those that match nothing because a key is NULL, or a time is. (Of ranges the condition
+ * tells.) */
 static void drop_nulls(const tra_lookup_spec *l, tra_arrange *x) {
-    x->matching = !l->nulls_match || l->asof;
+    x->matching = tra_lookup_compared(l) > 0 && (!l->nulls_match || l->asof);
     x->free = l->nulls_match ? l->nkeys : 0;
 }
 
 /* Sorts the blocks of the right table, whose columns are the keys and what the join needs besides. The result has the
  * number of the row after the keys. */
-static tra_node *sort_right(tra_table_builder *w, const tra_lookup_spec *l, tra_node *rows, tra_arrange_keep keep) {
+static tra_node *sort_right(tra_table_builder *w, const tra_lookup_spec *l, int n, tra_node *rows,
+                            tra_arrange_keep keep) {
     tra_arena *a = w->b->arena;
     if (!rows) return NULL;
     const tra_schema *s = rows->type.columns;
-    int n = tra_lookup_compared(l);
     tra_column *v = tra_news(a, tra_column, s->n + 1);
     int *from = tra_news(a, int, s->n + 1);
     for (int c = 0, at = 0; c <= s->n; c++) {
@@ -73,31 +105,37 @@ static const char *prefix_beside(tra_arena *a, const tra_schema *left) {
     return prefix;
 }
 
-/* Joins slices with the parts of the right table: for each partner of a left row the number of the row, which is the
- * slice's last column, and the nwanted columns that follow the number in the part. one: at most one partner of each
- * row comes out; filters: the row's number alone. */
-static tra_node *join_parts(tra_table_builder *w, tra_node *left, tra_node *right, const tra_lookup_spec *s,
-                            int nwanted, bool filters, const tra_colexpr *where, const tra_join_size *size) {
+/* The join of slices and parts of these columns, which are sorted by the first `sorted` of them. */
+static tra_lookup *part_lookup(tra_table_builder *w, const tra_schema *l, const tra_schema *r, const tra_lookup_spec *s,
+                               int sorted, bool filters, const tra_colexpr *where) {
     tra_arena *a = w->b->arena;
-    if (!left || !right) return NULL;
-    tra_lookup *own;
-    const tra_schema *l = left->type.columns, *r = right->type.columns;
     const int *key = tra_table_counting(a, tra_lookup_compared(s), 0);
-    int from = l->n + tra_lookup_compared(s) + 1;
-    bool one = s->unique || s->asof || filters;
     tra_lookup_spec by = {l, r, filters ? TRA_LOOKUP_SEMI : TRA_LOOKUP_INNER, s->nkeys, key, key, .asof = s->asof};
     by.prefix = prefix_beside(a, l);
     by.nulls_match = s->nulls_match;
     by.numbered[0] = l->n;
-    by.numbered[1] = tra_lookup_compared(s) + 1;
+    by.numbered[1] = sorted + 1;
     by.unique = s->unique;
     by.name[1] = s->name[1];
-    if (!(own = tra_join_lookup(w, &by, w->call))) return NULL;
-    if (where) tra_lookup_where(own, where);
+    tra_lookup *own = tra_join_lookup(w, &by, w->call);
+    if (own && where) tra_lookup_where(own, where);
+    return own;
+}
+
+/* Joins slices with the parts of the right table: for each partner of a left row the number of the row, which is the
+ * slice's last column; of ranges that of the partner too; and the nwanted columns that follow the number in the part.
+ * one: at most one partner of each row comes out; filters: the row's number alone. */
+static tra_node *join_parts(tra_table_builder *w, tra_node *left, tra_node *right, const tra_lookup_spec *s,
+                            const tra_lookup *own, const sorting *by, int nwanted, bool filters,
+                            const tra_join_size *size) {
+    tra_arena *a = w->b->arena;
+    const tra_schema *l = left->type.columns;
+    int number = l->n + by->n;
+    bool one = s->unique || s->asof || filters;
     bool *keep = tra_news(a, bool, tra_lookup_out(own)->n + 1);
     for (int i = 0; i < tra_lookup_out(own)->n; i++) {
         int c = tra_lookup_from(own)[i];
-        keep[i] = c == l->n - 1 || (c >= from && c < from + nwanted);
+        keep[i] = c == l->n - 1 || (c == number && by->banded) || (c > number && c <= number + nwanted);
     }
     const tra_lookup *kept = tra_lookup_keeping(a, own, keep);
     tra_rows_kernel op = tra_rows_op(&tra_lookup_ops, kept, tra_lookup_out(kept));
@@ -105,7 +143,7 @@ static tra_node *join_parts(tra_table_builder *w, tra_node *left, tra_node *righ
     op.each = one || size->partners_most == INT64_MAX ? 0 : size->partners_most, op.all = one ? 0 : size->rows_most;
     op.most = one ? 0 : size->block_most;
     op.counts = true, op.share = one ? 1 : tra_table_join_share(size, &left->type, &right->type);
-    op.divides = one && !where, op.flops = TRA_LOOKUP_FLOPS;
+    op.divides = one && !tra_lookup_condition(own), op.flops = TRA_LOOKUP_FLOPS;
     return tra_table_kernel(w, left, right, 1, 0, &op);
 }
 
@@ -127,6 +165,7 @@ static tra_node *place_found(tra_table_builder *w, const tra_lookup *l, const tr
     *p = (tra_placing){.left = s->left, .right = found->type.columns, .out = out, .how = hows[s->how], .join = l};
     p->rows = rows;
     p->matched = s->matched;
+    p->ordered = !once && tra_lookup_compared(s) == 0;
     p->name = s->name[0] ? s->name[0] : "left";
     tra_rows_kernel op = tra_rows_op(&tra_place_ops, p, out);
     op.extent = once ? TRA_ROWS_SAME : TRA_ROWS_RIGHT;
@@ -140,14 +179,13 @@ static tra_node *place_found(tra_table_builder *w, const tra_lookup *l, const tr
 }
 
 /* The keys of the left table, nmore of its columns, and the numbers of its rows, sorted block by block. */
-static tra_node *sort_left(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *rows,
-                           int nmore, const int *more) {
+static tra_node *sort_left(tra_table_builder *w, const tra_lookup_spec *s, const sorting *by, tra_node *rows, int nmore,
+                           const int *more) {
     tra_arena *a = w->b->arena;
-    int n = tra_lookup_compared(s);
-    tra_node *keys = keys_and_columns(w, rows, n, tra_lookup_left_keys(l), s->lkey, nmore, more);
+    tra_node *keys = keys_and_columns(w, rows, by->n, by->key[0], by->named[0], nmore, more);
     if (!keys) return NULL;
-    const int *column = tra_table_counting(a, n, 0);
-    tra_arrange x = tra_table_sorting(a, keys->type.columns, true, n, column, NULL, "a key of the join");
+    const int *column = tra_table_counting(a, by->n, 0);
+    tra_arrange x = tra_table_sorting(a, keys->type.columns, true, by->n, column, NULL, "a key of the join");
     drop_nulls(s, &x);
     return tra_table_sort_blocks(w, keys, &x);
 }
@@ -166,9 +204,10 @@ static int columns_read(tra_arena *a, const tra_colexpr *condition, int from, in
     return found;
 }
 
-/* The condition over the columns of a slice and a part. The slice has keys, the columns `more` of the left table, and
- * the number of the row; the part has keys, the number, columns that the result wants, and the columns more_right. */
-static const tra_colexpr *over_slice_and_part(tra_arena *a, const tra_lookup *l, const tra_schema *slice,
+/* The condition over the columns of a slice and a part. The slice has n columns by which it is sorted, the columns
+ * `more` of the left table, and the number of the row; the part has such columns, the number, columns that the result
+ * wants, and the columns more_right. */
+static const tra_colexpr *over_slice_and_part(tra_arena *a, const tra_lookup *l, int sorted, const tra_schema *slice,
                                               const tra_schema *part, int nmore, const int *more, int nright,
                                               const int *more_right) {
     const tra_lookup_spec *s = tra_lookup_spec_of(l);
@@ -179,9 +218,50 @@ static const tra_colexpr *over_slice_and_part(tra_arena *a, const tra_lookup *l,
     const tra_schema both = {n, v};
     for (int c = 0; c < n; c++) v[c] = c < slice->n ? slice->v[c] : part->v[c - slice->n];
     by = tra_news(a, const tra_colexpr *, pair + 1);
-    for (int i = 0; i < nmore; i++) by[more[i]] = tra_colexpr_column(a, &both, tra_lookup_compared(s) + i);
+    for (int i = 0; i < nmore; i++) by[more[i]] = tra_colexpr_column(a, &both, sorted + i);
     for (int i = 0; i < nright; i++) by[s->left->n + more_right[i]] = tra_colexpr_column(a, &both, n - nright + i);
     return tra_colexpr_substitute(a, x, by);
+}
+
+tra_node *tra_table_cut_for_ranges(tra_table_builder *w, const tra_lookup_spec *s, tra_node *left,
+                                   tra_join_size *size) {
+    enum { TIMES = 3, LEAST = 1 << 18, MOST = 1 << 21, PARTS = 4 };
+    const tra_catalog *c = left->type.cat;
+    int64_t rows = c->bound.v[0];
+    if (w->b->g->expected_room == 0) return left;
+    if (s->how != TRA_LOOKUP_INNER && s->how != TRA_LOOKUP_LEFT) { /* a row comes from each part that it meets */
+        size->block_most = tra_mul_most(PARTS, rows);
+        return left;
+    }
+    double room = TIMES * size->rows_expected / (double)tra_max64(1, c->n);
+    int64_t n = (int64_t)fmin(fmax(1, ceil(room / MOST)), (double)tra_max64(1, rows));
+    size->block_most = (int64_t)fmax(LEAST, ceil(room / (double)n));
+    if (n == 1) return left;
+    left = tra_table_cut_rows(w, left, tra_ceil_div(rows, n), n);
+    const int64_t n_of[] = {c->n, n};
+    left = left ? tra_table_one_key(w, left, 2, n_of) : NULL;
+    if (left) left->rows = tra_table_own_rows(w->b, left);
+    return left;
+}
+
+/* The rows of each sorted left block that may meet a part. */
+static tra_node *slices_for_boxes(tra_table_builder *w, const tra_lookup *own, tra_node *sorted, tra_node *parts,
+                                  const tra_division *d, const tra_join_size *size) {
+    tra_arena *a = w->b->arena;
+    const tra_schema *s = sorted->type.columns;
+    const tra_band_parts *x = tra_band_parts_of(a, own, tra_table_free_name(a, s, "strips"));
+    tra_rows_kernel op = tra_rows_op(&tra_band_box_ops, x, x->box);
+    op.extent = TRA_ROWS_MOST, op.most = 1, op.counts = true, op.flops = 10;
+    tra_node *boxes = tra_table_kernel(w, parts, NULL, 0, 0, &op);
+    op = tra_rows_op(&tra_band_strips_ops, x, x->strips);
+    op.flops = 10;
+    tra_node *strips = boxes ? tra_table_kernel(w, sorted, NULL, 0, 0, &op) : NULL;
+    if (!strips) return NULL;
+    double rows = fmax(1, (double)tra_type_entries(&sorted->type).expected), parts_met = 1;
+    parts_met += size->rows_expected / rows / (double)tra_max64(1, d->part_rows);
+    op = tra_rows_op(&tra_band_slice_ops, x, x->left);
+    op.counts = true, op.share = fmin(1, parts_met / (double)d->parts), op.flops = 20 * op.share;
+    return tra_table_kernel(w, strips, boxes, -1, -1, &op);
 }
 
 /* ---- the join ----------------------------------------------------------------------------------------------- */
@@ -204,9 +284,10 @@ tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, c
     for (int i = 0; i < nright; i++) wanted[nwanted + i] = more_right[i];
 
     /* the right table, sorted and in parts */
-    int n = tra_lookup_compared(s);
-    tra_node *rows = keys_and_columns(w, right, n, tra_lookup_right_keys(l), s->rkey, nwanted + nright, wanted);
-    tra_node *blocks = sort_right(w, s, tra_table_make_runs(w, rows, d), keep);
+    const sorting keys = sorting_of(a, l);
+    int n = keys.n;
+    tra_node *rows = keys_and_columns(w, right, n, keys.key[1], keys.named[1], nwanted + nright, wanted);
+    tra_node *blocks = sort_right(w, s, n, tra_table_make_runs(w, rows, d), keep);
     if (!blocks) return NULL;
     tra_part_keys by = {n + !one_partner, tra_table_counting(a, n, n), NULL};
     tra_node *ranges = tra_table_part_ranges(w, blocks, &by, d);
@@ -217,18 +298,21 @@ tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, c
     if (!parts) return NULL;
 
     /* the left table, sorted and cut at the same ranges */
-    tra_node *sorted = sort_left(w, s, l, left, nmore, more);
+    tra_node *sorted = sort_left(w, s, &keys, left, nmore, more);
     if (!sorted) return NULL;
+    const tra_schema *in[2] = {sorted->type.columns, parts->type.columns};
+    const tra_colexpr *on = over_slice_and_part(a, l, n, in[0], in[1], nmore, more, nright, more_right);
+    const tra_lookup *join = part_lookup(w, in[0], in[1], s, n, found_or_not, on);
+    if (!join) return NULL;
     tra_part_keys compared = {n, by.column, NULL};
     bool below = asof && (asof->way == TRA_ASOF_AFTER) != asof->strict; /* which part rows equal to its end belong to */
     tra_slice_ends ends = {.closed = asof ? below : !one_partner, .open = below};
-    tra_node *slices = tra_table_slice_blocks(w, sorted, ranges, &compared, ends, d);
+    tra_node *slices = keys.banded ? slices_for_boxes(w, join, sorted, parts, d, size)
+                                   : tra_table_slice_blocks(w, sorted, ranges, &compared, ends, d);
     if (!slices) return NULL;
 
     /* partners, for the left blocks */
-    const tra_colexpr *on =
-        over_slice_and_part(a, l, slices->type.columns, parts->type.columns, nmore, more, nright, more_right);
-    tra_node *found = join_parts(w, slices, parts, s, nwanted, found_or_not, on, size);
+    tra_node *found = join_parts(w, slices, parts, s, join, &keys, nwanted, found_or_not, size);
     int64_t partners = one_partner || asof ? 1
                        : found_or_not      ? tra_min64(d->parts, size->partners_most) /* one of each part */
                                            : size->partners_most;

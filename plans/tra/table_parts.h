@@ -119,6 +119,8 @@ tra_node *tra_table_join_by(tra_table_builder *w, tra_node *right, int nkeys, co
 typedef struct tra_cross_division {
     int64_t rows, slices, right_blocks;
 } tra_cross_division;
+/* Cuts each block b into slices of so many rows, with keys <b, s>. */
+tra_node *tra_table_cut_rows(tra_table_builder *w, tra_node *in, int64_t rows, int64_t slices);
 /* False if pairs of one block on the left and all rows on the right have room in one block. */
 bool tra_table_divide_cross(const tra_node *left, const tra_node *right, tra_cross_division *x);
 /* Keys <b, s> or <b, s, r>, of the extents n, as one number in row-major order. */
@@ -153,6 +155,9 @@ bool tra_table_slice_parts(const tra_lookup *l, const tra_node *left, const tra_
                            tra_join_slices *x);
 tra_node *tra_table_left_slices(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
                                 const tra_join_slices *x);
+/* Of a join on ranges whose right table is divided: the left table, cut so that there is room for several times the
+ * pairs that are expected of a block, and that room in size->block_most. */
+tra_node *tra_table_cut_for_ranges(tra_table_builder *w, const tra_lookup_spec *s, tra_node *left, tra_join_size *size);
 /* table_join_reduced.c: the right table of the join s, or of its rows those alone that left rows can meet, where these
  * are few. divided: the right table would be divided. */
 tra_node *tra_join_reduced(tra_table_builder *w, const tra_lookup_spec *s, tra_node *left, tra_node *right,

@@ -38,6 +38,15 @@ ways() {
     done
 }
 
+@test "joins on ranges whose right table is in parts are the same, in the order of both tables" {
+    for seed in 100 101; do
+        drawn "$seed" 300 40
+        tra explain --operators --without J-1 p.tra >plan
+        [ "$(grep -c "rows that may meet a part" plan)" -ge 2 ]
+        ways "--without J-1 --threads 1" "--without J-1 --sites 3"
+    done
+}
+
 @test "a join on ranges does not look at all pairs, and says by what it finds them and how many it expects" {
     py '
 r = np.random.default_rng(5)
