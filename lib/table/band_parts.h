@@ -19,8 +19,9 @@ typedef struct tra_band_parts {
 } tra_band_parts;
 const tra_band_parts *tra_band_parts_of(tra_arena *a, const tra_lookup *join, const char *name);
 
-extern const tra_rows_ops tra_band_box_ops;    /* a map of a part: its box, a row; none where no left row can meet it */
-extern const tra_rows_ops tra_band_strips_ops; /* a map of a left block: its rows, with what strips ask for */
-extern const tra_rows_ops tra_band_slice_ops;  /* a join of that with a box: the left rows that may meet the part */
+extern const tra_rows_ops tra_band_box_ops; /* a map of a part: its box, a row; none where no left row can meet it */
+extern const tra_rows_ops
+    tra_band_strips_ops; /* a join of a left block with an array: its rows, and what strips ask for */
+extern const tra_rows_ops tra_band_slice_ops; /* a join of that with a box: the left rows that may meet the part */
 
 #endif

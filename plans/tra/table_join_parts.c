@@ -255,7 +255,8 @@ static tra_node *slices_for_boxes(tra_table_builder *w, const tra_lookup *own, t
     tra_node *boxes = tra_table_kernel(w, parts, NULL, 0, 0, &op);
     op = tra_rows_op(&tra_band_strips_ops, x, x->strips);
     op.flops = 10;
-    tra_node *strips = boxes ? tra_table_kernel(w, sorted, NULL, 0, 0, &op) : NULL;
+    tra_node *numbers = boxes ? tra_table_block_numbers(w, sorted) : NULL; /* a join, which is computed once */
+    tra_node *strips = numbers ? tra_table_kernel(w, sorted, numbers, 0, 0, &op) : NULL;
     if (!strips) return NULL;
     double rows = fmax(1, (double)tra_type_entries(&sorted->type).expected), parts_met = 1;
     parts_met += size->rows_expected / rows / (double)tra_max64(1, d->part_rows);
