@@ -225,7 +225,8 @@ tra_status tra_exec_name_statement(const tra_op *op, tra_status s, tra_err *e) {
     tra_err was = *e;
     *e = (tra_err){0};
     /* the plan has room for the rows that it expects, and a run may find more */
-    bool outgrown = op->op == TRA_PLAN_CONCAT && op->spec.most_rows > 0;
+    const tra_rows_kernel *rows = op->spec.join ? tra_kernel_rows(op->spec.join) : NULL;
+    bool outgrown = (op->op == TRA_PLAN_CONCAT && op->spec.most_rows > 0) || (rows && rows->expected);
     return tra_fail_kind(e, s, outgrown ? TRA_KIND_OUTGROWN : TRA_KIND_NONE, "%s%s",
                          tra_op_text(op, place, sizeof place), was.msg);
 }

@@ -33,24 +33,29 @@ size_t tra_outlet_io(const tra_outlet *s) {
     return (size_t)(o->count_room + tra_chunks_room(o) + (o->zstd ? tra_codec_scratch(&o->file_type) : 0));
 }
 
-/* Counts the rows of a result of which only the run tells how many it has. Of copies that of the first site. */
-static void count_rows(const tra_outlet *s, int64_t ordinal, tra_block *b) {
+/* Counts the rows of a result of which only the run tells how many it has. Of copies that of the first site. There may
+ * be more than the plan has room for, where that is what it expected. */
+static tra_status count_rows(const tra_outlet *s, int64_t ordinal, tra_block *b, tra_err *e) {
     tra_cell c;
     tra_dims key;
-    if (!s->op->type.columns || !s->op->type.bounded) return;
-    if (tra_cell_of(&s->op->type, ordinal, b->ptr, b->bytes, &c, NULL) != TRA_OK) return;
+    char place[512];
+    if (!s->op->type.columns || !s->op->type.bounded) return TRA_OK;
+    if (tra_cell_of(&s->op->type, ordinal, b->ptr, b->bytes, &c, NULL) != TRA_OK)
+        return tra_fail_kind(e, TRA_RESOURCE, TRA_KIND_OUTGROWN, "%smore rows come in a block than were expected",
+                             tra_op_text(s->op, place, sizeof place));
     b->rowless = c.array.ext.v[0] == 0;
-    if (!s->counted) return;
+    if (!s->counted) return TRA_OK;
     if (s->part && tra_place_copies(&s->op->place) > 1) {
         int *holders = tra_malloc((size_t)s->op->place.sites * sizeof *holders);
         tra_catalog_key(s->op->type.cat, ordinal, &key);
         (void)tra_place_holders(&s->op->place, s->op->type.cat, ordinal, &key, holders);
         bool first = holders[0] == s->site;
         free(holders);
-        if (!first) return;
+        if (!first) return TRA_OK;
     }
     __atomic_fetch_add(&s->counted[0], c.array.ext.v[0], __ATOMIC_RELAXED);
     __atomic_fetch_add(&s->counted[1], 1, __ATOMIC_RELAXED);
+    return TRA_OK;
 }
 
 tra_status tra_outlet_emit(tra_outlet *s, tra_worker *w, int64_t ordinal, int summand, tra_block *block, tra_err *e) {
@@ -64,16 +69,24 @@ tra_status tra_outlet_emit(tra_outlet *s, tra_worker *w, int64_t ordinal, int su
             tra_block_free(s->pool, block);
             return tra_fail(e, TRA_INTERNAL, "a result that the plan does not expect on this site");
         }
-        count_rows(s, ordinal, block);
+        tra_status st = count_rows(s, ordinal, block, e);
+        if (st != TRA_OK) {
+            tra_block_free(s->pool, block);
+            return st;
+        }
         __atomic_store_n(&s->part->block[i], block, __ATOMIC_RELEASE); /* tra_engine_has_inputs looks at it */
         tra_checkpoint_result(s->checkpoint, s->op, s->part, i);
         tra_block_unpin(s->pool, block);
         return TRA_OK;
     }
     if (!tra_outlet_has(s, ordinal)) {
-        count_rows(s, ordinal, block);
+        tra_status st = count_rows(s, ordinal, block, e);
+        if (st != TRA_OK) {
+            tra_block_free(s->pool, block);
+            return st;
+        }
         if (w) tra_engine_set_writing(w, true);
-        tra_status st = write_tuple(s->file, w, ordinal, block, e);
+        st = write_tuple(s->file, w, ordinal, block, e);
         if (w) tra_engine_set_writing(w, false);
         return st;
     }

@@ -215,7 +215,7 @@ static tra_status run_append(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     const tra_schema *s = p->a->x.op->type.columns;
     tra_batch from = {.v = tra_calloc((size_t)s->n + 1, sizeof *from.v)};
     (void)task;
-    tra_status status = tra_columns_of(&u->inputs[0].cell, s, &from, e);
+    tra_status status = tra_columns_view(&u->inputs[0].cell, s, &from, e);
     if (status == TRA_OK) tra_append_rows(s, &p->a->to, p->at, &from);
     free(from.v);
     if (status == TRA_OK && atomic_fetch_sub(&p->a->left, 1) == 1) status = emit(&p->a->x, w, e);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { NONE = 0, OF_LEFT = 1, OF_RIGHT = 2, OF_BOTH = 3, MOST_ENDS = 16, MOST_TERMS = 16 };
+enum { NONE = 0, OF_LEFT = 1, OF_RIGHT = 2, OF_BOTH = 3, MOST_TERMS = 16 };
 
 /* A condition under way. */
 typedef struct builder {
@@ -104,7 +104,7 @@ static bool is_same_value(const tra_band_value *x, const tra_band_value *y) {
 /* Adds: the right value compares as `op` says with `at`. */
 static bool add_end(builder *b, tra_band_value right, tra_colop op, tra_band_value at) {
     int of = 0, ends = op == TRA_C_EQ ? 2 : 1;
-    if (b->nends + ends > MOST_ENDS) return false;
+    if (b->nends + ends > TRA_BAND_ENDS) return false;
     while (of < b->n && !is_same_value(&b->value[of], &right)) of++;
     if (of == b->n) b->value[b->n++] = right;
     bool strict = op == TRA_C_LT || op == TRA_C_GT;
@@ -204,8 +204,8 @@ static bool arrange(builder *b) {
 const tra_band *tra_band_of(const tra_lookup *l, const tra_colexpr *condition) {
     tra_arena *a = l->arena;
     builder b = {.l = l, .a = a, .all = true};
-    b.value = tra_news(a, tra_band_value, MOST_ENDS);
-    b.end = tra_news(a, tra_band_end, MOST_ENDS);
+    b.value = tra_news(a, tra_band_value, TRA_BAND_ENDS);
+    b.end = tra_news(a, tra_band_end, TRA_BAND_ENDS);
     for (int i = 0; i < 2; i++) b.root[i] = tra_news(a, const tra_colexpr *, 8 * MOST_TERMS);
     add_part(&b, condition, false);
     if (b.nends == 0) return NULL;

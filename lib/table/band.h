@@ -28,6 +28,7 @@ typedef struct tra_band_end {
     int of;             /* the value of the right row that it bounds */
     bool lower, strict; /* from below; the value is not equal to it */
 } tra_band_end;
+enum { TRA_BAND_ENDS = 16 }; /* of a condition, at most */
 typedef struct tra_band {
     int n, nends;
     const tra_band_value *value; /* of right rows */

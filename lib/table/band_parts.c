@@ -116,7 +116,7 @@ const tra_rows_ops tra_band_box_ops = {.form = box_form, .rest = box_rest, .run 
 typedef struct asking {
     const tra_lookup *l;
     tra_band_query q;
-    double most[64];
+    double most[TRA_BAND_ENDS];
     void *scratch;
 } asking;
 

@@ -14,8 +14,10 @@
 int tra_band_column(const tra_lookup *l, int side);
 
 typedef struct tra_band_parts {
-    const tra_lookup *join;                        /* of left rows with a part, with this condition */
-    const tra_schema *left, *strips, *right, *box; /* strips: left, and a column more (tra_band_parts_of) */
+    const tra_lookup *join; /* of left rows with a part, with this condition */
+    /* strips: left, and a column of 64-bit words. The first rows of a strip have the least and the greatest that the
+     * strip asks for of the first value, of the second, and so on; a last strip of fewer rows has none. */
+    const tra_schema *left, *strips, *right, *box;
 } tra_band_parts;
 const tra_band_parts *tra_band_parts_of(tra_arena *a, const tra_lookup *join, const char *name);
 

@@ -92,10 +92,11 @@ typedef struct search {
 } search;
 
 static void put(search *s, int64_t place) {
+    s->rows++;
+    if (!s->bits && (!s->found || s->rows > s->room)) return; /* it is only counted */
     int32_t row = s->list[place];
     if (s->bits) s->bits[row / 64] |= UINT64_C(1) << row % 64;
-    if (s->found && s->rows < s->room) s->found[s->rows] = row;
-    s->rows++;
+    if (s->found && s->rows <= s->room) s->found[s->rows - 1] = row;
 }
 
 /* Which of the nodes of a group, with these least and greatest values, meet a side of a box: bits. */

@@ -51,7 +51,9 @@ tra_string_set *tra_words_take(tra_words *w);
 void tra_words_give(tra_words *w, tra_string_set *set, tra_piece_words *found);
 /* Adds what a piece found, whose word 0 becomes number w->n, and frees it. */
 void tra_words_add(tra_words *w, tra_piece_words *found);
+void tra_words_drop(tra_piece_words *found); /* frees it */
 int64_t tra_words_push(tra_words *w, const char *s, int64_t n); /* adds one; returns its number */
+int64_t tra_words_end(tra_words *w); /* the same of what was added to w->text */
 /* All words as a dictionary of the arena; *code: what each became there. */
 const tra_dictionary *tra_words_sorted(tra_arena *a, const tra_words *w, const int32_t **code);
 

@@ -132,7 +132,7 @@ const tra_colexpr *tra_colexpr_by_entry(tra_arena *a, const tra_colexpr *x) {
     tra_colcode *code = tra_colcode_new(own, 1, &root);
     char *scratch = tra_arena_alloc(own, (size_t)tra_colcode_scratch(code) + 64);
     int32_t *codes = tra_news(own, int32_t, TRA_COLSTRIP);
-    uint8_t *table = tra_news(a, uint8_t, n), *state = tra_news(a, uint8_t, n);
+    uint8_t *table = tra_news(a, uint8_t, n), *state = tra_news(own, uint8_t, n);
     tra_vector v = {.values = codes};
     tra_colrun run;
     bool all = true;
@@ -146,10 +146,10 @@ const tra_colexpr *tra_colexpr_by_entry(tra_arena *a, const tra_colexpr *x) {
         if (r.state) memcpy(state + from, r.state, (size_t)m);
         for (int i = 0; i < m && r.state; i++) all = all && r.state[i] == TRA_STATE_VALUE;
     }
-    tra_arena_free(own);
     tra_colexpr *y = tra_colexpr_node(a, TRA_C_LOOKUP, TRA_COL_BOOL, 1, &of);
     y->table = table;
-    y->tstate = all ? NULL : state;
+    y->tstate = all ? NULL : memcpy(tra_news(a, uint8_t, n), state, (size_t)n);
+    tra_arena_free(own);
     y->nullable = x->nullable, y->fails = x->fails;
     return y;
 }

@@ -47,24 +47,25 @@ static bool grant_more(tra_tabulation *t) {
 tra_status tra_tabulate_call(tra_tabulation *t, const tra_call_value *v, tra_err *e) {
     int state = TRA_STATE_VALUE;
     for (int i = 0; i < t->call.n; i++) state = v[i].state > state ? v[i].state : state;
+    tra_str *text = t->code ? &t->words.text : &t->text; /* a string is written where it stays */
+    size_t from = t->code ? text->n : 0;
     t->call.v = v;
-    t->call.text = &t->text;
+    t->call.text = text;
     bool runs = state == TRA_STATE_VALUE;
-    t->text.n = 0;
     for (bool again = runs; again; again = t->call.over && grant_more(t)) {
-        t->text.n = 0;
-        t->call.most = t->granted - (int64_t)t->words.text.n;
+        text->n = from;
+        t->call.most = t->granted;
         tra_call_run(&t->call);
         state = t->call.out.state;
     }
+    if (state != TRA_STATE_VALUE || t->call.over) text->n = from;
     if (runs && t->call.over) return TRA_NO;
     if (state == TRA_STATE_ERROR && tra_call_takes(t->call.op, 1) == 'p')
         return tra_fail(e, TRA_PROGRAM, "%s: the regular expression takes too many steps on '%.*s%s'",
                         tra_colop_text((tra_colop)t->call.op), (int)tra_min64(v[0].n, 60), v[0].s,
                         v[0].n > 60 ? ".." : "");
     if (t->code)
-        t->code[t->n] =
-            state == TRA_STATE_VALUE ? (int32_t)tra_words_push(&t->words, t->text.s, (int64_t)t->text.n) : NONE;
+        t->code[t->n] = state == TRA_STATE_VALUE ? (int32_t)tra_words_end(&t->words) : NONE;
     else if (state == TRA_STATE_VALUE)
         tra_call_put(&t->call.out, t->values, t->n);
     t->state[t->n++] = (uint8_t)state;
@@ -82,6 +83,7 @@ typedef struct piece {
     tra_str text; /* of one result */
     tra_string_set *set;
     tra_piece_words words;
+    bool differ;  /* most of its strings were new: the others are taken to be, too */
     int64_t done; /* results; the others of the piece are to be made again */
 } piece;
 
@@ -98,8 +100,9 @@ static int64_t begin_of(const rounds *r, int p) { return tra_min64(r->total, r->
  */
 static int32_t number_of(piece *x, int64_t made, const char *s, size_t n) {
     enum { TRIED = 256 };
-    bool fresh, differ = made >= TRIED && 4 * x->set->n > 3 * made;
-    return (int32_t)(differ ? tra_string_set_push(x->set, s, n)
+    bool fresh;
+    x->differ = x->differ || (made >= TRIED && 4 * x->set->n > 3 * made);
+    return (int32_t)(x->differ ? tra_string_set_push(x->set, s, n)
                             : tra_string_set_add(x->set, s, n, tra_string_set_hash(s, n), &fresh));
 }
 
@@ -137,6 +140,7 @@ static void run_piece(void *ctx, int p, void *scratch) {
     x->call.v = x->operands->v;
     x->call.text = &x->text;
     x->call.most = PIECE_BYTES;
+    x->differ = false;
     if (r->t->code) x->set = tra_words_take(&r->t->words);
     while (i < to && run_one(r, x, i, from)) i++;
     x->done = i - from;
@@ -178,7 +182,11 @@ tra_status tra_tabulate(tra_tabulation *t, int naxes, const tra_operand_axis *x,
         int n = (int)tra_min64(pieces, tra_ceil_div(total - r.from, r.each));
         bool left = false;
         tra_parallel(n, run_piece, &r, NULL);
-        for (int p = 0; p < n && status == TRA_OK; p++) {
+        for (int p = 0; p < n; p++) {
+            if (status != TRA_OK) {
+                if (t->code) tra_words_drop(&of[p].words);
+                continue;
+            }
             status = add_piece(&r, p, e);
             left = left || (of[p].done > 0 && r.from + p * r.each + of[p].done < begin_of(&r, p + 1));
         }
@@ -190,20 +198,20 @@ tra_status tra_tabulate(tra_tabulation *t, int naxes, const tra_operand_axis *x,
     return status;
 }
 
-typedef struct final {
+typedef struct renumbering {
     tra_tabulation *t;
     const int32_t *code; /* of each word */
-} final;
+} renumbering;
 
 static void put_codes(void *ctx, int p, void *scratch) {
-    const final *x = ctx;
+    const renumbering *x = ctx;
     int64_t to = tra_piece_begin(x->t->n, TRA_PIECES, p + 1);
     (void)scratch;
     for (int64_t i = tra_piece_begin(x->t->n, TRA_PIECES, p); i < to; i++) x->t->code[i] = x->code[x->t->code[i]];
 }
 
 const tra_dictionary *tra_tabulation_strings(tra_tabulation *t) {
-    final x = {.t = t};
+    renumbering x = {.t = t};
     int64_t empty = NONE; /* what is no value has the code of "" */
     for (int64_t i = 0; i < t->n; i++) {
         if (t->code[i] != NONE) continue;

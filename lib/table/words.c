@@ -49,13 +49,21 @@ void tra_words_add(tra_words *w, tra_piece_words *found) {
     if (bytes > 0) tra_str_addn(&w->text, found->bytes, (size_t)bytes);
     for (int64_t i = 1; i <= found->n; i++) w->begin[w->n + i] = from + found->begin[i];
     w->n += found->n;
+    tra_words_drop(found);
+}
+
+void tra_words_drop(tra_piece_words *found) {
     free(found->begin);
     free(found->bytes);
 }
 
 int64_t tra_words_push(tra_words *w, const char *s, int64_t n) {
-    make_room(w, 1);
     if (n > 0) tra_str_addn(&w->text, s, (size_t)n);
+    return tra_words_end(w);
+}
+
+int64_t tra_words_end(tra_words *w) {
+    make_room(w, 1);
     w->begin[w->n + 1] = (int64_t)w->text.n;
     return w->n++;
 }

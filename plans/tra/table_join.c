@@ -96,7 +96,8 @@ bool tra_join_divide(const tra_table_builder *w, const tra_lookup *l, const tra_
     }
     enum { FEW = 1 << 22 }; /* pairs of a block for which there is room; of more the bound is hardly ever reached */
     int64_t pairs = tra_mul_most(left->type.cat->bound.v[0], tra_catalog_elements(right->type.cat));
-    if (keys == 0 && w->b->g->expected_room == 0 && pairs > FEW) return false;
+    bool filters = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI; /* a row comes once of each part */
+    if (keys == 0 && w->b->g->expected_room == 0 && !filters && pairs > FEW) return false;
     if (whole_rows(w, l, right) > 0) return false;
     tra_division_input x = {.columns = right->type.columns, .other_blocks = left->type.cat->n, .whole_share = 4};
     x.key_bytes = tra_max64(1, keys) * ((int64_t)sizeof(int64_t) + 1);

@@ -141,7 +141,7 @@ static tra_node *join_parts(tra_table_builder *w, tra_node *left, tra_node *righ
     tra_rows_kernel op = tra_rows_op(&tra_lookup_ops, kept, tra_lookup_out(kept));
     op.extent = one ? TRA_ROWS_SAME : TRA_ROWS_PRODUCT;
     op.each = one || size->partners_most == INT64_MAX ? 0 : size->partners_most, op.all = one ? 0 : size->rows_most;
-    op.most = one ? 0 : size->block_most;
+    op.most = one ? 0 : size->block_most, op.expected = op.most > 0 && by->banded;
     op.counts = true, op.share = one ? 1 : tra_table_join_share(size, &left->type, &right->type);
     op.divides = one && !tra_lookup_condition(own), op.flops = TRA_LOOKUP_FLOPS;
     return tra_table_kernel(w, left, right, 1, 0, &op);

@@ -198,3 +198,22 @@ with open("i.csv", "w") as f:
 ts = (i * 7919 % 100003 for i in range(100000))
 print("n\n%d" % sum(1 for t in ts for a in (t, t - 1, t - 2) if a % 2 == 0 and 0 <= a < 100000))')" cat <<<"$output"
 }
+
+@test "a join on ranges with more pairs than were expected says what it needs, and has it there" {
+    py 'g = np.random.default_rng(3)
+x, lo = g.random(30000) * 1000, g.random(2200000) * 1000
+hi, x[:3000] = lo + 1e-5, 500 + g.random(3000) * 1e-3 # 220 rows meet each of these
+lo[::10000], hi[::10000] = 499.9999, 500.002
+np.savetxt("l.csv", np.c_[x, np.arange(len(x))], "%.17g,%d", header="x,i", comments="")
+np.savetxt("r.csv", np.c_[lo, hi], "%.17g", ",", header="lo,hi", comments="")'
+    tra import -q --block 3000 l.csv -o l.h5
+    tra import -q --block 50000 r.csv -o r.h5
+    printf '%s\n' 'input L from "l.h5"' 'input R from "r.h5"' 'J = join(L, R, lo <= x && x < hi)' \
+        'K = project(J, i, hi)' 'output K' >p.tra
+    status 0 tra run -q p.tra
+    want=$(digest_of K.h5)
+    status 4 tra run -q --memory 100M p.tra; has "the least that would do is"
+    least=$(sed -n 's/.*(--memory \([0-9.]*[MG]\)).*/\1/p' <<<"$output")
+    status 0 tra run -q --memory "$least" p.tra
+    is "$want" digest_of K.h5
+}
