@@ -136,7 +136,7 @@ typedef struct tra_rows_kernel {
     int64_t width; /* of a tensor: its extent along dimension 1 */
     tra_rows_extent extent;
     int64_t most;
-    bool expected; /* most is what the plan expects: of a run that makes more, more is planned, and it begins again */
+    bool expected; /* `most` is an estimate: a run that makes more rows is planned again, and begins anew */
     int64_t each; /* of pairs: rows of the right operand that one of the left meets, at most; 0: no more is known */
     int64_t all;  /* rows of all results together, at most; 0: no more is known */
     bool sparse;  /* a tensor: by type, with an entry for each row of the operand, at most */

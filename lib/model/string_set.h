@@ -17,7 +17,8 @@ typedef struct tra_string_set {
 uint64_t tra_string_set_hash(const char *s, size_t n);
 /* The number of the string, which is put in when it is new (*fresh). */
 int64_t tra_string_set_add(tra_string_set *w, const char *s, size_t n, uint64_t hash, bool *fresh);
-/* Adds a string that is not looked for, then or later; no string is added in another way until the set is empty. */
+/* Adds a string without looking whether it is there, and without an entry by which it is found. After that no string is
+ * added by tra_string_set_add until the set is empty. */
 int64_t tra_string_set_push(tra_string_set *w, const char *s, size_t n);
 /* Is the set so large that a string of that hash is best announced, some strings before it is added or looked for? */
 static inline bool tra_string_set_is_large(const tra_string_set *w) { return w->nslots > 1 << 16; }

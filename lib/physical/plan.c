@@ -156,6 +156,11 @@ bool tra_op_shares_blocks(const tra_op *op) { return tra_op_is_view(op) || tra_o
 
 bool tra_op_exchanges(const tra_op *op) { return tra_op_is(op->op, TRA_EXCHANGES) && !op->method.gathers; }
 
+bool tra_op_may_outgrow(const tra_op *op) {
+    const tra_rows_kernel *rows = op->spec.join ? tra_kernel_rows(op->spec.join) : NULL;
+    return (op->op == TRA_PLAN_CONCAT && op->spec.most_rows > 0) || (rows && rows->expected);
+}
+
 bool tra_op_appends(const tra_plan *p, const tra_op *op) {
     return op->op == TRA_PLAN_CONCAT && op->type.columns && !op->spec.most_rows && !p->ops[op->in[0]].type.bounded;
 }

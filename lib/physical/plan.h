@@ -319,9 +319,11 @@ bool tra_op_shares_blocks(const tra_op *op);
 
 /* Does it bring data to other sites? Not so a repartition that gathers. */
 bool tra_op_exchanges(const tra_op *op);
-/* Does it hold a whole group of its input at once? Not so a CONCAT of tables that adds operands to the result one by
- * one (tra_op_appends), since their rows are known. */
+/* Does the room for its result follow from expected rows? A run that finds more is planned again, with more room. */
+bool tra_op_may_outgrow(const tra_op *op);
+/* Does it hold a whole group of its input at once? */
 bool tra_op_gathers(const tra_plan *p, const tra_op *op);
+/* Is it a CONCAT of tables whose rows are known? It appends them to its result one by one, and does not gather. */
 bool tra_op_appends(const tra_plan *p, const tra_op *op);
 /* Does the exchange overlap the next stage? Bytes read for either are then counted for that stage. */
 bool tra_op_overlaps(const tra_op *op);

@@ -224,10 +224,7 @@ tra_status tra_exec_name_statement(const tra_op *op, tra_status s, tra_err *e) {
     if (!tra_pool_is_exhausted(s, e)) return s;
     tra_err was = *e;
     *e = (tra_err){0};
-    /* the plan has room for the rows that it expects, and a run may find more */
-    const tra_rows_kernel *rows = op->spec.join ? tra_kernel_rows(op->spec.join) : NULL;
-    bool outgrown = (op->op == TRA_PLAN_CONCAT && op->spec.most_rows > 0) || (rows && rows->expected);
-    return tra_fail_kind(e, s, outgrown ? TRA_KIND_OUTGROWN : TRA_KIND_NONE, "%s%s",
+    return tra_fail_kind(e, s, tra_op_may_outgrow(op) ? TRA_KIND_OUTGROWN : TRA_KIND_NONE, "%s%s",
                          tra_op_text(op, place, sizeof place), was.msg);
 }
 

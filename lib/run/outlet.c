@@ -33,8 +33,8 @@ size_t tra_outlet_io(const tra_outlet *s) {
     return (size_t)(o->count_room + tra_chunks_room(o) + (o->zstd ? tra_codec_scratch(&o->file_type) : 0));
 }
 
-/* Counts the rows of a result of which only the run tells how many it has. Of copies that of the first site. There may
- * be more than the plan has room for, where that is what it expected. */
+/* Counts the rows of a result, where only the run tells how many it has; of copies, on the first site alone. Fails
+ * where a block has more rows than its bound, which may be an estimate (tra_op_may_outgrow). */
 static tra_status count_rows(const tra_outlet *s, int64_t ordinal, tra_block *b, tra_err *e) {
     tra_cell c;
     tra_dims key;
@@ -59,39 +59,27 @@ static tra_status count_rows(const tra_outlet *s, int64_t ordinal, tra_block *b,
 }
 
 tra_status tra_outlet_emit(tra_outlet *s, tra_worker *w, int64_t ordinal, int summand, tra_block *block, tra_err *e) {
-    if (tra_cancelled()) { /* it may be unfinished */
+    bool wanted = s->part || !tra_outlet_has(s, ordinal);
+    tra_status st = tra_cancelled() ? tra_fail(e, TRA_STOPPED, "the stage has failed") /* it may be unfinished */
+                    : wanted        ? count_rows(s, ordinal, block, e)
+                                    : TRA_OK;
+    int64_t i = st == TRA_OK && s->part ? tra_part_find(s->part, ordinal, summand) : 0;
+    if (st == TRA_OK && s->part && (i < 0 || s->part->block[i]))
+        st = tra_fail(e, TRA_INTERNAL, "a result that the plan does not expect on this site");
+    if (st != TRA_OK || !wanted) {
         tra_block_free(s->pool, block);
-        return tra_fail(e, TRA_STOPPED, "the stage has failed");
+        return st;
     }
     if (s->part) {
-        int64_t i = tra_part_find(s->part, ordinal, summand);
-        if (i < 0 || s->part->block[i]) {
-            tra_block_free(s->pool, block);
-            return tra_fail(e, TRA_INTERNAL, "a result that the plan does not expect on this site");
-        }
-        tra_status st = count_rows(s, ordinal, block, e);
-        if (st != TRA_OK) {
-            tra_block_free(s->pool, block);
-            return st;
-        }
         __atomic_store_n(&s->part->block[i], block, __ATOMIC_RELEASE); /* tra_engine_has_inputs looks at it */
         tra_checkpoint_result(s->checkpoint, s->op, s->part, i);
         tra_block_unpin(s->pool, block);
         return TRA_OK;
     }
-    if (!tra_outlet_has(s, ordinal)) {
-        tra_status st = count_rows(s, ordinal, block, e);
-        if (st != TRA_OK) {
-            tra_block_free(s->pool, block);
-            return st;
-        }
-        if (w) tra_engine_set_writing(w, true);
-        st = write_tuple(s->file, w, ordinal, block, e);
-        if (w) tra_engine_set_writing(w, false);
-        return st;
-    }
-    tra_block_free(s->pool, block);
-    return TRA_OK;
+    if (w) tra_engine_set_writing(w, true);
+    st = write_tuple(s->file, w, ordinal, block, e);
+    if (w) tra_engine_set_writing(w, false);
+    return st;
 }
 
 tra_status tra_outlet_emit_panels(tra_outlet *s, tra_worker *w, int64_t ordinal, tra_panels *p, tra_err *e) {

@@ -185,7 +185,8 @@ static tra_status run_gather(tra_unit *u, int task, tra_worker *w, tra_err *e) {
 
 /* ---- append: CONCAT of tables whose rows are known -------------------------------------------------------------- */
 
-/* A result to which units add one input each. */
+/* A result of which each unit appends one input, at a place that is known beforehand. So an input that is computed is
+ * freed when it was appended, where `gather` holds all of them. */
 typedef struct appending {
     result x;
     tra_batch to;

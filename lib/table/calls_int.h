@@ -29,7 +29,7 @@ enum { TRA_MADE_MOST = 1 << 28 }; /* bytes of a string that a function makes: mo
 
 /* ---- strings that pieces of work find (words.c) ---- */
 
-/* Each piece has a set of its own, so that few strings come here twice, and none is hashed far from its cache. */
+/* Each piece has a set of its own, which stays in its cache. So a piece adds no string twice; two pieces may. */
 typedef struct tra_words {
     tra_str text;
     int64_t n, cap, *begin; /* word i: from begin[i] to begin[i + 1] of the text; NULL: there are none */
@@ -53,7 +53,7 @@ void tra_words_give(tra_words *w, tra_string_set *set, tra_piece_words *found);
 void tra_words_add(tra_words *w, tra_piece_words *found);
 void tra_words_drop(tra_piece_words *found); /* frees it */
 int64_t tra_words_push(tra_words *w, const char *s, int64_t n); /* adds one; returns its number */
-int64_t tra_words_end(tra_words *w); /* the same of what was added to w->text */
+int64_t tra_words_end(tra_words *w); /* what was appended to w->text becomes a word; returns its number */
 /* All words as a dictionary of the arena; *code: what each became there. */
 const tra_dictionary *tra_words_sorted(tra_arena *a, const tra_words *w, const int32_t **code);
 
@@ -64,9 +64,9 @@ typedef struct tra_tabulation {
     tra_arena *arena;
     tra_call call;
     const tra_colexpr *const *kids;
-    tra_str text;    /* the string of one result */
-    tra_words words; /* of all; */
-    int32_t *code;   /* which one each result is; NULL: results are no strings */
+    tra_str text;    /* what a call writes whose results are no strings */
+    tra_words words; /* the strings of results; */
+    int32_t *code;   /* which word each result is; NULL: results are no strings */
     int64_t n;
     int64_t granted; /* bytes that words may have: the ceiling has room for them */
     void *values;    /* of others */
@@ -88,7 +88,7 @@ struct tra_operands {
 void tra_operands_begin(tra_arena *a, int n, const tra_colexpr *const *kids, int naxes, const tra_operand_axis *x,
                         bool column, int threads, tra_operands **out);
 
-/* Of n results. */
+/* Begins a table of n results. */
 void tra_tabulation_begin(tra_tabulation *t, tra_arena *a, const tra_call *c, const tra_colexpr *const *kids,
                           tra_coltype type, int64_t n);
 void tra_tabulation_free(tra_tabulation *t);

@@ -23,7 +23,7 @@ VECTORS static void range_of_i64(const int64_t *v, int n, int64_t *least, int64_
 /* Whole numbers that the type does not hold; no float becomes one. */
 static void note_beyond(tra_colstep *s) {
     tra_dtype from = tra_colstep_held(s->x->kids[0]), to = tra_colstep_held(s->x);
-    if (from == TRA_I64) { /* mostly there are none */
+    if (from == TRA_I64) { /* most strips have none: their range tells */
         int64_t least, most;
         range_of_i64(s->kid[0]->values, s->n, &least, &most);
         if (tra_dtype_holds(to, least) && tra_dtype_holds(to, most)) return;

@@ -25,8 +25,8 @@ typedef struct pairing {
     bool met;        /* the current left row has a partner, */
     int64_t partner; /* of which this is the first */
     int npairs, nout;
-    tra_found *note;    /* gets what the rows so far have found; NULL: that is no longer noted. */
-    int64_t nnoted;     /* So many numbers are in it */
+    tra_found *note;    /* gets the right rows that each left row has found; NULL: they are not noted (any more) */
+    int64_t nnoted;     /* numbers in it */
     int64_t *pair[2];   /* the pairs that wait: left and right rows, STRIP each */
     int64_t *made[2];   /* the pairs that come out, until a strip of them is written */
     tra_vector *column; /* the columns that the condition reads, gathered for the pairs that wait */

@@ -419,10 +419,9 @@ static void try_apart(changes *c) {
 /* May the run find more rows than the plan has room for? */
 static bool may_be_outgrown(const tra_plan *p) {
     for (int i = 0; i < p->nops; i++) {
-        const tra_rows_kernel *rows = p->ops[i].spec.join ? tra_kernel_rows(p->ops[i].spec.join) : NULL;
-        int64_t most = p->ops[i].op == TRA_PLAN_CONCAT ? p->ops[i].spec.most_rows : 0;
-        if (rows && rows->expected) return true;
-        if (most > 0 && tra_type_entries(&p->ops[p->ops[i].in[0]].type).bound > most) return true;
+        const tra_op *op = &p->ops[i];
+        int64_t most = op->spec.most_rows; /* of a CONCAT: its operand may have no more */
+        if (tra_op_may_outgrow(op) && (!most || tra_type_entries(&p->ops[op->in[0]].type).bound > most)) return true;
     }
     return false;
 }

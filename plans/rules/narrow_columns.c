@@ -305,7 +305,7 @@ static bool is_same(const tra_schema *s, const int *at) {
     return true;
 }
 
-/* Of a pass n over x's input, or its twin: the table that n gives back as it is, which stands for n; NULL: none. */
+/* n: a pass over x's input, or over the twin of that. Returns this table, if n gives it back as it is; else NULL. */
 static const tra_expr *given_back(const narrowing *u, const tra_expr *x, const tra_node *n) {
     const tra_rowwise *r = tra_rows_args(n, &tra_rowwise_ops);
     if (!r || !tra_rowwise_is_identity(r)) return NULL;

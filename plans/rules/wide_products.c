@@ -59,7 +59,7 @@ static tra_node in_blocks(tra_rewriting *w, const tra_expr *x, tra_expr *in, con
     return with_keys(w, tra_make_below(w, x, to), back, n);
 }
 
-/* x: an aggregation of the join y. */
+/* Adds products in whole rows of blocks, in a quarter of them, and so on. x: an aggregation of the join y. */
 static void widen(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     enum { STEP = 4 }; /* from one width to the next */
     tra_product p;
