@@ -168,6 +168,7 @@ typedef struct tra_op_predicted {
     int64_t spill;        /* bound of the bytes that a site spills, of results that do not fit in memory, */
     int64_t spill_likely; /* and what is expected, by the bytes that results are expected to have */
     int64_t read;         /* INPUT, READALL: bytes of its file that are read in all, by whichever operators */
+    double network_seconds; /* of the exchanges alone */
     double stage_seconds; /* with what runs inside of it: fused operators, others of a scan, outputs; cost.seconds has
                              those without. 0: it runs inside of another (tra_plan_runs_in). Of an exchange that
                              overlaps a stage they are in that stage's, too */

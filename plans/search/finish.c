@@ -90,9 +90,8 @@ static void set_traffic(const tra_plan *p, tra_op *o, tra_traffic t, const tra_r
     else /* a repartition, of which a piece may go to every site */
         cost->network_bytes =
             tra_type_bytes_pieces(&o->type, t.moved, tra_mul_most(tra_repart_pieces(p, o), o->place.sites));
-    /* of the network; tra_plan_seconds adds the rest */
-    cost->seconds = tra_network_seconds(rates, (double)tra_type_bytes_of(&o->type, t.most).expected,
-                                        (double)tra_type_bytes_of(&o->type, t.both).expected);
+    o->predicted.network_seconds = tra_network_seconds(rates, (double)tra_type_bytes_of(&o->type, t.most).expected,
+                                                       (double)tra_type_bytes_of(&o->type, t.both).expected);
 }
 
 static void set_work(tra_op *o, tra_work w) {
@@ -452,7 +451,7 @@ static tra_plan *finish_plan(search *s, const entry *x, reading reading, tra_are
     p->planning = s->bytes.all;
     p->least_memory = (choices ? tra_plan_memory : tra_plan_memory_judged)(p, s->o->threads);
     sum_up(p);
-    tra_plan_seconds(p, &s->o->rates);
+    tra_plan_seconds(p, &s->o->rates, -1);
     return p;
 }
 

@@ -203,6 +203,7 @@ static bool make_chosen(const tra_planfile *f, tra_job *job) {
     bool ok = tra_planfile_choices(f, a, &c) &&
               tra_plan_again(job->program.graph, &job->options, &c, f->rank, n, a, &job->plans, &ignored) == TRA_OK;
     job->plans.bounded = f->bounded;
+    if (ok) tra_plans_tell(&job->plans, &job->options);
     return ok;
 }
 

@@ -1,8 +1,10 @@
 /* optimize.c - plans by each optimizer: the search, or labellings of EinDecomp whose placements the search
  * completes. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../lib/relation/store.h"
 #include "../lang/names.h"
 #include "cost.h"
 #include "search.h"
@@ -144,11 +146,38 @@ static tra_status by_labels(const tra_graph *g, const tra_plan_options *o, tra_a
 
 /* ---- all ---------------------------------------------------------------------------------------------------- */
 
+/* The share of the bytes that the plan reads which the page cache does not have: 1 where nothing is read. */
+static double cold_share(const tra_plan *p, tra_arena *a) {
+    double all = 0, cold = 0;
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *o = &p->ops[i];
+        const char *path, *name;
+        if (!tra_op_is(o->op, TRA_READS) || !o->spec.path || o->predicted.read <= 0) continue;
+        tra_relspec(a, o->spec.path, &path, &name);
+        all += (double)o->predicted.read;
+        cold += (double)o->predicted.read * (1 - tra_cached_share(path));
+    }
+    return all > 0 ? cold / all : 1;
+}
+
+void tra_plans_tell(const tra_plans *plans, const tra_plan_options *o) {
+    tra_arena *a = tra_arena_new();
+    double least = 0;
+    for (int i = 0; i < plans->n; i++) {
+        tra_plan *p = plans->v[i];
+        if (!p) continue;
+        tra_plan_seconds(p, &o->rates, cold_share(p, a));
+        if (o->cost == TRA_COST_TIME) least = p->cost.seconds = fmax(least, p->cost.seconds);
+    }
+    tra_arena_free(a);
+}
+
 tra_status tra_optimize(const tra_graph *g, const tra_plan_options *o, tra_arena *a, tra_plans *out, tra_err *e) {
     *out = (tra_plans){0};
-    if (o->optimizer != TRA_OPT_SEARCH) return by_labels(g, o, a, out, e);
     tra_plan_options p = *o;
     p.by_eindecomp = o->cost == TRA_COST_EINDECOMP;
     if (p.by_eindecomp) p.cost = TRA_COST_TIME;
-    return tra_search(g, &p, a, out, e);
+    TRA_TRY(o->optimizer != TRA_OPT_SEARCH ? by_labels(g, o, a, out, e) : tra_search(g, &p, a, out, e));
+    tra_plans_tell(out, o);
+    return TRA_OK;
 }

@@ -426,8 +426,15 @@ static void share_stages(tra_plan *p, const int *at, const double *alone) {
     free(all);
 }
 
-void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
-    enum { NETWORK, DISK, WORK, PARTS };
+/* Do background threads read the stage's inputs ahead, past the page cache, while all workers compute? Products of
+ * dense arrays take long enough for that. Else each worker reads what it needs, and waits, while the others go on. */
+static bool is_read_ahead(const tra_op *o) {
+    bool product = o->op == TRA_PLAN_JOINAGG && o->spec.join && (tra_kernel_props(o->spec.join) & TRA_P_CONTRACTION);
+    return product && !tra_is_held(&o->type);
+}
+
+void tra_plan_seconds(tra_plan *p, const tra_rates *rates, double cold) {
+    enum { NETWORK, DISK, READ, WORK, PARTS };
     double(*spent)[PARTS] = tra_calloc((size_t)p->nops, sizeof *spent); /* of the stage that ends here */
     double *alone = tra_calloc((size_t)p->nops, sizeof *alone);
     int *at = tra_plan_runs_in(p);
@@ -436,10 +443,9 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
         const tra_cost *c = &o->predicted.cost;
-        double s[PARTS] = {[NETWORK] = c->seconds}; /* so far: those of the network alone */
-        s[DISK] = (((double)c->disk_read.expected + c->made) / rates->disk_read +
-                   (double)c->disk_write.expected / rates->disk_write) /
-                  p->sites;
+        double s[PARTS] = {[NETWORK] = o->predicted.network_seconds};
+        s[READ] = (cold < 0 ? 1 : cold) * (double)c->disk_read.expected / rates->disk_read / p->sites;
+        s[DISK] = (c->made / rates->disk_read + (double)c->disk_write.expected / rates->disk_write) / p->sites;
         s[DISK] += spill_seconds(o, &spilled, rates) + again_seconds(p, i, rates);
         s[WORK] = kernel_seconds(p, o, rates) + rest_seconds(p, o, rates) + tree_seconds(p, o, rates) +
                   growth_seconds(p, o, rates) + state_seconds(p, o, rates) + entries_seconds(p, o, rates) +
@@ -460,8 +466,11 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         for (int k = 0; k < PARTS && end != i; k++) spent[end][k] += spent[i][k];
     }
     for (int i = 0; i < p->nops; i++) {
+        bool waits = cold >= 0 && !is_read_ahead(&p->ops[i]);
+        spent[i][waits ? WORK : DISK] += waits ? spent[i][READ] / fmax(1, rates->threads) : spent[i][READ];
         double seconds = overlapped(overlapped(spent[i][WORK], spent[i][DISK], rates->disk_unhidden), spent[i][NETWORK],
                                     rates->network_unhidden);
+        if (waits) seconds = fmax(seconds, spent[i][READ]);
         p->ops[i].predicted.stage_seconds = seconds;
         if (!tra_op_overlaps(&p->ops[i])) p->cost.seconds += tra_op_times(p, &p->ops[i]) * seconds;
     }

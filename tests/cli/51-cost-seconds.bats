@@ -48,6 +48,25 @@ END
 END
 }
 
+@test "what the page cache has of an input is not told as read from the disk, and the plan is the same" {
+    tra gen -q -s 4000x2000 -b 500x2000 -o x.h5
+    printf '%s\n' 'input x from "x.h5"' 's[j] = sum[i](x[i,j])' 'output s' >p.tra
+    told() { "$TRA" explain -q --threads 1 --format json p.tra >"$1"; }
+    cat x.h5 >/dev/null
+    told warm.json
+    sync x.h5
+    dd if=x.h5 iflag=nocache count=0 status=none
+    py 'import ctypes, mmap
+f = open("x.h5", "r+b"); m = mmap.mmap(f.fileno(), 0); v = ctypes.create_string_buffer(1 + len(m) // mmap.PAGESIZE)
+ctypes.CDLL(None).mincore(ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(m))), ctypes.c_size_t(len(m)), v)
+raise SystemExit(sum(v.raw) > 100)' || skip "this file system keeps files in memory"
+    told cold.json
+    status 0 py 'w, c = (json.load(open(f)) for f in ("warm.json", "cold.json"))
+w, c = w["plans"][0], c["plans"][0]
+assert c["seconds"] > w["seconds"] + 0.028, (w["seconds"], c["seconds"]) # 64 MB at 2 GB/s
+assert w["digest"] == c["digest"] and w["disk_read_bytes"] == c["disk_read_bytes"]'
+}
+
 @test "a table that is written takes its time for each value" {
     py 'np.savetxt("t.csv", np.arange(400000.).reshape(100000, 4) / 3, delimiter=",", header="a,b,c,d", comments="")'
     tra import -q --table t.csv -o t.h5
