@@ -175,8 +175,8 @@ NEIGHBOURS |= {  # unseen on the day before
     "w_spd": ("n_sy", "p[i,j] = (n_sy[i,j] + n_sy[j,i]) / 2 + if(index(i) == index(j), 5000, 0)\nO = inverse(p)"),
     "w_cols": ("n_col", "m[j] = max[n](n_col[n,j])\nl[j] = min[n](n_col[n,j])\nO[n,j] = (n_col[n,j] - l[j]) / (m[j] - l[j])")}
 NEIGHBOURS |= prediction_sets.A | prediction_sets.C | prediction_sets.B | prediction_sets.D
-NEIGHBOURS |= prediction_sets.E
-UNSEEN = prediction_sets.F  # the newest; seen since: costs of sparse operands and of groups by sorted keys were mended by it
+NEIGHBOURS |= prediction_sets.E | prediction_sets.F
+UNSEEN = prediction_sets.G  # the newest
 GEN |= prediction_sets.GEN
 NAMES = {JX: "jx", X: "x", JB: "jb", JM: "jm", "eval_trips_10000000.csv": "trips", "eval_10000000.mtx": "m"} | prediction_sets.NAMES
 
@@ -311,7 +311,7 @@ def predict(names, where):
                 seconds.setdefault(name, []).append(took)
                 last[name] = m
                 longest[name] = time.time() - at
-                print(f"turn {turn} {name} {took:.2f}", file=sys.stderr, flush=True)
+                print(f"turn {turn} {name} told {m['plans'][0]['seconds'] + m.get('seconds_before', 0):.2f} took {took:.2f}", file=sys.stderr, flush=True)
                 if os.statvfs(work).f_bavail * os.statvfs(work).f_frsize < 5e9:
                     for f in os.listdir(work):
                         if f.startswith("predict_"): os.remove(os.path.join(work, f))
