@@ -82,3 +82,19 @@ void tra_colexpr_print(const tra_colexpr *x, const tra_schema *s, tra_str *out) 
     }
     tra_str_add(out, ")");
 }
+
+void tra_step_print(tra_arena *a, tra_rowwise_step *s, const tra_schema *in, bool brief, tra_str *out) {
+    enum { LONG = 256, BEGINNING = 100 };
+    tra_str text = {0};
+    for (int i = 0; i < s->n && !s->text; i++) {
+        tra_str_add(&text, i ? ", " : "");
+        if (!s->selects) tra_str_add(&text, s->names[i]), tra_str_add(&text, " = ");
+        tra_colexpr_print(s->x[i], in, &text);
+    }
+    if (!s->text) s->text = tra_arena_take(a, &text);
+    size_t len = strlen(s->text);
+    bool cut = brief && len > LONG;
+    XXH128_hash_t h = XXH3_128bits(s->text, cut ? len : 0);
+    tra_str_addn(out, s->text, cut ? BEGINNING : len);
+    if (cut) tra_str_printf(out, "%016" PRIx64 "%016" PRIx64, (uint64_t)h.high64, (uint64_t)h.low64);
+}

@@ -17,7 +17,7 @@ struct tra_rowwise {
     tra_arena *arena;
     const tra_schema *in, *out;
     int nsteps;
-    const tra_rowwise_step *source; /* what the steps were made of */
+    tra_rowwise_step *source; /* what the steps were made of */
     rstep *steps;
     bool matrix;
     tra_dtype dtype;
@@ -168,17 +168,12 @@ const tra_rowwise *tra_rowwise_then(tra_arena *a, const tra_rowwise *first, cons
     return r;
 }
 
-void tra_rowwise_print(const tra_rowwise *r, tra_str *out) {
+void tra_rowwise_print(const tra_rowwise *r, bool brief, tra_str *out) {
     for (int i = 0; i < r->nsteps; i++) {
-        const tra_rowwise_step *s = &r->source[i];
         bool matrix = r->matrix && i == r->nsteps - 1;
         tra_str_add(out, i ? ", " : "");
-        tra_str_add(out, s->selects ? "select(" : matrix ? "matrix(" : "project(");
-        for (int k = 0; k < s->n; k++) {
-            tra_str_add(out, k ? ", " : "");
-            if (!s->selects) tra_str_printf(out, "%s = ", s->names[k]);
-            tra_colexpr_print(s->x[k], r->steps[i].in, out);
-        }
+        tra_str_add(out, r->source[i].selects ? "select(" : matrix ? "matrix(" : "project(");
+        tra_step_print(r->arena, &r->source[i], r->steps[i].in, brief, out);
         if (matrix && r->fill) tra_str_printf(out, ", fill = %.17g", *r->fill);
         tra_str_add(out, ")");
     }

@@ -235,6 +235,7 @@ typedef struct tra_rowwise_step {
     int n;
     const char *const *names;
     const tra_colexpr *const *x; /* over the columns after the step before */
+    const char *text;            /* its expressions, once somebody has printed them; NULL: nobody has */
 } tra_rowwise_step;
 int tra_rowwise_steps(const tra_rowwise *r, const tra_rowwise_step **v);
 /* Does it give all rows back, with the columns that they have, in their order and under their names? */
@@ -282,6 +283,7 @@ TRA_MUSTUSE tra_status tra_rowwise_run(const tra_rowwise *r, const tra_batch *in
 TRA_MUSTUSE tra_status tra_rowwise_run_matrix(const tra_rowwise *r, const tra_batch *in, int64_t first, void *data,
                                               int64_t *rows, void *scratch, tra_table_notes *notes, tra_err *e);
 
-void tra_rowwise_print(const tra_rowwise *r, tra_str *out); /* select(j > 0), project(k = j), ... */
+/* select(j > 0), project(k = j), ... `brief`: of a long step the beginning and a digest, which differ if it does. */
+void tra_rowwise_print(const tra_rowwise *r, bool brief, tra_str *out);
 
 #endif

@@ -167,4 +167,8 @@ void tra_gather_columns(tra_rows_io *io, int ncolumns, const int *column, const 
 void tra_gather_rows(tra_vector *to, int64_t begin, const tra_vector *from, tra_coltype t, const int64_t *at,
                      int64_t n);
 
+/* What a step computes, over the columns `in`; brief: as tra_rowwise_print. It is printed once, and s->text kept in the
+ * arena: passes that are made of others have the steps of these. */
+void tra_step_print(tra_arena *a, tra_rowwise_step *s, const tra_schema *in, bool brief, tra_str *out);
+
 #endif

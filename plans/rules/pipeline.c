@@ -221,9 +221,10 @@ double tra_rows_expected(const tra_node *n) {
 }
 
 int tra_lookup_place(const tra_lookup *l, int pair) {
-    for (int i = 0; i < tra_lookup_out(l)->n; i++)
-        if (tra_lookup_from(l)[i] == pair) return i;
-    return -1;
+    const int *from = tra_lookup_from(l); /* ascending, but for the number of the row, which is last, as -1 */
+    int n = tra_lookup_out(l)->n, at = 0;
+    TRA_BISECT(at, n, mid, from[mid] >= 0 && from[mid] < pair);
+    return at < n && from[at] == pair ? at : -1;
 }
 
 double tra_flops_of_columns(double flops, int fewer) {

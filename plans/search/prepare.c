@@ -244,9 +244,18 @@ static bool is_alike(const tra_expr *x, const tra_expr *y) {
     return types_alike(&x->node.type, &y->node.type);
 }
 
+static uint64_t type_hash(const tra_type *t, uint64_t h) {
+    const tra_dims *f = &t->cat->frontier;
+    int64_t size[] = {t->columns ? t->columns->n : 0, t->entries ? t->entries->all.expected : 0,
+                      t->entries ? t->entries->all.bound : 0};
+    h = XXH64(size, sizeof size, XXH64(f->v, (size_t)f->n * sizeof f->v[0], h));
+    for (int i = 0; i < size[0]; i++) h = XXH64(t->columns->v[i].name, strlen(t->columns->v[i].name), h);
+    return h;
+}
+
 static uint64_t alike_hash(const tra_expr *x) {
-    const tra_dims *f = &x->node.type.cat->frontier;
-    uint64_t h = XXH64(f->v, (size_t)f->n * sizeof f->v[0], (uint64_t)x->node.op);
+    uint64_t h = type_hash(&x->node.type, (uint64_t)x->node.op);
+    for (int i = 0; i < 2 && x->node.in[i]; i++) h = type_hash(&x->node.in[i]->type, h);
     return x->node.op == TRA_OP_INPUT ? h : XXH64(x->text, strlen(x->text), h);
 }
 
@@ -255,14 +264,17 @@ static void find_alike(search *s) {
     uint64_t mask = 63;
     while (mask < 2 * (uint64_t)s->m->n) mask = 2 * mask + 1;
     int *table = tra_calloc((size_t)mask + 1, sizeof *table); /* by hash: the number of an expression + 1 */
+    uint64_t *hash = tra_malloc(((size_t)s->m->n + 1) * sizeof *hash);
     s->alike = tra_news(s->work, int, s->m->n);
     for (int i = 0; i < s->m->n; i++) {
-        uint64_t at = alike_hash(s->m->v[i]);
-        while (table[at & mask] && !is_alike(s->m->v[table[at & mask] - 1], s->m->v[i])) at++;
+        uint64_t at = hash[i] = alike_hash(s->m->v[i]);
+        for (int j; (j = table[at & mask] - 1) >= 0; at++)
+            if (hash[j] == hash[i] && is_alike(s->m->v[j], s->m->v[i])) break;
         if (!table[at & mask]) table[at & mask] = i + 1;
         s->alike[i] = table[at & mask] - 1;
     }
     free(table);
+    free(hash);
 }
 
 /* ---- all ------------------------------------------------------------------------------------------------------- */

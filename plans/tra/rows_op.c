@@ -38,8 +38,7 @@ static void add_numbers(int n, const int *v, tra_str *out) {
 /* ---- passes, groups and orders ----------------------------------------------------------------------------------- */
 
 static void print_pass(const void *args, bool all, tra_str *out) {
-    (void)all;
-    tra_rowwise_print(args, out);
+    tra_rowwise_print(args, all, out);
 }
 
 static void print_group(const void *args, bool all, tra_str *out) {
@@ -64,7 +63,7 @@ static void print_group_of_pass(const void *args, bool all, tra_str *out) {
     const tra_group_of_pass *x = args;
     print_group(x->g, all, out);
     tra_str_add(out, " of ");
-    tra_rowwise_print(x->r, out);
+    tra_rowwise_print(x->r, all, out);
 }
 
 static void print_wide(const void *args, bool all, tra_str *out) {
@@ -233,14 +232,14 @@ static void print_slots(const void *args, bool all, tra_str *out) {
     for (int k = 0; s->part && k < s->out->n - s->nkeys - 1; k++)
         tra_str_printf(out, "%s%" PRId64 " + %d bits", k ? ", " : " in words of ", s->part[k].least, s->part[k].bits);
     tra_str_add(out, ": ");
-    tra_rowwise_print(s->r, out);
+    tra_rowwise_print(s->r, all, out);
 }
 
 static void print_row_sums(const void *args, bool all, tra_str *out) {
     const tra_row_sums *x = args;
     (void)all;
     tra_str_printf(out, "%s%d x %d sums over groups: ", x->symmetric ? "symmetric " : "", x->nx, x->n / x->nx);
-    tra_rowwise_print(x->r, out);
+    tra_rowwise_print(x->r, all, out);
 }
 
 static void print_products(const void *args, bool all, tra_str *out) {
@@ -248,7 +247,7 @@ static void print_products(const void *args, bool all, tra_str *out) {
     (void)all;
     tra_str_printf(out, "%s%d x %d products of columns%s: ", x->same ? "symmetric " : "", x->nx, x->ny,
                    x->beside ? " with what lies beside them" : "");
-    tra_rowwise_print(x->r, out);
+    tra_rowwise_print(x->r, all, out);
 }
 
 static void print_weighted(const void *args, bool all, tra_str *out) {
@@ -257,7 +256,7 @@ static void print_weighted(const void *args, bool all, tra_str *out) {
     tra_str_printf(out, "%d columns weighed", x->n);
     for (int i = 0; i < x->n; i++) tra_str_printf(out, "%s%d", i ? ", " : " by ", x->at[i]);
     tra_str_printf(out, ", %s%d: ", x->out ? "beside " : "added to ", x->nkept);
-    tra_rowwise_print(x->r, out);
+    tra_rowwise_print(x->r, all, out);
 }
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */

@@ -330,15 +330,34 @@ static tra_node *operand(const tra_table_builder *w, relation_builder *relation,
                           "this is a table already; a tensor is expected here");
 }
 
-/* The union of n tables, as a tree of unions of two: so each row passes few of them. Tables that another union begins
- * with too are united alike there. */
+/* How many tables are united in it. */
+static int64_t united_in(const tra_node *n) {
+    return n->table && n->table->op == TRA_TABLE_UNION ? n->table->united : 1;
+}
+
+/* Of n tables the last two become one, which takes the place of both. */
+static bool unite_last(tra_table_builder *w, int n, tra_node **v) {
+    w->in = v[n - 2], w->right = v[n - 1];
+    w->op.united = united_in(w->in) + united_in(w->right);
+    return (v[n - 2] = tra_table_union(w)) != NULL;
+}
+
+/* The union of tables, as a tree of unions of two: so each row passes few of them. Where the first is a union itself,
+ * the tables are added to its tree, so that unions that grow one by one have the trees that they share once. */
 static tra_node *unite(tra_table_builder *w, int n, tra_node *const *v) {
-    int half = 1;
-    if (n == 1) return v[0];
-    while (2 * half < n) half *= 2;
-    tra_node *l = unite(w, half, v), *r = l ? unite(w, n - half, v + half) : NULL;
-    w->in = l, w->right = r;
-    return r ? tra_table_union(w) : NULL;
+    int k = 0, depth = 0;
+    for (const tra_node *x = v[0]; united_in(x) > 1; x = x->table->in[1]) depth++;
+    tra_node **tree = tra_news(w->b->arena, tra_node *, depth + n), *at = v[0];
+    for (; united_in(at) > 1 && united_in(at->table->in[1]) < united_in(at->table->in[0]);
+         at = (tra_node *)at->table->in[1])
+        tree[k++] = (tra_node *)at->table->in[0];
+    tree[k++] = at;
+    for (int i = 1; i < n; i++)
+        for (tree[k++] = v[i]; k > 1 && 2 * united_in(tree[k - 1]) > united_in(tree[k - 2]); k--)
+            if (!unite_last(w, k, tree)) return NULL;
+    for (; k > 1; k--)
+        if (!unite_last(w, k, tree)) return NULL;
+    return tree[0];
 }
 
 static tra_node *build_union(tra_table_builder *w, relation_builder *relation) {

@@ -79,6 +79,7 @@ struct tra_table_op {
     /* GROUP, ORDER, DISTINCT: the rows that it is of, with the keys among their columns; NULL: it is several operators.
      */
     const tra_node *rows;
+    int64_t united; /* UNION: of how many tables */
     int nterms;
     const tra_table_term *term; /* SELECT: the predicate; PROJECT, MATRIX: the columns; GROUP, ORDER, DISTINCT: keys;
                                    WINDOW: nkeys keys, then the order */

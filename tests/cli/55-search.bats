@@ -62,3 +62,13 @@ END
     status 0 tra explain --sites 5 --threads 1 p.tra
     has "the search was bounded"
 }
+
+@test "a union that grows table by table is planned as one of all of them: rows pass few unions" {
+    for i in {0..15}; do echo "input t$i : table [k: i64, v: f64] rows 100000 by 20000"; done >inputs.tra
+    { cat inputs.tra && echo 'B1 = union(t0, t1)' && for i in {2..15}; do echo "B$i = union(B$((i - 1)), t$i)"; done &&
+        echo 'output B15'; } >grows.tra
+    { cat inputs.tra && echo "B15 = union($(echo t{0..15} | tr ' ' ,))" && echo 'output B15'; } >once.tra
+    py '
+grows, once = (float(x.split("peak memory ")[1].split(" MiB")[0]) for x in sys.argv[1:])
+assert grows < 1.1 * once, (grows, once)' "$(tra explain grows.tra)" "$(tra explain once.tra)"
+}
