@@ -291,6 +291,12 @@ static tra_status run_strips(pairing *p, const tra_right *r, tra_found *known, i
             TRA_TRY(put_single(p, row, n, found, e));
             continue;
         }
+        for (int i = 0; i < n; i++) /* all are fetched at once */
+            if (found[i] >= 0) __builtin_prefetch(r->finder.begin + found[i]);
+        for (int i = 0; i < n; i++) {
+            tra_finder_rows(&r->finder, found[i], &begin, &end);
+            if (begin < end) __builtin_prefetch(r->finder.list + begin);
+        }
         for (int i = 0; i < n; i++) {
             tra_finder_rows(&r->finder, found[i], &begin, &end);
             TRA_TRY(pair_list(p, &r->finder, row + i, begin, end, e));

@@ -184,15 +184,26 @@ static bool is_key(const tra_finder *x, int32_t row, const uint64_t *words) {
     return x->words == 1 ? *w == *words : memcmp(w, words, (size_t)x->words * 8) == 0;
 }
 
-static int64_t bit_of(const tra_finder *x, uint64_t hash) { return (int64_t)(hash >> 32 & (uint64_t)(x->nbits - 1)); }
 static bool has_bit(const tra_finder *x, int64_t b) { return x->bit[b / 64] >> (b % 64) & 1; }
 static void set_bit(tra_finder *x, int64_t b) { x->bit[b / 64] |= UINT64_C(1) << b % 64; }
 
-/* The slot of a key: where it is, or would be (then head is -1). */
+/* The tag of a key: bits of its hash by which its slot is not found. Never 0. */
+static uint8_t tag_of(uint64_t hash) { return (uint8_t)(hash >> 57 | 128); }
+
+/* The first slot from s on that is free or has the tag. */
+static int64_t tagged(const tra_finder *x, int64_t s, uint8_t tag) {
+    for (;; s = 0)
+        for (; s < x->nslots; s++)
+            if (x->tag[s] == tag || x->tag[s] == 0) return s;
+}
+
+/* The slot of a key: where it is, or would be (then that is free). */
 static int64_t hashed(const tra_finder *x, const uint64_t *words, uint64_t hash) {
     int64_t mask = x->nslots - 1, s = (int64_t)(hash & (uint64_t)mask);
-    while (x->head[s] >= 0 && !is_key(x, x->head[s], words)) s = (s + 1) & mask;
-    return s;
+    for (;; s = (s + 1) & mask) {
+        s = tagged(x, s, tag_of(hash));
+        if (x->tag[s] == 0 || is_key(x, x->head[s], words)) return s;
+    }
 }
 
 /* The slot of a key among those in order, or -1. */
@@ -209,17 +220,23 @@ static int32_t ranked(const tra_finder *x, uint64_t word) {
 }
 
 static int64_t hashed_slot(const tra_finder *x, const uint64_t *words, uint64_t hash) {
-    if (!has_bit(x, bit_of(x, hash))) return -1;
     int64_t s = hashed(x, words, hash);
-    return x->head[s] < 0 ? -1 : s;
+    return x->tag[s] == 0 ? -1 : s;
 }
 
-/* Hashes of a strip, whose places in the table are wanted soon. */
-static void hash_strip(const tra_finder *x, const strip *s, int n, uint64_t *hash) {
+/* Hashes of the keys of n rows. What the table has of them is wanted soon: of all rows it is fetched at once. */
+static void hash_strip(const tra_finder *x, const uint64_t *words, int n, uint64_t *hash) {
+    int64_t mask = x->nslots - 1, at[STRIP];
     for (int i = 0; i < n; i++) {
-        hash[i] = hash_of(x, s->word + (int64_t)i * x->words);
-        __builtin_prefetch(&x->head[hash[i] & (uint64_t)(x->nslots - 1)]);
+        hash[i] = hash_of(x, words + (int64_t)i * x->words);
+        __builtin_prefetch(x->tag + ((int64_t)hash[i] & mask));
     }
+    for (int i = 0; i < n; i++) {
+        at[i] = tagged(x, (int64_t)hash[i] & mask, tag_of(hash[i]));
+        __builtin_prefetch(x->head + at[i]);
+    }
+    for (int i = 0; i < n; i++)
+        if (x->tag[at[i]]) __builtin_prefetch(x->word + (int64_t)x->head[at[i]] * x->words);
 }
 
 tra_status tra_finder_slots(const tra_lookup *l, const tra_finder *x, const tra_batch *left, int64_t row, int n,
@@ -242,7 +259,7 @@ tra_status tra_finder_slots(const tra_lookup *l, const tra_finder *x, const tra_
     } else if (x->sorted) {
         for (int i = 0; i < n; i++) slot[i] = s.none[i] ? -1 : (int32_t)bisected(x, s.word + (int64_t)i * x->words);
     } else {
-        hash_strip(x, &s, n, hash);
+        hash_strip(x, s.word, n, hash);
         for (int i = 0; i < n; i++)
             slot[i] = s.none[i] ? -1 : (int32_t)hashed_slot(x, s.word + (int64_t)i * x->words, hash[i]);
     }
@@ -303,15 +320,16 @@ static tra_status make_single(const tra_lookup *l, tra_finder *x, strip *s, bool
         if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
         TRA_TRY(take_strip(s, r, n, e));
         if (by_hash) memcpy(x->word + r * x->words, s->word, (size_t)(n * x->words) * sizeof *s->word);
-        if (by_hash) hash_strip(x, s, n, hash);
+        if (by_hash) hash_strip(x, s->word, n, hash);
         for (int i = 0; i < n; i++) {
             if (s->none[i]) continue;
             int64_t at = slot_for(x, s->word + (int64_t)i * x->words, by_hash ? hash[i] : 0, &probes);
-            if (x->head[at] >= 0 && l->s.unique) return refuse_twice(l, s->rows, x->head[at], r + i, e);
-            if (x->head[at] >= 0 && x->first) continue;
-            if (x->head[at] >= 0) return TRA_OK;
+            bool there = by_hash ? x->tag[at] != 0 : x->head[at] >= 0;
+            if (there && l->s.unique) return refuse_twice(l, s->rows, x->head[at], r + i, e);
+            if (there && x->first) continue;
+            if (there) return TRA_OK;
             x->head[at] = (int32_t)(r + i);
-            if (by_hash) set_bit(x, bit_of(x, hash[i]));
+            if (by_hash) x->tag[at] = tag_of(hash[i]);
         }
         if (too_many_probes(probes, rows)) return TRA_OK;
     }
@@ -339,6 +357,21 @@ static void sort_keys(tra_finder *x, int64_t rows) {
     x->nslots = keys;
 }
 
+/* Puts n rows from `first` on into the hash table, or finds them among the keys in order. False where too many collide.
+ */
+static bool put_strip(tra_finder *x, int64_t first, int n, int64_t *probes, int64_t rows) {
+    uint64_t hash[STRIP] = {0};
+    if (!x->sorted) hash_strip(x, x->word + first * x->words, n, hash);
+    for (int64_t r = first; r < first + n; r++) {
+        if (x->slot[r] < 0) continue;
+        int64_t at = slot_for(x, x->word + r * x->words, hash[r - first], probes);
+        if (!x->sorted && x->tag[at] == 0) x->head[at] = (int32_t)r, x->tag[at] = tag_of(hash[r - first]);
+        x->slot[r] = (int32_t)at;
+        __builtin_prefetch(x->begin + at + 1, 1);
+    }
+    return x->sorted || !too_many_probes(*probes, rows);
+}
+
 /* Sets the slot of each right row, -1: it matches nothing, and begin[s + 1] to how many rows slot s has. */
 static tra_status find_slots(const tra_lookup *l, tra_finder *x, strip *s, tra_err *e) {
     int64_t rows = s->rows->rows, probes = 0;
@@ -351,25 +384,21 @@ static tra_status find_slots(const tra_lookup *l, tra_finder *x, strip *s, tra_e
             x->slot[r + i] = s->none[i] ? -1 : by_hash ? 0 : (int32_t)slot_for(x, s->word + i, 0, &probes);
     }
     memset(x->begin, 0, (size_t)(x->nslots + 1) * sizeof *x->begin);
-    for (int64_t r = 0; r < rows; r++) {
-        if (r % STRIP == 0 && tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
-        if (x->slot[r] < 0) continue;
-        const uint64_t *w = x->word + r * x->words;
-        uint64_t hash = by_hash ? hash_of(x, w) : 0;
-        int64_t at = by_hash ? slot_for(x, w, hash, &probes) : x->slot[r];
-        if (by_hash && !x->sorted && x->head[at] < 0) x->head[at] = (int32_t)r;
-        if (by_hash) set_bit(x, bit_of(x, hash));
-        if (!x->sorted && too_many_probes(probes, rows)) {
+    for (int64_t r = 0; r < rows; r += STRIP) {
+        int n = (int)tra_min64(STRIP, rows - r);
+        if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
+        if (by_hash && !put_strip(x, r, n, &probes, rows)) {
             sort_keys(x, rows);
             memset(x->begin, 0, (size_t)(x->nslots + 1) * sizeof *x->begin);
-            r = -1; /* all again */
+            r = -STRIP; /* all again */
             continue;
         }
-        x->slot[r] = (int32_t)at;
-        if (x->begin[at + 1]++ == 0 || !l->s.unique) continue;
-        int64_t before = 0;
-        while (x->slot[before] != at) before++;
-        return refuse_twice(l, s->rows, before, r, e);
+        for (int64_t i = r; i < r + n; i++) {
+            int64_t at = x->slot[i], before = 0;
+            if (at < 0 || x->begin[at + 1]++ == 0 || !l->s.unique) continue;
+            while (x->slot[before] != at) before++;
+            return refuse_twice(l, s->rows, before, i, e);
+        }
     }
     return TRA_OK;
 }
@@ -380,6 +409,10 @@ static tra_status make_lists(const tra_lookup *l, tra_finder *x, strip *s, tra_e
     TRA_TRY(find_slots(l, x, s, e));
     for (int64_t i = 0; i < x->nslots; i++) x->begin[i + 1] += x->begin[i];
     for (int64_t r = rows - 1; r >= 0; r--) { /* backwards, so that begin[s + 1] becomes where s begins */
+        enum { SOON = 16 };
+        if (r >= 2 * SOON && x->slot[r - 2 * SOON] >= 0) __builtin_prefetch(x->begin + x->slot[r - 2 * SOON] + 1, 1);
+        if (r >= SOON && x->slot[r - SOON] >= 0)
+            __builtin_prefetch(x->list + x->begin[x->slot[r - SOON] + 1] - 1, 1);
         if (x->slot[r] >= 0) x->list[--x->begin[x->slot[r] + 1]] = (int32_t)r, all++;
     }
     memmove(x->begin, x->begin + 1, (size_t)x->nslots * sizeof *x->begin);
@@ -387,10 +420,12 @@ static tra_status make_lists(const tra_lookup *l, tra_finder *x, strip *s, tra_e
     return TRA_OK;
 }
 
-/* Empties the slots, and of a hash table the bits. */
+/* Empties the slots: of a hash table their tags say that they are free. */
 static void clear(tra_finder *x) {
-    memset(x->head, -1, (size_t)x->nslots * sizeof *x->head);
-    if (!x->direct && !x->close) memset(x->bit, 0, (size_t)tra_finder_bit_words(x->nbits) * sizeof *x->bit);
+    if (x->close || x->direct)
+        memset(x->head, -1, (size_t)x->nslots * sizeof *x->head);
+    else
+        memset(x->tag, 0, (size_t)x->nslots);
 }
 
 /* Of a join without keys: all rows are in one list. */

@@ -45,12 +45,13 @@ typedef struct tra_finder {
     bool single;   /* no two right rows have one key: there are no lists */
     bool exists;   /* there are bits alone, which say whether a key is there: all have slot 0 */
     bool first;    /* of rows with one key the first alone is there */
-    bool close;    /* `bit` has a bit for each word, set if a key has it, whose rank is the slot; else for hashes, */
-    int64_t nbits; /* by which most left rows that have no partner are recognized */
+    bool close;    /* `bit` has a bit for each word, set if a key has it, whose rank is the slot */
+    int64_t nbits;
     uint64_t *bit;
     int32_t *rank;  /* for each word of bits how many are set before */
     int64_t nslots; /* of a hash table a power of 2 */
-    int32_t *head;  /* of each slot a right row that has its key; -1: the slot is free */
+    uint8_t *tag;   /* of a hash table: of each slot bits of the hash of its key; 0: the slot is free */
+    int32_t *head;  /* of each slot a right row that has its key; where there are no tags, -1: the slot is free */
     int32_t *begin, *list;
     int32_t *slot; /* of each right row; -1: a NULL key that matches nothing */
 } tra_finder;

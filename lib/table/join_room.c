@@ -17,7 +17,7 @@ static int64_t hash_slots(int64_t rows) {
     return n;
 }
 
-/* Bits for words that lie within so many, or for hashes: a power of 2. For every 64 bits there is a rank. */
+/* Bits for words that lie within so many. For every 64 bits there is a rank. */
 static int64_t most_bits(int64_t rows) {
     enum { LARGE = 1 << 27 };
     return tra_max64(32 * rows, tra_min64(64 * rows, LARGE)) + (1 << 16);
@@ -27,7 +27,6 @@ static int64_t most_asked(int64_t rows) {
     enum { EACH = 256 };
     return tra_max64(most_bits(rows), tra_mul_most(EACH, rows));
 }
-static int64_t hash_bits(int64_t rows) { return 8 * hash_slots(rows); }
 
 /* Are the keys of every right table one word, whatever their values are? */
 static bool is_one_word(const tra_lookup *l) {
@@ -59,7 +58,7 @@ static void use(tra_finder *x, way how, int64_t rows) {
     x->exists = how == BITS;
     x->close = how != BY_HASH;
     x->nslots = x->direct ? x->total : x->close ? tra_max64(1, tra_min64(rows, x->total)) : hash_slots(rows);
-    x->nbits = x->close ? x->total : hash_bits(rows);
+    x->nbits = x->close ? x->total : 0;
 }
 
 void tra_finder_choose(const tra_lookup *l, bool lists, int64_t rows, tra_finder *x) {
@@ -83,7 +82,8 @@ char *tra_finder_place(const tra_lookup *l, tra_finder *x, int64_t rows, char *r
     x->slot = take(&p, slots, 4 * rows);
     x->list = take(&p, slots, 4 * rows);
     x->head = x->direct ? x->begin : take(&p, slots, 4 * x->nslots); /* slots that are keys have rows, or lists */
-    x->bit = take(&p, !x->direct, tra_finder_bit_words(x->nbits) * 8);
+    x->tag = take(&p, by_hash, x->nslots);
+    x->bit = take(&p, x->close && !x->direct, tra_finder_bit_words(x->nbits) * 8);
     x->rank = take(&p, x->close && slots && !x->direct, tra_finder_bit_words(x->nbits) * 4);
     return p;
 }
