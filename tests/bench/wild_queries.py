@@ -21,6 +21,7 @@ def null(what, percent, x):
 
 KINDS = ["view", "view", "view", "view", "search", "cart", "buy", "login"]
 FIRST = ["Ada", "Bob", "Chen", "Dora", "Emil", "Fay", "Gus", "Hana", "Ivo", "Jun", "Kim", "Lea", "Max", "Nia", "Olaf", "Pia"]
+REGIONS = ["north", "south", "east", "west", "centre", "islands", "export", "online"]
 WORDS = ["red", "quick", "late", "broken", "sealed", "blue", "refund", "urgent", "gift", "fragile", "heavy", "return", "cold", "new"]
 small = lambda k: ["integer", "smallint", "tinyint", "float", "double"][k % 5]
 
@@ -48,6 +49,13 @@ TABLES = {
         'user' || i as name from range(200000) t(i)""",
     "wide": "select i id, " + ", ".join(f"({draw('c%d' % k, [100000, 30000, 100, 100000, 10 ** 6][k % 5])})::{small(k)} c{k}" for k in range(200))
             + " from range(200000) t(i)",
+    "sale": f"""select i id, 'ST' || lpad(({zipf('store', 4000)})::varchar, 5, '0') store, {of('reg', REGIONS)} region, 'p-' || hex({draw('prod', 30000)} + 4096) prod,
+        {draw('buyer', 600000)}::bigint buyer, date '2022-01-01' + {draw('day', 900)} as day, {null('qty', 8, '(1 + ' + draw('qty', 20) + ')::tinyint')} qty,
+        {null('price', 3, draw('price', 90000) + ' / 100.0::double')} price, {of('how', ['card', 'cash', 'card', 'transfer', 'voucher'])} how from range(5000000) t(i)""",
+    "back": f"""select 'ST' || lpad(({draw('bstore', 4000)})::varchar, 5, '0') store, 'p-' || hex({draw('bprod', 34000)} + 2096) prod,
+        {draw('bbuyer', 700000)}::integer buyer, (1 + {draw('bqty', 22)})::bigint qty, date '2022-06-01' + {draw('bday', 800)} as day from range(2000000) t(i)""",
+    "acct": f"""select {zipf('acct', 1000)} acct, timestamp '2024-01-01' + to_microseconds(i * 5000000 + {draw('at', 4000000)}) t,
+        ({draw('sum', 200000)} - 90000) / 100.0::double v, {of('cur', ['EUR', 'USD', 'GBP'])} cur from range(4000000) t(i)""",
 }
 
 QUERIES = {
@@ -309,4 +317,83 @@ O = group(b, [band, ten, city], n = count(), p = mean(pts), q = quantile(pts, 0.
         """w = window(project(people, id, city, pts), [city], [pts desc], r = rank(), d = dense_rank(), q = ntile(4))
 O = group(w, [q], n = count(), r = max(r), d = max(d))""",
         """select q, count(*) n, max(r) r, max(d) d from (select rank() over w r, dense_rank() over w d, ntile(4) over w q from people window w as (partition by city order by pts desc)) group by 1"""),
+    # keys of strings, orders, unions, conditions
+    "two_strings": (
+        """O = group(sale, [store, prod], n = count(), q = sum(qty), p = max(price), d = min(day))""",
+        """select store, prod, count(*) n, sum(qty) q, max(price) p, min(day) d from sale group by 1, 2"""),
+    "six_of_prod": (
+        """O = group(sale, [prod], n = count(), q = sum(qty), m = mean(price), s = std(price), lo = min(day), hi = max(day), w = max(how))""",
+        """select prod, count(*) n, sum(qty) q, avg(price) m, stddev(price) s, min(day) lo, max(day) hi, max(how) w from sale group by 1"""),
+    "strings_of_day": (
+        """O = group(sale, [day], prods = distinct(prod), stores = distinct(store), hows = distinct(how))""",
+        """select day, count(distinct prod) prods, count(distinct store) stores, count(distinct how) hows from sale group by 1"""),
+    "not_back": (
+        """O = group(join(sale, back, store == store && prod == prod, how = anti), [region, how], n = count(), p = sum(price))""",
+        """select region, how, count(*) n, sum(price) p from sale s where not exists (select * from back b where b.store = s.store and b.prod = s.prod) group by 1, 2"""),
+    "back_semi": (
+        """few = select(back, qty > 20 && day > date "2024-07-01")
+O = group(join(sale, few, prod == prod, how = semi), [store], n = count(), p = mean(price))""",
+        """select store, count(*) n, avg(price) p from sale s where prod in (select prod from back where qty > 20 and day > date '2024-07-01') group by 1"""),
+    "same_day": (
+        """s = project(sale, buyer, day, id, price)
+j = select(join(s, s, buyer == buyer && day == day, prefix = "b_"), id < b_id)
+O = group(j, [y = year(day), m = month(day)], n = count(), d = mean(abs(price - b_price)))""",
+        """select year(a.day) y, month(a.day) m, count(*) n, avg(abs(a.price - b.price)) d from sale a join sale b on a.buyer = b.buyer and a.day = b.day and a.id < b.id group by 1, 2"""),
+    "two_types": (
+        """O = group(join(sale, back, buyer == buyer && qty == qty, prefix = "b_"), [region], n = count(), late = sum(if(b_day > day, 1, 0)), p = sum(price))""",
+        """select region, count(*) n, sum((b.day > s.day)::int) late, sum(price) p from sale s join back b on s.buyer = b.buyer and s.qty = b.qty group by 1"""),
+    "top_strings": (
+        """O = limit(order(project(select(sale, price > 100), prod, store, day, id, price), [prod desc, store, day desc, id]), 2000)""",
+        """select prod, store, day, id, price from sale where price > 100 order by prod desc, store, day desc, id limit 2000"""),
+    "skewed_sums": (
+        """w = window(acct, [acct], [t], run = sum(v, frame = rows(null, 0)), last5 = mean(v, frame = rows(-4, 0)), r = row_number())
+O = group(w, [cur], top = max(run), low = min(run), m = max(last5), r = max(r))""",
+        """select cur, max(run) top, min(run) low, max(last5) m, max(r) r from (select cur, sum(v) over (w rows unbounded preceding) run, avg(v) over (w rows 4 preceding) last5,
+    row_number() over w r from acct window w as (partition by acct order by t)) group by 1"""),
+    "day_gaps": (
+        """w = window(project(sale, buyer, day, id), [buyer], [day, id], gap = day - lag(day), next = lead(day))
+O = group(project(w, g = gap div days(10), last = isnull(next)), [g, last], n = count())""",
+        """select (day - p) // 10 g, nxt is null as last, count(*) n from (select day, lag(day) over w p, lead(day) over w nxt from sale window w as (partition by buyer order by day, id)) group by 1, 2"""),
+    "ten_ifs": (
+        "O = group(sale, [store], " + ", ".join(f's{k} = sum(if(region == "{r}" && price > {k}00, qty, 0)), c{k} = sum(if(how != "cash" && qty % 8 == {k}, 1, 0))'
+                                                for k, r in enumerate(REGIONS)) + ")",
+        "select store, " + ", ".join(f"sum(case when region = '{r}' and price > {k}00 then qty else 0 end) s{k}, sum(case when how <> 'cash' and qty % 8 = {k} then 1 else 0 end) c{k}"
+                                     for k, r in enumerate(REGIONS)) + " from sale group by 1"),
+    "months_how": (
+        """O = group(sale, [m = date_trunc("month", day), how, region], n = count(), p = sum(price), q = mean(qty))""",
+        """select date_trunc('month', day)::date m, how, region, count(*) n, sum(price) p, avg(qty) q from sale group by 1, 2, 3"""),
+    "in_fifty": (
+        "O = group(select(sale, in(prod, " + ", ".join(f'"p-{4096 + 571 * k:X}"' for k in range(50)) + ")), [prod, region], n = count(), p = sum(price))",
+        "select prod, region, count(*) n, sum(price) p from sale where prod in (" + ", ".join(f"'p-{4096 + 571 * k:X}'" for k in range(50)) + ") group by 1, 2"),
+    "regex_mail": (
+        """s = select(people, matches(email, "^(ada|kim|lea)[.][0-9]*7@mail1?[0-9][.]com$") || matches(note, "(red|blue) .* [0-9]{3} "))
+O = project(s, id, email, no = extract(note, "([0-9]+)", 1), note)""",
+        """select id, email, regexp_extract(note, '([0-9]+)', 1) as no, note from people where regexp_matches(email, '^(ada|kim|lea)[.][0-9]*7@mail1?[0-9][.]com$')
+    or regexp_matches(note, '(red|blue) .* [0-9]{3} ')"""),
+    "three_orders": (
+        """O = order(sale, [region, price desc, day, id])""",
+        """select * from sale order by region, price desc nulls last, day, id"""),
+    "five_unions": (
+        """a = project(sale, key = store, day, v = f64(qty))
+b = project(back, key = prod, day, v = f64(qty))
+c = project(acct, key = cur, day = date(t), v)
+d = project(people, key = city, day = born, v = f64(pts))
+e = project(basket, key = "shop", day, v = f64(cents))
+O = group(union(a, b, c, d, e), [key, y = year(day)], n = count(), v = sum(v), last = max(day))""",
+        """select key, year(day) y, count(*) n, sum(v) v, max(day) as last from (select store as key, day, qty::double v from sale union all select prod, day, qty from back
+    union all select cur, t::date, v from acct union all select city, born, pts from people union all select 'shop', day, cents from basket) group by 1, 2"""),
+    "pivot_days": (
+        "O = pivot(sale, [store], d = day(day), price, sum, values = [" + ", ".join(str(d) for d in range(1, 31)) + '], prefix = "d")',
+        "select store, " + ", ".join(f"sum(price) filter (day(day) = {d}) d{d}" for d in range(1, 31)) + " from sale group by 1"),
+    "wide_distinct": (
+        """O = group(distinct(project(sale, store, region, day, qty, how, cheap = price < 300)), [region, how], n = count(), c = sum(if(cheap, 1, 0)))""",
+        """select region, how, count(*) n, sum(case when cheap then 1 else 0 end) c from (select distinct store, region, day, qty, how, price < 300 cheap from sale) group by 1, 2"""),
+    "chains": (
+        """c = project(sale, store, price, f = if(price < 5, "gift", if(price < 20, "low", if(price < 100, "mid", if(price < 400 && qty > 10, "bulk", if(how == "voucher", "promo", if(isnull(price), "none", "high")))))))
+O = group(c, [store, f], n = count(), p = sum(price))""",
+        """select store, case when price < 5 then 'gift' when price < 20 then 'low' when price < 100 then 'mid' when price < 400 and qty > 10 then 'bulk' when how = 'voucher' then 'promo'
+    when price is null then 'none' else 'high' end f, count(*) n, sum(price) p from sale group by 1, 2"""),
+    "made_key": (
+        """O = group(project(sale, k = concat(region, "/", how, "/", year(day), "-", lpad(string(month(day)), 2, "0")), price, qty), [k], n = count(), p = sum(price), q = sum(qty))""",
+        """select region || '/' || how || '/' || year(day) || '-' || lpad(month(day)::varchar, 2, '0') k, count(*) n, sum(price) p, sum(qty) q from sale group by 1"""),
 }
