@@ -16,6 +16,15 @@ typedef struct regex {
 static void *take(size_t n, void *arena) { return tra_arena_alloc(arena, n); }
 static void leave(void *p, void *arena) { (void)p, (void)arena; }
 
+/* Compiles an expression, to machine code too where PCRE2 can: a few KiB, which stay as long as the process. */
+static pcre2_code *compile(tra_bytes pattern, uint32_t options, int *error, PCRE2_SIZE *at,
+                           pcre2_compile_context *how) {
+    pcre2_code *x = pcre2_compile((PCRE2_SPTR)pattern.s, (PCRE2_SIZE)pattern.n,
+                                  PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | options, error, at, how);
+    if (x) (void)pcre2_jit_compile(x, PCRE2_JIT_COMPLETE);
+    return x;
+}
+
 tra_status tra_regex_prepare(tra_arena *a, const char *name, tra_bytes pattern, const void **out, tra_err *e) {
     int error = 0;
     PCRE2_SIZE at = 0;
@@ -24,12 +33,10 @@ tra_status tra_regex_prepare(tra_arena *a, const char *name, tra_bytes pattern, 
     pcre2_compile_context *how = pcre2_compile_context_create(memory);
     regex *x = tra_new(a, regex);
     pcre2_set_compile_extra_options(how, 0);
-    x->code = pcre2_compile((PCRE2_SPTR)pattern.s, (PCRE2_SIZE)pattern.n,
-                            PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C, &error, &at, how);
+    x->code = compile(pattern, PCRE2_MATCH_INVALID_UTF, &error, &at, how);
     *out = x;
     if (x->code) {
-        x->valid = pcre2_compile((PCRE2_SPTR)pattern.s, (PCRE2_SIZE)pattern.n, PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C,
-                                 &error, &at, how);
+        x->valid = compile(pattern, 0, &error, &at, how);
         return TRA_OK;
     }
     pcre2_get_error_message(error, text, sizeof text);
@@ -114,10 +121,13 @@ static matching *begin(const tra_call *c) {
 }
 
 /* Finds the expression from byte `from` on: false if it is not there; so too, with an error of the row, if that takes
- * too long. */
+ * too long. Machine code counts its steps otherwise, and has a small stack: where it gives up, steps decide. */
 static bool search(matching *m, tra_call *c, tra_bytes t, int64_t from, uint32_t options) {
-    int found =
-        pcre2_match(m->code, (PCRE2_SPTR)t.s, (PCRE2_SIZE)t.n, (PCRE2_SIZE)from, options | m->options, m->data, m->how);
+    int found = PCRE2_ERROR_MATCHLIMIT;
+    options |= m->options;
+    for (uint32_t k = 0; k < 2 && found < 0 && found != PCRE2_ERROR_NOMATCH; k++)
+        found = pcre2_match(m->code, (PCRE2_SPTR)t.s, (PCRE2_SIZE)t.n, (PCRE2_SIZE)from,
+                            options | (k ? PCRE2_NO_JIT : 0), m->data, m->how);
     if (found < 0 && found != PCRE2_ERROR_NOMATCH) c->out.state = TRA_STATE_ERROR;
     return found >= 0;
 }

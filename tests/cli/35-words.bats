@@ -154,6 +154,7 @@ END
     judge <<'END'
 matches(s, "^[a-c-]+$")	bool(re.search("^[a-c-]+$", s))
 matches(s, "É|日")	bool(re.search("É|日", s))
+matches(repeat(concat("b", s), 3000), "^(b|[^b])+$")	bool(re.search("^(b|[^b])+$", "b" + s))
 extract(s, "([a-z]+)-([a-z]+)", 2)	first("([a-z]+)-([a-z]+)", s, 2)
 extract(s, "[0-9]+")	first("[0-9]+", s)
 extract(s, "(x)|(a)", 1)	first("(x)|(a)", s, 1)
