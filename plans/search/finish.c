@@ -90,8 +90,9 @@ static void set_traffic(const tra_plan *p, tra_op *o, tra_traffic t, const tra_r
     else /* a repartition, of which a piece may go to every site */
         cost->network_bytes =
             tra_type_bytes_pieces(&o->type, t.moved, tra_mul_most(tra_repart_pieces(p, o), o->place.sites));
-    o->predicted.network_seconds = tra_network_seconds(rates, (double)tra_type_bytes_of(&o->type, t.most).expected,
-                                                       (double)tra_type_bytes_of(&o->type, t.both).expected);
+    /* of the network; tra_plan_seconds adds the rest */
+    cost->seconds = tra_network_seconds(rates, (double)tra_type_bytes_of(&o->type, t.most).expected,
+                                        (double)tra_type_bytes_of(&o->type, t.both).expected);
 }
 
 static void set_work(tra_op *o, tra_work w) {
@@ -125,6 +126,7 @@ static void set_exchange(finish *f, tra_op *o, const part *x, int from) {
     else
         o->predicted.cost = y->moving;
     if (y) y->moving = o->predicted.cost;
+    o->predicted.network_seconds = o->predicted.cost.seconds;
 }
 
 static void add_op(finish *f, int id) {
