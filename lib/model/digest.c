@@ -103,28 +103,42 @@ tra_digester *tra_digester_of_turned(const tra_type *type) {
 
 void tra_digester_free(tra_digester *w) { free(w); }
 
+/* Indices of the first elements of rows, of an array of more dimensions than two: these come instead of numbers. */
+static void begin_rows(const tra_dims *lead, const uint64_t *step, int64_t *number, int64_t n) {
+    uint64_t begin = 0;
+    tra_dims at;
+    for (int64_t i = 0, last = -1; i < n; i++) {
+        if (number[i] != last) {
+            tra_unlinear(lead, last = number[i], &at);
+            begin = 0;
+            for (int a = 0; a < lead->n; a++) begin += (uint64_t)at.v[a] * step[a];
+        }
+        number[i] = (int64_t)begin;
+    }
+}
+
+TRA_ANY_TARGET __attribute__((optimize("O3"))) static void find_indices(const int64_t *number, const uint32_t *column,
+                                                                        int64_t n, uint64_t index, uint64_t across,
+                                                                        uint64_t along, uint64_t *each) {
+    for (int64_t i = 0; i < n; i++) each[i] = index + (uint64_t)number[i] * across + column[i] * along;
+}
+
 /* The entries of a cell of tra_rows whose array begins at the index, a strip of them at a time. */
 static void add_rows(const tra_digester *w, tra_digest *d, const tra_cell *cell, uint64_t index) {
     enum { STRIP = 1024 };
     const uint64_t *step = w->stride + w->g.lead + 1;
-    uint64_t each[STRIP], begin = index, along = w->turned ? step[0] : 1, across = w->turned ? 1 : step[0];
+    int64_t number[STRIP + TRA_ROWS_SPARE];
+    uint64_t each[STRIP], along = w->turned ? step[0] : 1;
     tra_rows_view v = tra_rows_of(cell);
-    tra_dims lead = cell->array.ext, at;
-    int64_t i = 0, row_end = 0;
+    tra_dims lead = cell->array.ext;
     if (lead.n > 0) lead.n--;
-    for (int64_t k = 0; k < v.n;) {
-        int64_t from = k, end = tra_min64(v.n, k + STRIP);
-        while (k < end) {
-            if (k == row_end) {
-                begin = index + (lead.n == 1 ? (uint64_t)v.row[i] * across : 0);
-                if (lead.n > 1) tra_unlinear(&lead, v.row[i], &at);
-                for (int a = 0; a < lead.n && lead.n > 1; a++) begin += (uint64_t)at.v[a] * step[a];
-                row_end = v.begin[++i];
-            }
-            int64_t stop = tra_min64(end, row_end);
-            for (; k < stop; k++) each[k - from] = begin + v.column[k] * along;
-        }
-        row(d, w->type.dtype, v.value + (size_t)from * v.size, (size_t)(end - from), 0, each);
+    uint64_t across = lead.n != 1 || w->turned ? lead.n > 0 : step[0];
+    for (int64_t k = 0, n, r = 0; k < v.n; k += n) {
+        n = tra_min64(STRIP, v.n - k);
+        r = tra_rows_numbers(&v, r, k, n, number);
+        if (lead.n > 1) begin_rows(&lead, step, number, n);
+        find_indices(number, v.column + k, n, index, across, along, each);
+        row(d, w->type.dtype, v.value + (size_t)k * v.size, (size_t)n, 0, each);
     }
 }
 

@@ -154,6 +154,17 @@ VECTORS static int64_t below(const uint32_t *v, int64_t n, uint32_t column) {
     return k;
 }
 
+/* Most rows have few entries: what is written beyond a row the next one overwrites, so no branch goes by its length. */
+TRA_ANY_TARGET int64_t tra_rows_numbers(const tra_rows_view *v, int64_t r, int64_t k, int64_t n, int64_t *to) {
+    if (n == 0) return r;
+    for (;; r++) {
+        int64_t at = tra_max64(0, v->begin[r] - k), end = tra_min64(n, v->begin[r + 1] - k), number = v->row[r];
+        for (int i = 0; i < TRA_ROWS_SPARE; i++) to[at + i] = number;
+        for (at += TRA_ROWS_SPARE; at < end; at++) to[at] = number;
+        if (end == n) return v->begin[r + 1] == k + n ? r + 1 : r;
+    }
+}
+
 int64_t tra_rows_from(const tra_rows_view *v, int64_t row) {
     int64_t from = 0, to = v->nrows;
     if (to > 0 && v->row[to - 1] == to - 1) return row < 0 ? 0 : tra_min64(row, to); /* all are there */

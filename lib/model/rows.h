@@ -104,6 +104,11 @@ static inline bool tra_not_zero(const void *data, tra_dtype t, int64_t i) {
     return false;
 }
 
+/* Writes to to[0 .. n - 1] the number of the row of each of n entries from k on, of which the first is in the row at
+ * place r. `to` has room for TRA_ROWS_SPARE more. Returns the place of the row of entry k + n. */
+enum { TRA_ROWS_SPARE = 8 };
+int64_t tra_rows_numbers(const tra_rows_view *v, int64_t r, int64_t k, int64_t n, int64_t *to);
+
 /* The place of the first row of v whose number is `row` or larger; v->nrows if there is none. */
 int64_t tra_rows_from(const tra_rows_view *v, int64_t row);
 /* The first entry of the row at place r whose column is `column` or larger; where the row ends if there is none. */

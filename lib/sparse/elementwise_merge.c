@@ -123,6 +123,138 @@ int64_t tra_job_merged(job *j, int64_t number, tra_rows_maker *to) {
 
 bool tra_job_walks(const job *j) { return j->read && j->arg[0].leads && j->arg[1].leads; }
 
+/* ---- short rows -------------------------------------------------------------------------------------------------- */
+
+/* Rows of few entries are no loops: all entries are read as those of one row, whose columns have the number of the row
+ * above them. */
+enum { SHORT = 6, AT_ONCE = 1024 };
+#define NONE (~(uint64_t)0) /* comes after all entries */
+
+typedef struct stream {
+    const tra_rows_view *v;
+    int64_t first, r, k, end; /* number of the first row; the entry after those at hand, its row; the end of all */
+    int64_t at, have;         /* of `place`: those before `at` are done with */
+    uint64_t place[AT_ONCE];
+} stream;
+
+/* Has places at hand: when there are no more, NONE. */
+static void go_on(stream *x) {
+    int64_t number[AT_ONCE + TRA_ROWS_SPARE], n = tra_min64(AT_ONCE, x->end - x->k);
+    if (x->at < x->have) return;
+    x->r = tra_rows_numbers(x->v, x->r, x->k, n, number);
+    for (int64_t i = 0; i < n; i++) x->place[i] = (uint64_t)(number[i] - x->first) << 32 | x->v->column[x->k + i];
+    x->k += n;
+    x->at = 0;
+    x->have = tra_max64(1, n);
+    if (n == 0) x->place[0] = NONE;
+}
+
+static bool is_done(const stream *x) { return x->at < x->have && x->place[x->at] == NONE; }
+
+/* The values of the places at hand. After the last one it is what follows the values in the block. */
+static const void *values_of(const stream *x) {
+    return x->v->value + (size_t)(is_done(x) ? x->k : x->k - x->have) * x->v->size;
+}
+
+/* As READ, of streams, until one of them has no more at hand. */
+#define STREAM(name, T, U, COMMON)                                                                                     \
+    static int64_t name(stream *x, stream *y, int64_t most, uint64_t *place, void *to_x, void *to_y) {                 \
+        const T *vx = values_of(x);                                                                                    \
+        const U *vy = values_of(y);                                                                                    \
+        int64_t n = 0, a = x->at, b = y->at;                                                                           \
+        T *u = to_x;                                                                                                   \
+        U *v = to_y;                                                                                                   \
+        while (n < most && a < x->have && b < y->have) {                                                               \
+            uint64_t p = x->place[a], q = y->place[b];                                                                 \
+            uint64_t first = 0 - (uint64_t)(p <= q), second = 0 - (uint64_t)(q <= p);                                  \
+            if ((p & q) == NONE) break;                                                                                \
+            place[n] = COMMON ? p : (p & first) | (q & second);                                                        \
+            u[n] = COMMON ? vx[a] : vx[a] & (T)first;                                                                  \
+            v[n] = COMMON ? vy[b] : vy[b] & (U)second;                                                                 \
+            n += COMMON ? (int64_t)(first & second & 1) : 1;                                                           \
+            a += (int64_t)(first & 1);                                                                                 \
+            b += (int64_t)(second & 1);                                                                                \
+        }                                                                                                              \
+        x->at = a;                                                                                                     \
+        y->at = b;                                                                                                     \
+        return n;                                                                                                      \
+    }
+#define X(m, n)                                                                                                        \
+    STREAM(stream_both_##m##_##n, value_##m, value_##n, false)                                                         \
+    STREAM(stream_common_##m##_##n, value_##m, value_##n, true)
+SIZES(X)
+#undef X
+#undef STREAM
+
+typedef int64_t stream_fn(stream *x, stream *y, int64_t most, uint64_t *place, void *to_x, void *to_y);
+static stream_fn *stream_of(const job *j) {
+    size_t a = j->arg[0].in.v.size, b = j->arg[1].in.v.size;
+#define X(m, n)                                                                                                        \
+    if (a == m && b == n) return j->both ? stream_common_##m##_##n : stream_both_##m##_##n;
+    SIZES(X)
+#undef X
+    return NULL;
+}
+
+/* Hands the batch n places of streams, whose values it has. */
+static void put_places(job *j, const uint64_t *place, int64_t n, int64_t first, tra_rows_maker *to) {
+    batch *b = j->batch;
+    int64_t rows = 0;
+    uint64_t last = NONE >> 32;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t row = place[i] >> 32;
+        b->column[i] = (uint32_t)place[i];
+        rows += row != last;
+        b->row[rows - 1] = first + (int64_t)row;
+        b->begin[rows] = (int)i + 1;
+        last = row;
+    }
+    b->begin[0] = 0;
+    b->nrows = (int)rows;
+    b->n = n;
+    tra_job_flush(j, to);
+}
+
+/* What tra_job_walk does where rows have few entries; false: they have more, their numbers are far apart, or no operand
+ * has rows among those of the other. end: where the operands' rows end. */
+static bool walk_short(job *j, const int64_t *end, tra_rows_maker *to, int64_t *nrows, int64_t *n) {
+    stream s[2];
+    int64_t all[2], rows[2], first = INT64_MAX, last = 0, from = 0, until = INT64_MAX;
+    for (int i = 0; i < 2; i++) {
+        const operand *x = &j->arg[i];
+        const tra_rows_view *v = &x->in.v;
+        s[i].v = v, s[i].r = x->r, s[i].at = s[i].have = 0;
+        s[i].k = v->begin[x->r], s[i].end = v->begin[end[i]];
+        all[i] = s[i].end - s[i].k, rows[i] = end[i] - x->r;
+        if (rows[i] == 0) return false;
+        first = tra_min64(first, v->row[x->r]), last = tra_max64(last, v->row[end[i] - 1]);
+        from = tra_max64(from, v->row[x->r]), until = tra_min64(until, v->row[end[i] - 1]);
+    }
+    if (from > until || last - first >= UINT32_MAX) return false;
+    if (all[0] + all[1] >= SHORT * (rows[0] + rows[1])) return false;
+    s[0].first = s[1].first = first;
+    if (!to && !j->sink) { /* at most: to move what was made is less than to read all twice */
+        int64_t most = tra_min64(j->both ? tra_min64(rows[0], rows[1]) : rows[0] + rows[1], last - first + 1);
+        *nrows += most;
+        *n += tra_min64(j->both ? tra_min64(all[0], all[1]) : all[0] + all[1], tra_mul_most(most, j->columns));
+        return true;
+    }
+    stream_fn *read = stream_of(j);
+    uint64_t place[TRA_STRIP];
+    int64_t have = 0;
+    for (;;) {
+        for (int i = 0; i < 2; i++) go_on(&s[i]);
+        bool done[2] = {is_done(&s[0]), is_done(&s[1])};
+        if (tra_cancelled() || (done[0] && done[1]) || (j->both && (done[0] || done[1]))) break;
+        char *value[2];
+        for (int i = 0; i < 2; i++) value[i] = (char *)j->batch->raw[i] + (size_t)have * j->arg[i].in.v.size;
+        have += read(&s[0], &s[1], TRA_STRIP - have, place + have, value[0], value[1]);
+        if (have == TRA_STRIP) put_places(j, place, have, first, to), have = 0;
+    }
+    put_places(j, place, have, first, to);
+    return true;
+}
+
 /* Puts an operand before its next row, or where it does not have the row at hand, before nothing. */
 static inline void open_row(operand *x, bool there) {
     x->at = 0;
@@ -137,6 +269,7 @@ void tra_job_walk(job *j, tra_rows_maker *to, int64_t *nrows, int64_t *n) {
     operand *x = &j->arg[0], *y = &j->arg[1];
     const int64_t *row[2] = {x->in.v.row, y->in.v.row};
     int64_t end[2] = {tra_rows_from(&x->in.v, j->rows), tra_rows_from(&y->in.v, j->rows)};
+    if (walk_short(j, end, to, nrows, n)) return;
     for (int64_t i = 0; x->r < end[0] || y->r < end[1]; i++) {
         if (i % OFTEN == 0 && tra_cancelled()) return;
         int64_t p = x->r < end[0] ? row[0][x->r] : j->rows, q = y->r < end[1] ? row[1][y->r] : j->rows;

@@ -67,7 +67,7 @@ void tra_code_all(tra_coder *x, int component, const char *elements, int64_t n) 
     }
 }
 
-void tra_code_columns(tra_coder *x, int component, const uint32_t *v, int64_t n) {
+VECTORS void tra_code_columns(tra_coder *x, int component, const uint32_t *v, int64_t n) {
     enum { STRIP = 4096 };
     union {
         uint8_t v1[STRIP];

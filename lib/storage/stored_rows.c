@@ -104,18 +104,49 @@ tra_status tra_reading_row(reading *x, int64_t row, int64_t end) {
     return TRA_OK;
 }
 
+/* What is wrong with rows that end at these positions, the first of which are inside of the array; `last` comes before
+ * them, and no more rows were taken. */
+static tra_status wrong_ends(reading *x, int leaf, int64_t last, const int64_t *end, int64_t n, int64_t inside) {
+    int p = x->form->pointers[leaf], values = x->form->values;
+    for (int64_t i = 0; i < n; i++) {
+        if (end[i] == last) continue;
+        if (end[i] < last) return damaged(x, p, "its ranges do not ascend");
+        if (end[i] > x->end[leaf]) return damaged(x, p, "a range of it ends beyond what the tuple has");
+        if (i >= inside) return damaged(x, values, "it has entries beyond the extents of its array");
+        if (x->rows.v.nrows == x->room_rows) return damaged(x, values, "it has more rows than its tables say");
+        last = end[i];
+    }
+    return TRA_OK;
+}
+
+/* Whether a row has entries nothing predicts, so no branch goes by it. */
 tra_status tra_reading_dense_rows(reading *x, int l, int64_t row) {
     int leaf = l + 1, p = x->form->pointers[leaf];
+    tra_rows_view *v = &x->rows.v;
     feed *f = &x->feed[p];
-    int64_t n = l == 0 ? x->end[0] : x->form->ext[l];
-    for (int64_t i = 0; i < n; i++) {
+    int64_t n = l == 0 ? x->end[0] : x->form->ext[l], stride = x->stride[l], m;
+    for (int64_t i = 0; i < n; i += m) {
         if (f->used == f->have) TRA_TRY(tra_reading_more(x, p));
-        int64_t end = f->ints[f->used++];
-        if (end == x->next[leaf]) continue;
-        if (end < x->next[leaf]) return damaged(x, p, "its ranges do not ascend");
-        if (end > x->end[leaf]) return damaged(x, p, "a range of it ends beyond what the tuple has");
-        if (i >= x->limit[l]) return damaged(x, x->form->values, "it has entries beyond the extents of its array");
-        TRA_TRY(tra_reading_row(x, row + i * x->stride[l], end));
+        m = tra_min64(n - i, f->have - f->used);
+        const int64_t *ends = f->ints + f->used;
+        int64_t inside = tra_max64(0, tra_min64(m, x->limit[l] - i)), k = 0, r = v->nrows, last = x->next[leaf];
+        uint64_t before = (uint64_t)v->n - (uint64_t)last;
+        bool bad = false;
+        for (; k < inside && r < x->room_rows; k++) {
+            int64_t end = ends[k];
+            v->row[r] = row + (i + k) * stride;
+            v->begin[r] = (int64_t)(before + (uint64_t)last);
+            bad |= end < last;
+            r += end > last;
+            last = end;
+        }
+        if (bad || last > x->end[leaf]) return wrong_ends(x, leaf, x->next[leaf], ends, m, inside);
+        v->nrows = r;
+        TRA_TRY(wrong_ends(x, leaf, last, ends + k, m - k, inside - k));
+        v->n += last - x->next[leaf];
+        x->n += last - x->next[leaf];
+        x->next[leaf] = last;
+        f->used += m;
     }
     return TRA_OK;
 }
