@@ -49,6 +49,20 @@ static void scale_wholes(const tra_vector *from, const tra_vector *times, const 
     }
 }
 
+/* Products of values of two tables: how many there are, and their sum, which is the product of the sums. */
+static void put_products(const tra_pair_state *s, const tra_batch *in, const tra_batch *out) {
+    const tra_vector *own = in->v + s->count, *times = in->v + s->times;
+    for (int64_t i = 0; i < in->rows; i++) {
+        int64_t a = is_null(own, i) ? 0 : ((const int64_t *)own->values)[i], n;
+        int64_t b = is_null(times, i) ? 0 : ((const int64_t *)times->values)[i];
+        if (__builtin_mul_overflow(a, b, &n)) tra_kernel_fail("%s", too_many);
+        if (s->counts >= 0) ((int64_t *)out->v[s->counts].values)[i] = n;
+        if (s->n == 0) continue;
+        const double *x = in->v[s->from].values, *y = in->v[s->other].values;
+        ((double *)out->v[s->to].values)[i] = n == 0 ? 0 : x[i] * y[i];
+    }
+}
+
 static void put_states(const tra_pair_states *x, const tra_pair_state *s, const tra_batch *in, const tra_batch *out) {
     const tra_vector *from = in->v + s->from, *to = out->v + s->to, *times = in->v + s->times;
     if (s->count >= 0) scale_numbers(in->v + s->count, times, out->v + s->counts, in->rows, too_many);
@@ -90,7 +104,12 @@ static void states_run(const void *data, tra_rows_io *io) {
     const tra_schema keys = {x->nkeys, x->in->v};
     if (!tra_rows_result(io, io->in[0].rows)) return;
     tra_append_rows(&keys, &io->made, 0, &io->in[0]);
-    for (int i = 0; i < x->n; i++) put_states(x, &x->v[i], &io->in[0], &io->made);
+    for (int i = 0; i < x->n; i++) {
+        if (x->v[i].product)
+            put_products(&x->v[i], &io->in[0], &io->made);
+        else
+            put_states(x, &x->v[i], &io->in[0], &io->made);
+    }
 }
 
 const tra_rows_ops tra_pair_states_ops = {.form = states_form, .run = states_run};

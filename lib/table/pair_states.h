@@ -14,8 +14,11 @@ typedef struct tra_pair_state {
     tra_aggregate_way way;
     int count, counts; /* the column of the number of values among the pairs, and in the result; -1: there is none */
     int from, to, n;   /* the same of the first one of its other states; how many these are */
-    int times;         /* the column of pairs with the number of rows of the other table's group; NULL: no partner, */
-} tra_pair_state;      /* so that each value is there once. States that are NULL are those of no value. */
+    int times;    /* the column of pairs with the number of rows of the other table's group; NULL: no partner, so that
+                     each value is there once. States that are NULL are those of no value. */
+    bool product; /* what is aggregated (SUM of reals, COUNT) is a product of one value of each table: then times is */
+    int other;    /* the number of such values of the other table, and this their sum; NULL: there is none */
+} tra_pair_state;
 
 typedef struct tra_pair_states {
     const tra_schema *in, *out;

@@ -1,6 +1,7 @@
 /* sum_query.c - reads aggregates of the rows of a join, and says why they cannot be summed so: what sum_query.h
  * promises.
  */
+#include "matrix_sums.h"
 #include "sum_query.h"
 
 #include <string.h>
@@ -15,6 +16,27 @@ int tra_sides_read(const query *q, const tra_colexpr *x) {
     if (x->op == TRA_C_COLUMN) return q->of[LEFT].by[x->column] ? READS_LEFT : READS_RIGHT;
     for (int i = 0; i < x->nkids; i++) sides |= tra_sides_read(q, x->kids[i]);
     return sides;
+}
+
+/* Multiplies f[d], a product of what was read before, by x. */
+static bool times(query *q, const tra_colexpr *x, const tra_colexpr **f) {
+    return *f ? tra_factor_multiply(q->a, *f, x, f) : tra_factor_real(q->a, x, f);
+}
+
+/* Is x, in f64, a product of factors that each read one table? Multiplies f by these. */
+static bool split(query *q, const tra_colexpr *x, const tra_colexpr *f[2]) {
+    int sides = tra_sides_read(q, x);
+    if (sides != READS_BOTH) return times(q, x, &f[sides == READS_RIGHT ? RIGHT : LEFT]);
+    return x->op == TRA_C_MUL && x->type == TRA_COL_F64 && split(q, x->kids[0], f) && split(q, x->kids[1], f);
+}
+
+/* Sets the factors of column i. What is infinite times each of the summands may be another sum than times theirs. */
+static void set_factors(query *q, int i) {
+    const tra_colexpr *f[2] = {NULL, NULL};
+    if (q->reads[i] != READS_BOTH || !split(q, q->x[i], f)) return;
+    for (int d = LEFT; d <= RIGHT; d++)
+        if (!tra_is_finite(q->of[d].facts, tra_colexpr_substitute(q->a, f[d], q->of[d].by))) return;
+    for (int d = LEFT; d <= RIGHT; d++) q->factor[d][i] = f[d];
 }
 
 bool tra_read_query(query *q, tra_rewriting *w, tra_expr *group, const tra_expr *pass, const tra_expr *join) {
@@ -43,6 +65,8 @@ bool tra_read_query(query *q, tra_rewriting *w, tra_expr *group, const tra_expr 
     }
     q->reads = tra_news(q->a, int, q->n + 1);
     for (int i = 0; i < q->n; i++) q->reads[i] = tra_sides_read(q, q->x[i]);
+    for (int d = LEFT; d <= RIGHT; d++) q->factor[d] = tra_news(q->a, const tra_colexpr *, q->n + 1);
+    for (int i = q->nkeys; i < q->n; i++) set_factors(q, i);
     return true;
 }
 
@@ -100,7 +124,8 @@ WHEN(joins_floats, tra_coltype_is_float(q->s->left->v[q->s->lkey[i]].type) ||
                        tra_coltype_is_float(q->s->right->v[q->s->rkey[i]].type))
 WHEN(may_fail, tra_may_fail(q->x[i]))
 WHEN(reads_both, q->reads[i] == READS_BOTH)
-WHEN(reads_right, q->reads[i] & READS_RIGHT)
+WHEN(mixes_both, q->reads[i] == READS_BOTH && !q->factor[LEFT][i])
+WHEN(reads_right, (q->reads[i] & READS_RIGHT) && !q->factor[LEFT][i])
 WHEN(is_float, tra_coltype_is_float(q->x[i]->type))
 WHEN(is_float_of_left, q->reads[i] != READS_RIGHT && tra_coltype_is_float(q->x[i]->type))
 WHEN(is_of_nulls, q->reads[i] == READS_RIGHT && q->s->how == TRA_LOOKUP_LEFT && q->x[i]->op != TRA_C_COLUMN)
@@ -109,6 +134,8 @@ WHEN(goes_by_order,
      tra_aggregate_way_of(q->aggregate[i].f) == TRA_WAY_END || tra_aggregate_way_of(q->aggregate[i].f) == TRA_WAY_BY)
 WHEN(is_of_two,
      tra_aggregate_has_two(q->aggregate[i].f) && q->reads[q->aggregate[i].column] != q->reads[q->aggregate[i].second])
+WHEN(is_of_products, is_product(q, i) && tra_aggregate_way_of(q->aggregate[i].f) != TRA_WAY_SUM &&
+                         tra_aggregate_way_of(q->aggregate[i].f) != TRA_WAY_COUNT)
 WHEN(is_no_sum, q->aggregate[i].f != TRA_AGGREGATE_COUNT && q->aggregate[i].f != TRA_AGGREGATE_SUM &&
                     q->aggregate[i].f != TRA_AGGREGATE_MEAN)
 
@@ -151,7 +178,9 @@ static const struct {
     {BOTH_FIRST, KEYS, is_float, "a key of floats has the zero, or minus zero, of the first row"},
     {BOTH_FIRST, JOIN_KEYS, joins_floats, "a key of floats has the zero, or minus zero, of the first row"},
     {LEFT_FIRST, AGGREGATED, reads_right, "what is aggregated is of the right table"}, /* also where nobody wants it */
-    {BOTH_FIRST, AGGREGATED, reads_both, "what is aggregated is computed of columns of both tables"},
+    {BOTH_FIRST, AGGREGATED, mixes_both,
+     "what is aggregated is computed of columns of both tables, and no product of a finite factor of each"},
+    {BEFORE, AGGREGATES, is_of_products, "a product of columns of both tables is neither summed nor counted"},
     {BOTH_FIRST, AGGREGATED, is_of_nulls,
      "what is aggregated is computed of columns that are NULL in rows without partner"},
     {BOTH_FIRST, AGGREGATES, is_of_two, "what is aggregated is computed of columns of both tables"},

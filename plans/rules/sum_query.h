@@ -46,6 +46,8 @@ typedef struct query {
     int nkeys, n;                /* columns: the keys, then what is aggregated, */
     const tra_colexpr *const *x; /* over the columns of the join */
     int *reads;                  /* of each which tables it reads */
+    const tra_colexpr **factor[2]; /* of each, if it is a product of one factor of each table, these, over the columns
+                                      of the join, f64, finite wherever the table is; else NULL */
     int naggregates;
     const tra_group_column *aggregate;
     side of[2];
@@ -54,6 +56,13 @@ typedef struct query {
 
 /* The table that column i belongs to, if it reads one at most. */
 static inline int side_of_column(const query *q, int i) { return q->reads[i] == READS_RIGHT ? RIGHT : LEFT; }
+
+/* Is what aggregate i aggregates, or goes by, a product of a factor of each table? */
+static inline bool is_product(const query *q, int i) {
+    const tra_group_column *v = &q->aggregate[i];
+    bool one = v->column >= 0 && q->factor[LEFT][v->column];
+    return one || (tra_aggregate_has_two(v->f) && q->factor[LEFT][v->second]);
+}
 
 /* What column n of what is made of one table is called. */
 static inline const char *side_name(const query *q, int d, int n) {

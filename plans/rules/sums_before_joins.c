@@ -7,9 +7,11 @@
  *
  * Where rows of either table have several partners, a key that many rows of both have makes as many pairs as the
  * product of their numbers. So both tables become groups; with each group stands how many rows it has, and what is
- * known of the values of one table counts as often as the group of the other table has rows (lib/table/pair_states.h).
+ * known of the values of one table counts as often as the group of the other table has rows (lib/table/pair_states.h). A
+ * sum of products of a factor of each table is the product of their sums.
  * A join whose pairs are counted before (plans/tra/table_join_slices.c) gets the same operators over groups.
  */
+#include "matrix_sums.h"
 #include "sum_query.h"
 
 #include <math.h>
@@ -73,8 +75,8 @@ static const tra_node *make_columns(query *q, side *x, int own) {
     for (int k = 0; k < x->nkeys; k++) tra_projection_add(&p, tra_arena_printf(q->a, "key %d", k), x->key[k]);
     for (int i = q->nkeys; i < q->n; i++) {
         x->column[i] = -1;
-        if (side_of_column(q, i) != own) continue;
-        const tra_colexpr *v = tra_colexpr_substitute(q->a, q->x[i], x->by);
+        if (!q->factor[own][i] && side_of_column(q, i) != own) continue;
+        const tra_colexpr *v = tra_colexpr_substitute(q->a, q->factor[own][i] ? q->factor[own][i] : q->x[i], x->by);
         x->column[i] = tra_projection_add(&p, tra_arena_printf(q->a, "of %d", i), v);
     }
     tra_rowwise_project(r, p.n, p.names, p.x);
@@ -106,12 +108,14 @@ static const tra_node *group_node(query *q, const side *x, const tra_node *in, c
 static const tra_node *make_groups(query *q, side *x, int own, bool both) {
     const tra_node *columns = make_columns(q, x, own);
     int n = 0;
+    bool counts = both;
     tra_group_column *v = tra_news(q->a, tra_group_column, q->naggregates + 2);
     tra_group *g;
     x->number = tra_news(q->a, int, q->naggregates + 1);
     for (int i = 0; i < q->naggregates; i++) {
         const tra_group_column *old = &q->aggregate[i];
         bool is_own = old->column < 0 ? own == LEFT : x->column[old->column] >= 0;
+        counts |= is_product(q, i);
         x->number[i] = is_own ? n : -1;
         if (!is_own) continue;
         v[n] = *old;
@@ -119,11 +123,11 @@ static const tra_node *make_groups(query *q, side *x, int own, bool both) {
         if (tra_aggregate_has_two(old->f)) v[n].second = x->column[old->second];
         n++;
     }
-    if (both) v[n++] = (tra_group_column){.name = "rows", .f = TRA_AGGREGATE_COUNT, .column = -1};
+    if (counts) v[n++] = (tra_group_column){.name = "rows", .f = TRA_AGGREGATE_COUNT, .column = -1};
     if (!columns || tra_group_new(q->a, columns->type.columns, x->nkeys, n, v, TRA_GROUP_PARTIAL, &g, NULL) != TRA_OK)
         return NULL;
     x->first = g;
-    x->counted = both ? tra_group_count_state(g, n - 1) : -1;
+    x->counted = counts ? tra_group_count_state(g, n - 1) : -1;
     const tra_schema *s = tra_group_out(g);
     const tra_schema *out;
     tra_column *c = tra_schema_beside(q->a, NULL, s->n, &out);
@@ -217,13 +221,17 @@ static int place_of(const query *q, const tra_lookup *l, int own, int column) {
     return tra_lookup_place(l, own == LEFT ? column : q->of[LEFT].columns->n + column);
 }
 
-/* Key k of the groups over the join of groups: the key of the left groups that it is; else of what the columns of the
- * join of rows are there, if they are keys, or columns of right rows. */
-static const tra_colexpr *key_of_pairs(const query *q, const tra_lookup *l, int k, bool both) {
+/* The state of a table's groups with the number of their values of aggregate i. */
+static int values_of(const side *x, int i) {
+    int count = tra_group_count_state(x->first, x->number[i]);
+    return count < 0 ? x->counted : count;
+}
+
+/* What x, over the columns of the join of rows, is over those of the join of groups: its columns are there if they are
+ * keys, or columns of right rows. */
+static const tra_colexpr *over_pairs(const query *q, const tra_lookup *l, const tra_colexpr *x, bool both) {
     const tra_schema *now = tra_lookup_out(l);
     const tra_colexpr **by = tra_news(q->a, const tra_colexpr *, tra_lookup_out(q->l)->n + 1);
-    if (!both && q->of[LEFT].column[k] >= 0)
-        return tra_colexpr_column(q->a, now, place_of(q, l, LEFT, q->of[LEFT].column[k]));
     for (int i = 0; i < tra_lookup_out(q->l)->n; i++)
         for (int d = both ? LEFT : RIGHT; d <= RIGHT; d++) {
             const side *x = &q->of[d];
@@ -232,7 +240,36 @@ static const tra_colexpr *key_of_pairs(const query *q, const tra_lookup *l, int 
                 if (tra_colexpr_same(x->in, x->key[c], x->by[i])) at = place_of(q, l, d, c);
             if (at >= 0) by[i] = tra_colexpr_column(q->a, now, at);
         }
-    return tra_colexpr_substitute(q->a, q->x[k], by);
+    return tra_colexpr_substitute(q->a, x, by);
+}
+
+/* Key k of the groups over the join of groups: a key of the left groups, or computed of what is there. */
+static const tra_colexpr *key_of_pairs(const query *q, const tra_lookup *l, int k, bool both) {
+    if (!both && q->of[LEFT].column[k] >= 0)
+        return tra_colexpr_column(q->a, tra_lookup_out(l), place_of(q, l, LEFT, q->of[LEFT].column[k]));
+    return over_pairs(q, l, q->x[k], both);
+}
+
+/* The states of products of what is known of left groups, and a value of a right row: how many there are, of which
+ * there are none where it is NULL, and their sum. NULL: they cannot be made. */
+static void multiply_states(const query *q, const tra_lookup *l, int i, const tra_colexpr **x) {
+    const side *own = &q->of[LEFT];
+    const tra_schema *now = tra_lookup_out(l);
+    const tra_colexpr *y = over_pairs(q, l, q->factor[RIGHT][q->aggregate[i].column], false),
+                      *n = tra_colexpr_column(q->a, now, place_of(q, l, LEFT, values_of(own, i))),
+                      *zero = tra_colexpr_int(q->a, 0), *none = tra_colexpr_float(q->a, 0), *is, *any, *v[3];
+    int count = tra_group_count_state(q->g, i), sum = tra_group_state(q->g, i);
+    bool ok = tra_colexpr_call(q->a, TRA_C_ISNULL, 1, &y, &is, NULL) == TRA_OK;
+    ok = ok && tra_colexpr_call(q->a, TRA_C_EQ, 2, (const tra_colexpr *[]){n, zero}, &any, NULL) == TRA_OK;
+    ok = ok && tra_colexpr_call(q->a, TRA_C_OR, 2, (const tra_colexpr *[]){is, any}, &any, NULL) == TRA_OK;
+    v[0] = is, v[1] = zero, v[2] = n;
+    if (ok && count >= 0) ok = tra_colexpr_call(q->a, TRA_C_IF, 3, v, &x[count], NULL) == TRA_OK;
+    if (tra_group_nstates(q->g, i) == 0) return;
+    v[0] = any, v[1] = none;
+    v[2] = tra_colexpr_column(q->a, now, place_of(q, l, LEFT, tra_group_state(own->first, own->number[i])));
+    ok = ok && tra_factor_multiply(q->a, v[2], y, &v[2]) && tra_colexpr_call(q->a, TRA_C_IF, 3, v, &y, NULL) == TRA_OK;
+    if (!ok || tra_colexpr_call(q->a, TRA_C_IFNULL, 2, (const tra_colexpr *[]){y, none}, &x[sum], NULL) != TRA_OK)
+        x[sum] = NULL;
 }
 
 /* The keys of the whole, and the states of left groups, or all columns of the pairs. NULL where the states would not be
@@ -251,14 +288,19 @@ static const tra_node *columns_of_pairs(query *q, const tra_lookup *l, const tra
     for (int i = 0; i < q->naggregates && !both; i++) {
         const tra_group *own = q->of[LEFT].first;
         int count = tra_group_count_state(q->g, i);
+        if (is_product(q, i)) {
+            multiply_states(q, l, i, x);
+            continue;
+        }
         if (count >= 0) x[count] = tra_colexpr_column(q->a, now, place_of(q, l, LEFT, tra_group_count_state(own, i)));
         for (int k = 0; k < tra_group_nstates(q->g, i); k++)
             x[tra_group_state(q->g, i) + k] =
                 tra_colexpr_column(q->a, now, place_of(q, l, LEFT, tra_group_state(own, i) + k));
     }
     for (int i = 0; i < (both ? q->nkeys : n); i++) {
-        tra_column c = tra_colexpr_result(x[i], names[i]);
-        if (c.type != states->v[i].type || (c.fails && !both) || c.nullable != states->v[i].nullable) return NULL;
+        tra_column c = x[i] ? tra_colexpr_result(x[i], names[i]) : (tra_column){0};
+        if (!x[i] || c.type != states->v[i].type || (c.fails && !both) || c.nullable != states->v[i].nullable)
+            return NULL;
     }
     tra_rowwise *r = tra_rowwise_new(q->a, now);
     tra_rowwise_project(r, n, names, x);
@@ -275,15 +317,20 @@ static const tra_node *states_of_pairs(query *q, const tra_lookup *l, const tra_
     tra_str_printf(&text, "states of pairs, %d keys:", q->nkeys);
     for (int i = 0; i < q->naggregates; i++) {
         int d = q->of[LEFT].number[i] >= 0 ? LEFT : RIGHT;
-        const side *own = &q->of[d];
-        int count = tra_group_count_state(own->first, own->number[i]);
-        v[i] = (tra_pair_state){.way = tra_aggregate_way_of(q->aggregate[i].f),
-                                .count = count < 0 ? -1 : q->nkeys + place_of(q, l, d, count),
-                                .counts = tra_group_count_state(q->g, i),
-                                .from = q->nkeys + place_of(q, l, d, tra_group_state(own->first, own->number[i])),
-                                .to = tra_group_state(q->g, i),
-                                .n = tra_group_nstates(q->g, i),
-                                .times = q->nkeys + place_of(q, l, 1 - d, q->of[1 - d].counted)};
+        const side *own = &q->of[d], *other = &q->of[1 - d];
+        bool product = is_product(q, i);
+        int count = product ? values_of(own, i) : tra_group_count_state(own->first, own->number[i]);
+        v[i] =
+            (tra_pair_state){.way = tra_aggregate_way_of(q->aggregate[i].f),
+                             .count = count < 0 ? -1 : q->nkeys + place_of(q, l, d, count),
+                             .counts = tra_group_count_state(q->g, i),
+                             .from = q->nkeys + place_of(q, l, d, tra_group_state(own->first, own->number[i])),
+                             .to = tra_group_state(q->g, i),
+                             .n = tra_group_nstates(q->g, i),
+                             .times = q->nkeys + place_of(q, l, 1 - d, product ? values_of(other, i) : other->counted),
+                             .product = product};
+        if (product && v[i].n > 0)
+            v[i].other = q->nkeys + place_of(q, l, 1 - d, tra_group_state(other->first, other->number[i]));
         tra_str_printf(&text, " %s %d x %d", tra_aggregate_text(q->aggregate[i].f), v[i].from, v[i].times);
     }
     k.label = tra_arena_take(q->a, &text);
@@ -325,7 +372,7 @@ static void sum_group(tra_rewriting *w, tra_expr *group, tra_expr *pass, tra_exp
     query q;
     if (!tra_read_query(&q, w, group, pass, join)) return;
     bool once = tra_lookup_once(w->m, join->in[1], q.s), of_right = false;
-    for (int c = q.nkeys; c < q.n; c++) of_right |= q.reads[c] == READS_RIGHT;
+    for (int c = q.nkeys; c < q.n; c++) of_right |= q.reads[c] == READS_RIGHT || q.factor[RIGHT][c];
     if (!once || (of_right && !q.s->unique)) sum_before(q, true);
     sum_before(q, false);
 }
@@ -340,7 +387,8 @@ const tra_rule tra_rule_q_9 = {
     .equivalence = "group(join(L, R), keys, ...) = states of L by its keys and the join's, joined, and put together",
     .condition =
         "aggregates have states that do not go by the order of rows, and are each of one table: of the left one, or, "
-        "where a row may have several partners, of either, and both tables are aggregated; each key is of one table; "
+        "where a row may have several partners, of either, and both tables are aggregated; or they are sums, means and "
+        "counts of products of a factor of each table, which are finite; each key is of one table; "
         "the join checks nothing of rows; nothing may fail",
     .forth = before_join,
 };
