@@ -169,7 +169,7 @@ static void try_memory(changes *c) {
     if (memory == 0 || !plan_again(c, c->job->program.graph, 0, &best)) return;
     bool reads = is_less(best.read, c->now.read), spills = is_less(best.scratch, c->now.scratch);
     if (c->m && !is_less(best.read, all.disk_read)) reads = false; /* what was feared did not happen */
-    if (c->m && all.spilled == 0) spills = false;
+    if (c->m && all.spilled < c->now.scratch / 4) spills = false;
     int64_t enough = reads || spills || !c->now.fits ? least_ceiling(c, memory, best, &found) : 0;
     if (enough == 0) return;
     const char *what = reads ? reads_text(c, &best) : "", *text = "";

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../lib/dense/dense.h"
 #include "explain_int.h"
 
 enum { BOX = 212, ROW = 15, REST = 69, BESIDE = 20, PASS = 4, BELOW = 40, MARGIN = 12, LEGEND = 44 }; /* pixels */
@@ -195,7 +196,7 @@ static void add_line(drawing *d, int x, int y, const char *class, const char *te
 static const char *what_of(const tra_shown_op *s) {
     const char *rest = s->label + strlen(tra_plan_op_text(s->op->op));
     while (*rest == ' ') rest++;
-    bool file = !*rest && s->op->spec.path && tra_op_is(s->op->op, TRA_FILE);
+    bool file = !*rest && s->op->spec.path && tra_op_is(s->op->op, TRA_FILE) && !tra_rel_is_made(s->op->spec.path);
     return file ? s->op->spec.path : rest;
 }
 

@@ -132,7 +132,8 @@ static void find_rows(findings *f) {
             double expected, error = tra_rows_error(&p->ops[i].type, &r, &expected),
                              predicted = p->ops[i].predicted.cost.seconds * tra_op_times(p, &p->ops[i]);
             if (error < FAR || fmax(expected, (double)r.counted[0]) < MANY || told[f->lines.of[i] + 1]) continue;
-            if (fabs(r.seconds - predicted) < most || (r.seconds < predicted && slower)) continue;
+            bool less = r.seconds < predicted, fewer = (double)r.counted[0] < expected;
+            if (fabs(r.seconds - predicted) < most || (less && slower) || less != fewer) continue;
             most = fabs(r.seconds - predicted), rows = expected, at = r, at_predicted = predicted, op = i;
         }
         if (op < 0) return;
@@ -255,7 +256,7 @@ static void find_keys(findings *f) {
     for (int i = 0; i < f->s->plan->nops; i++) {
         const tra_heavy_key *k = f->m->heavy[i], *l = &k[0], *r = &k[1];
         const tra_op *o = &f->s->plan->ops[i];
-        bool join = o->spec.join && r->all > 0;
+        bool join = o->spec.join && r->all > 0, by_blocks = strstr(f->s->ops[i].label, "partial group");
         tra_str told = {0};
         if ((!l->rows && !r->rows) || tra_profile_sum(f->m, i).seconds < MATTERS * f->run) continue;
         for (int side = 0; side < 2; side++) {
@@ -274,6 +275,7 @@ static void find_keys(findings *f) {
             tra_finding_seconds(f, tra_profile_sum(f->m, i).seconds), tra_str_get(&told),
             l->pairs > l->rows ? "Rows that are selected or grouped before the join, or a further key, would make "
                                  "fewer pairs."
+            : by_blocks        ? "A selection before it would make these rows fewer."
                                : "Rows of one key are one site's and one worker's work: a further key would "
                                  "divide them, a selection before make them fewer.");
         tra_str_free(&told);

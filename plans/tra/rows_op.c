@@ -174,7 +174,7 @@ static void print_lookup(const void *args, bool all, tra_str *out) {
 
 static void print_pairs_before(const void *args, bool all, tra_str *out) {
     const tra_pairs_before *x = args;
-    tra_str_printf(out, "pairs before, at most %" PRId64 ", of ", x->most);
+    tra_str_printf(out, "pairs before, at most %" PRId64 " of a block, of ", x->most);
     print_lookup(x->join, all, out);
 }
 
