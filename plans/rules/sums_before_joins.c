@@ -7,8 +7,8 @@
  *
  * Where rows of either table have several partners, a key that many rows of both have makes as many pairs as the
  * product of their numbers. So both tables become groups; with each group stands how many rows it has, and what is
- * known of the values of one table counts as often as the group of the other table has rows (lib/table/pair_states.h). A
- * sum of products of a factor of each table is the product of their sums.
+ * known of the values of one table counts as often as the group of the other table has rows (lib/table/pair_states.h).
+ * A sum of products of a factor of each table is the product of their sums.
  * A join whose pairs are counted before (plans/tra/table_join_slices.c) gets the same operators over groups.
  */
 #include "matrix_sums.h"
