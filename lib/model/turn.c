@@ -305,26 +305,42 @@ void tra_turn_columns(tra_turn *x, const tra_rows_view *in, int64_t from, int64_
     tra_parallel(x->pieces, divide_piece, &w, NULL);
 }
 
-bool tra_turn_few(const tra_rows_view *in, int64_t columns, void *room, void *scratch, tra_rows_view *v) {
+int64_t tra_turn_few(const tra_rows_view *in, int64_t columns, void *scratch) {
     enum { FEW = 1 << 17, ENTRIES = 1 << 20 };
-    if (columns > FEW || columns > in->n || in->n > ENTRIES) return false;
-    uint32_t *at = memset(scratch, 0, (size_t)columns * sizeof *at), sum = 0;
-    *v = (tra_rows_view){.size = in->size, .n = in->n};
-    for (int64_t k = 0; k < in->n; k++) at[in->column[k]]++;
-    for (int64_t j = 0; j < columns; j++) v->nrows += at[j] > 0;
+    if (columns > FEW || columns > in->n || in->n > ENTRIES) return -1;
+    uint32_t *count = memset(scratch, 0, (size_t)columns * sizeof *count);
+    int64_t rows = 0;
+    for (int64_t k = 0; k < in->n; k++) count[in->column[k]]++;
+    for (int64_t j = 0; j < columns; j++) rows += count[j] > 0;
+    return rows;
+}
+
+void tra_turn_few_lay(const tra_rows_view *in, int64_t rows, void *room, tra_rows_view *v) {
+    *v = (tra_rows_view){.size = in->size, .n = in->n, .nrows = rows};
     lay_out(v, room);
-    for (int64_t j = 0, row = 0; j < columns; j++) {
+}
+
+void tra_turn_few_write(const tra_rows_view *in, int64_t columns, void *scratch, const tra_rows_view *v) {
+    enum { STRIP = 1024 };
+    int64_t number[STRIP + TRA_ROWS_SPARE];
+    uint32_t *at = scratch, sum = 0;
+    for (int64_t j = 0, row = 0; j < columns; j++) { /* without a branch that nothing predicts */
         uint32_t here = at[j];
-        if (here > 0) v->row[row] = j, v->begin[row++] = sum;
+        v->row[row] = j; /* after the last row it is where `begin` begins */
+        v->begin[row] = sum;
+        row += here > 0;
         at[j] = sum;
         sum += here;
     }
     v->begin[v->nrows] = sum;
-    for (int64_t r = 0; r < in->nrows; r++)
-        for (int64_t k = in->begin[r]; k < in->begin[r + 1]; k++) {
-            uint32_t to = at[in->column[k]]++;
-            v->column[to] = (uint32_t)in->row[r];
-            tra_turn_value(v->value + (size_t)to * v->size, in->value + (size_t)k * v->size, v->size);
+    v->begin[0] = 0;
+    for (int64_t k = 0, n, r = 0; k < in->n; k += n) {
+        n = tra_min64(STRIP, in->n - k);
+        r = tra_rows_numbers(in, r, k, n, number);
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t to = at[in->column[k + i]]++;
+            v->column[to] = (uint32_t)number[i];
+            tra_turn_value(v->value + (size_t)to * v->size, in->value + (size_t)(k + i) * v->size, v->size);
         }
-    return true;
+    }
 }

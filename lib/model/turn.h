@@ -60,9 +60,13 @@ void tra_turn_write(tra_turn *x, const tra_rows_view *v);
 /* Instead of sort and write: one of the parts alone, sorted, in the room. */
 void tra_turn_part(const tra_turn *x, int64_t part, tra_dtype t, void *room, tra_rows_view *v);
 
-/* A matrix of few columns at once, by one thread: all their ends stay in the cache. Room and scratch are as above;
- * false: it has too many columns or entries for that. */
-bool tra_turn_few(const tra_rows_view *in, int64_t columns, void *room, void *scratch, tra_rows_view *v);
+/* A matrix of few columns at once, by one thread: all their ends stay in the cache. How many columns have entries; -1:
+ * there are too many columns or entries for that. scratch: as above, to be kept until tra_turn_few_write. */
+int64_t tra_turn_few(const tra_rows_view *in, int64_t columns, void *scratch);
+/* Lays the result out in the room. */
+void tra_turn_few_lay(const tra_rows_view *in, int64_t rows, void *room, tra_rows_view *v);
+/* Writes it to v, which has been laid out for as many rows and entries; those that are 0 stay. */
+void tra_turn_few_write(const tra_rows_view *in, int64_t columns, void *scratch, const tra_rows_view *v);
 
 /* All that comes before tra_turn_sort for a matrix whose columns become rows; entries that are 0 stay. Rows and columns
  * are below 2^32. */

@@ -305,6 +305,22 @@ static void map_piece(void *ctx, int piece, void *scratch) {
     }
 }
 
+/* A matrix, transposed, which has no zeros. */
+static void turn(const tra_rows_view *in, int64_t columns, tra_cell *out, char *scratch) {
+    tra_turn turn;
+    int64_t few = tra_turn_few(in, columns, scratch), rows = few;
+    if (few < 0) {
+        tra_turn_matrix(&turn, in, columns, NULL, scratch);
+        rows = tra_turn_sort(&turn);
+    }
+    if (!tra_rows_take(out, rows, in->n)) return;
+    tra_rows_view v = tra_rows_begin(out, rows, in->n);
+    if (few < 0)
+        tra_turn_write(&turn, &v);
+    else
+        tra_turn_few_write(in, columns, scratch, &v);
+}
+
 /* Entries that only move, into rows; map: to other values. */
 static void move(const tra_cell *in, mapping *map, const tra_route *route, int64_t box, tra_cell *out, char *scratch) {
     tra_ordering all = {.in = in, .route = *route};
@@ -317,6 +333,10 @@ static void move(const tra_cell *in, mapping *map, const tra_route *route, int64
         tra_parallel(map->n, map_piece, map, NULL);
         all.value = map->value, all.type = map->to;
     }
+    tra_rows_view from = of;
+    if (map) from.value = map->value, from.size = tra_dtype_size(map->to);
+    bool plain = in->array.ext.n == 2 && out->array.ext.n == 2 && route->row[1] == 1 && route->column[0] == 1;
+    if (plain && !tra_has_zero(from.value, out->array.dtype, of.n)) return turn(&from, box, out, scratch);
     int64_t rows, n = tra_order_count(&all, box, scratch, &rows);
     if (!tra_rows_take(out, rows, n)) return;
     tra_rows_view v = tra_rows_begin(out, rows, n);

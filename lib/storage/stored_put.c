@@ -180,7 +180,10 @@ static bool feed_columns(tra_coder *x, const tra_cell *cell, char *scratch) {
     tra_rows_view v;
     w.most = turned_at_once(w.all.n, cell->array.ext.v[0]);
     w.sorting = scratch + tra_round64(tra_turn_room(w.most, w.most));
-    if (w.most == w.all.n && tra_turn_few(&w.all, cell->array.ext.v[1], scratch, w.sorting, &v)) {
+    int64_t width = cell->array.ext.v[1], few = w.most == w.all.n ? tra_turn_few(&w.all, width, w.sorting) : -1;
+    if (few >= 0) {
+        tra_turn_few_lay(&w.all, few, scratch, &v);
+        tra_turn_few_write(&w.all, width, w.sorting, &v);
         const tra_lines columns = {.n = v.nrows, .number = v.row, .begin = v.begin, .at = v.column, .value = v.value};
         tra_code_lines(x, &columns);
         return true;

@@ -379,13 +379,19 @@ static tra_status read_columns(reading *x, const tra_cell *columns, tra_cell *ce
     if (x->rows.v.n != x->room) return damaged(x, x->form->values, "it has fewer entries than its tables say");
     tra_rows_view c = x->rows.v;
     tra_turn turn;
-    char *room = (char *)columns->head;
-    tra_turn_matrix(&turn, &c, x->ext.v[0], room, room + columns_room(x->r, x->room));
-    int64_t nrows = tra_turn_sort(&turn);
+    char *room = (char *)columns->head, *sorting = room + columns_room(x->r, x->room);
+    int64_t few = tra_turn_few(&c, x->ext.v[0], sorting), nrows = few;
+    if (few < 0) {
+        tra_turn_matrix(&turn, &c, x->ext.v[0], room, sorting);
+        nrows = tra_turn_sort(&turn);
+    }
     if (nrows != x->stored->rows[x->ordinal])
         return damaged(x, x->form->values, "it has not as many entries as its tables say");
     tra_rows_view v = tra_rows_begin(cell, nrows, c.n);
-    tra_turn_write(&turn, &v);
+    if (few < 0)
+        tra_turn_write(&turn, &v);
+    else
+        tra_turn_few_write(&c, x->ext.v[0], sorting, &v);
     return TRA_OK;
 }
 
