@@ -189,9 +189,29 @@ static const tra_colexpr *finish(tra_tabulation *t, tra_coltype type, int naxes,
 
 /* ---- formats ----------------------------------------------------------------------------------------------------- */
 
-/* The column with the range that the statistics of its file tell; another expression as it is. */
+/* Does the range of a result follow from those of its operands? */
+static bool follows(tra_colop op) {
+    switch (op) {
+    case TRA_C_ADD:
+    case TRA_C_SUB:
+    case TRA_C_MUL:
+    case TRA_C_IDIV:
+    case TRA_C_YEAR:
+    case TRA_C_ISOYEAR: return true;
+    default: return false;
+    }
+}
+
+/* The expression with the range that follows from what the statistics of files tell of its columns. */
 static const tra_colexpr *narrowed(tra_arena *a, const tra_colexpr *x) {
     tra_colaxis v;
+    if (follows(x->op)) {
+        const tra_colexpr *kids[2] = {NULL}, *new;
+        bool fewer = false;
+        for (int i = 0; i < x->nkids; i++) kids[i] = narrowed(a, x->kids[i]), fewer |= kids[i] != x->kids[i];
+        return fewer && tra_colexpr_call(a, x->op, x->nkids, kids, &new, NULL) == TRA_OK && new->type == x->type ? new
+                                                                                                                  : x;
+    }
     if ((x->op != TRA_C_COLUMN && x->op != TRA_C_CONVERT) || !axis_of(x, &v) || v.count == 0) return x;
     tra_colexpr *y = tra_new(a, tra_colexpr);
     *y = *x;

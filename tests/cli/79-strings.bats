@@ -287,6 +287,20 @@ for i in range(80000): print(f"x{i % 270},y{i // 270 % 270}")' >w.csv # 270 * 27
     cmp <(tail -n +2 w.csv | awk -F, '{print $2 ":" $1}') <(tail -n +2 o.csv)
 }
 
+@test "strings of years, sums and quotients of columns are computed before the rows where the values of the columns leave few" {
+    /usr/bin/python3 -c '
+print("a,d,n")
+for i in range(5000): print(f"x{i % 7},{2019 + i % 5}-03-{1 + i % 28:02},{i * 37 % 1000 - 300}" if i % 50 else f"x{i % 7},,")' >y.csv
+    tra import -q --header y.csv -o y.h5
+    printf 'input y from "y.h5"\nO = project(y, s = concat(a, year(d), "/", (n div 100 + 1) * 2 - 5))\noutput O to "o.h5"\n' >y.tra
+    status 0 tra explain y.tra
+    digest=$(grep -o 'plan digest .*' <<<"$output")
+    status 0 tra run -q --no-history --plan-digest "${digest##* }" y.tra
+    tra export -q o.h5 -o o.csv
+    cmp <(/usr/bin/python3 -c '
+for i in range(5000): print(f"x{i % 7}{2019 + i % 5}/{((i * 37 % 1000 - 300) // 100 + 1) * 2 - 5}" if i % 50 else "")') <(tail -n +2 o.csv)
+}
+
 @test "the seconds in which planning computes functions of all strings of a column are told, and more for more of them" {
     py 'open("t.csv", "w").write("s\n" + "".join(f"{i * 7919 % 100003}-a\n" for i in range(50000)))'
     tra import -q --table t.csv -o t.h5
