@@ -14,6 +14,7 @@ typedef struct placing {
     const tra_placing *x;
     tra_batch left, found;
     int64_t *begin, *list, rows; /* rows: of the result */
+    int64_t base;                /* a multiple of x->rows: about the number of the block's first row */
     bool listed;                 /* what was found is in the order of the result, and nothing else is in that */
 } placing;
 
@@ -34,18 +35,23 @@ static int64_t rows_of(const placing *p, int64_t i) {
     return 0;
 }
 
+/* number % rows, without a division for the rows of one block. */
+static int64_t place_of(const placing *p, int64_t number) {
+    int64_t i = number - p->base, rows = p->x->rows;
+    return i >= 0 && i < rows ? i : number % rows;
+}
+
 /* Notes that a row is not in the block. */
 static bool refuse_row(void) { return tra_kernel_fail("a row was found that is not in the block"), false; }
 
 /* Do the numbers of rows ascend, and are only these rows wanted? */
 static bool is_listed(const placing *p) {
-    const int64_t *number = p->found.v[0].values, *order = p->x->ordered ? p->found.v[1].values : NULL,
-                  rows = p->x->rows;
+    const int64_t *number = p->found.v[0].values, *order = p->x->ordered ? p->found.v[1].values : NULL;
     if (p->x->how != TRA_PLACE_INNER || p->x->matched) return false;
     for (int64_t i = 0, before = 0; i < p->found.rows; i++) {
-        if (number[i] < 0 || number[i] % rows < before) return false;
+        if (number[i] < 0 || place_of(p, number[i]) < before) return false;
         if (order && i > 0 && number[i - 1] == number[i] && order[i - 1] > order[i]) return false;
-        before = number[i] % rows;
+        before = place_of(p, number[i]);
     }
     return true;
 }
@@ -76,19 +82,20 @@ static bool open_placing(const tra_placing *x, const tra_rows_io *io, placing *p
     int64_t n = p->left.rows, all = p->found.rows;
     p->begin = (int64_t *)io->rest + 2 * STRIP;
     p->list = p->begin + n + 2;
+    p->base = all > 0 && number[0] >= 0 ? number[0] - number[0] % x->rows : 0;
     p->listed = is_listed(p);
     if (p->listed) {
         p->rows = all;
-        return all == 0 || number[all - 1] % x->rows < n || refuse_row();
+        return all == 0 || place_of(p, number[all - 1]) < n || refuse_row();
     }
     memset(p->begin, 0, (size_t)(n + 2) * sizeof *p->begin);
     for (int64_t i = 0; i < all; i++) {
-        int64_t row = number[i] < 0 ? n : number[i] % x->rows;
+        int64_t row = number[i] < 0 ? n : place_of(p, number[i]);
         if (row >= n) return refuse_row();
         p->begin[row + 2]++;
     }
     for (int64_t i = 0; i < n; i++) p->begin[i + 2] += p->begin[i + 1];
-    for (int64_t i = 0; i < all; i++) p->list[p->begin[number[i] % x->rows + 1]++] = i;
+    for (int64_t i = 0; i < all; i++) p->list[p->begin[place_of(p, number[i]) + 1]++] = i;
     if (x->ordered) order_found(p);
     for (int64_t i = 0; i < n; i++) {
         p->rows += rows_of(p, i);
@@ -118,7 +125,7 @@ static void place_run(const void *data, tra_rows_io *io) {
     int n = 0;
     for (int64_t i = 0; p.listed && i < p.rows; i += n, n = 0) {
         for (; n < STRIP && i + n < p.rows; n++) {
-            l[n] = ((const int64_t *)p.found.v[0].values)[i + n] % p.x->rows;
+            l[n] = place_of(&p, ((const int64_t *)p.found.v[0].values)[i + n]);
             f[n] = i + n;
         }
         write_rows(&p, l, f, n, i, &io->made);

@@ -129,7 +129,7 @@ static int by_number(const void *a, const void *b) {
 /* The columns that row g of the result has, in their order; all other marks are gone. */
 static void find_columns(product *x, int64_t g) {
     x->nmet = 0;
-    for (int64_t i = x->rows.begin[g]; i < x->rows.begin[g + 1]; i++) {
+    for (int64_t i = x->rows.begin[g]; i < x->rows.begin[g + 1] && x->nmet < x->columns.n; i++) {
         int64_t l = x->rows.at[i];
         for (int32_t p = x->from[l]; p < x->to[l]; p++) {
             int64_t c = x->of[x->list[p]];

@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A set of whole numbers, as a hash table with open addressing. */
+/* A set of whole numbers: bits for those in the range that the statistics tell, where it is not wide, and a hash table
+ * with open addressing. */
 typedef struct values {
+    uint64_t *bit, bits; /* of `bits` values from `least` on */
+    int64_t least;
     int64_t *v, nslots; /* a slot has a value, or FREE */
-    int64_t n;          /* values in slots */
+    int64_t n, nbits;   /* values, of which so many are bits, and the others but FREE in slots */
     bool has_free;      /* FREE itself is a value too */
     bool any;           /* a value has been taken: */
     int64_t last;       /* the latest one */
@@ -27,13 +30,24 @@ static int64_t slot_of(const values *x, int64_t value) {
 }
 
 static void grow(values *x) {
-    values y = {.n = x->n, .nslots = x->nslots ? 2 * x->nslots : 1 << 10, .has_free = x->has_free};
+    values y = *x;
+    y.nslots = x->nslots ? 2 * x->nslots : 1 << 10;
     y.v = tra_malloc((size_t)y.nslots * sizeof *y.v);
     for (int64_t i = 0; i < y.nslots; i++) y.v[i] = FREE;
     for (int64_t i = 0; i < x->nslots; i++)
         if (x->v[i] != FREE) y.v[slot_of(&y, x->v[i])] = x->v[i];
     free(x->v);
     *x = y;
+}
+
+/* Expects values of a range, of which there are n at most: bits take no more than slots would. */
+static void expect(values *x, int64_t least, int64_t most, int64_t n) {
+    enum { EACH = 128 };
+    uint64_t far = (uint64_t)most - (uint64_t)least;
+    if (most < least || far >= (uint64_t)tra_mul_most(EACH, n)) return;
+    x->least = least;
+    x->bits = far + 1;
+    x->bit = tra_calloc((size_t)(far / 64 + 1), sizeof *x->bit);
 }
 
 /* Adds a value. Rows often repeat the one before, which costs no look into the table. */
@@ -45,7 +59,14 @@ static void take(values *x, int64_t value) {
         x->has_free = true;
         return;
     }
-    if (2 * (x->n + 1) > x->nslots) grow(x);
+    uint64_t far = (uint64_t)value - (uint64_t)x->least;
+    if (far < x->bits) {
+        bool fresh = !(x->bit[far / 64] >> far % 64 & 1);
+        x->bit[far / 64] |= UINT64_C(1) << far % 64;
+        x->n += fresh, x->nbits += fresh;
+        return;
+    }
+    if (2 * (x->n - x->nbits + 1) > x->nslots) grow(x);
     int64_t at = slot_of(x, value);
     x->n += x->v[at] == FREE;
     x->v[at] = value;
@@ -58,7 +79,11 @@ static const int64_t *sorted(const values *x, tra_arena *a) {
     for (int64_t i = 0; i < x->nslots; i++)
         if (x->v[i] != FREE) both[k++] = x->v[i] ^ INT64_MIN; /* in the order of numbers without signs */
     if (x->has_free) both[k++] = 0;
-    const int64_t *v = tra_radix_sort(both, both + n, n, sizeof *both, 0);
+    bool ascend = k == 0;
+    for (uint64_t i = 0; i < x->bits; i += 64)
+        for (uint64_t w = x->bit[i / 64]; w; w &= w - 1)
+            both[k++] = (int64_t)((uint64_t)x->least + i + (uint64_t)__builtin_ctzll(w)) ^ INT64_MIN;
+    const int64_t *v = ascend ? both : tra_radix_sort(both, both + n, n, sizeof *both, 0);
     for (int64_t i = 0; i < n; i++) out[i] = v[i] ^ INT64_MIN;
     free(both);
     return out;
@@ -70,10 +95,12 @@ tra_status tra_rel_column_values(tra_rel *r, int column, int64_t most, tra_arena
     tra_dtype t = tra_coltype_held(s->v[column].type);
     int64_t rows = tra_rel_rows(r), strip = tra_max64(1, r->table->form.block);
     tra_column_facts facts;
-    if (tra_rel_column_facts(r, column, &facts) && (facts.exact ? facts.distinct : facts.distinct / 2) > most)
+    bool told = tra_rel_column_facts(r, column, &facts);
+    if (told && (facts.exact ? facts.distinct : facts.distinct / 2) > most)
         return TRA_NO;
     tra_vector *v = tra_calloc((size_t)s->n + 1, sizeof *v);
     values x = {0};
+    if (told && facts.rows > facts.nulls) expect(&x, facts.min, facts.max, tra_min64(most, rows));
     tra_status status = TRA_OK;
     v[column].values = malloc((size_t)strip * tra_dtype_size(t) + 8);
     v[column].state = malloc((size_t)strip + 8);
@@ -95,6 +122,7 @@ tra_status tra_rel_column_values(tra_rel *r, int column, int64_t most, tra_arena
     free(v[column].state);
     free(v);
     free(x.v);
+    free(x.bit);
     return status;
 }
 

@@ -301,6 +301,19 @@ for i in range(5000): print(f"x{i % 7},{2019 + i % 5}-03-{1 + i % 28:02},{i * 37
 for i in range(5000): print(f"x{i % 7}{2019 + i % 5}/{((i * 37 % 1000 - 300) // 100 + 1) * 2 - 5}" if i % 50 else "")') <(tail -n +2 o.csv)
 }
 
+@test "strings of many whole numbers: near each other, of the whole range of i64, with NULLs" {
+    /usr/bin/python3 -c '
+print("n,m")
+for i in range(90000): print(f"{i * 7919 % 70001 * 11 - 300000},{(i * 7919 % 70001 * 263524915338707 - 2**63) if i % 9 else (-2**63, 2**63 - 1)[i % 2]}" if i % 50 else ",")' >z.csv
+    tra import -q --header z.csv -o z.h5
+    printf 'input z from "z.h5"\nO = project(z, a = concat("a", n), b = concat(m, "b"))\noutput O to "o.h5"\n' >z.tra
+    for n in 1 3; do
+        status 0 tra run -q --sites $n z.tra
+        tra export -q o.h5 -o o.csv
+        cmp <(awk -F, 'NR > 1 {print $1 == "" ? "," : "a" $1 "," $2 "b"}' z.csv) <(tail -n +2 o.csv)
+    done
+}
+
 @test "the seconds in which planning computes functions of all strings of a column are told, and more for more of them" {
     py 'open("t.csv", "w").write("s\n" + "".join(f"{i * 7919 % 100003}-a\n" for i in range(50000)))'
     tra import -q --table t.csv -o t.h5
