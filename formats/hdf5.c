@@ -189,17 +189,14 @@ static tra_status prepare_binsparse(tra_sink *k, const char *to, tra_err *e) {
     return tra_hdf5_group_prepare(k, tra_new(k->arena, tra_hdf5_group_writer), &tra_binsparse_names, e);
 }
 
+#define READS                                                                                                          \
+    .binary = true, .opens_itself = true, .reads = TRA_OPTIONS(TRA_READS_COMMON), .open = open_h5, .box = box,         \
+    .entries = entries, .close = close_h5
 const tra_format tra_format_h5ad = {
     .name = "h5ad",
     .says = "AnnData: X, FILE.h5ad:layers/NAME, obs, var, .., with the names of cells and genes",
     .suffixes = ".h5ad",
-    .binary = true,
-    .opens_itself = true,
-    .reads = TRA_OPTIONS(TRA_READS_COMMON),
-    .open = open_h5,
-    .box = box,
-    .entries = entries,
-    .close = close_h5,
+    READS,
     .prepare = tra_anndata_prepare,
     .begin = tra_anndata_begin,
     .put = tra_anndata_put,
@@ -212,13 +209,7 @@ const tra_format tra_format_binsparse = {
     .name = "binsparse",
     .says = "a sparse matrix in HDF5, binsparse",
     .suffixes = ".bsp.h5",
-    .binary = true,
-    .opens_itself = true,
-    .reads = TRA_OPTIONS(TRA_READS_COMMON),
-    .open = open_h5,
-    .box = box,
-    .entries = entries,
-    .close = close_h5,
+    READS,
     .prepare = prepare_binsparse,
     .begin = tra_hdf5_group_begin,
     .entry = tra_hdf5_group_entry,
@@ -230,15 +221,9 @@ const tra_format tra_format_h5 = {
     .name = "h5",
     .says = "HDF5: relations of tra, netCDF-4, MATLAB 7.3, loom, 10x; FILE.h5:PATH names one of several",
     .suffixes = ".h5 .hdf5 .hdf .mat .nc .loom",
-    .binary = true,
-    .opens_itself = true,
+    READS,
     .sniff = sniff,
-    .reads = TRA_OPTIONS(TRA_READS_COMMON),
     .writes = TRA_OPTIONS(&tra_option_gzip),
     .tables = true,
-    .open = open_h5,
-    .box = box,
-    .entries = entries,
-    .close = close_h5,
     .rewrite = rewrite,
 };

@@ -83,6 +83,10 @@ typedef enum tra_calc_kind {
     TRA_CALC_KINDS(X)
 #undef X
 } tra_calc_kind;
+/* For switches: `case TRA_CALC_CONDITIONS:`, and so on. */
+#define TRA_CALC_ARITHMETIC  TRA_CALC_ADD ... TRA_CALC_MOD
+#define TRA_CALC_COMPARISONS TRA_CALC_LT ... TRA_CALC_NE
+#define TRA_CALC_CONDITIONS  TRA_CALC_LT ... TRA_CALC_NOT
 
 /* Functions of scalars: name in C, least and most arguments, name in the text. abs, min and max keep the type of their
  * arguments (mixed ones are real; a NaN gives NaN), floor gives an integer, real, exp, log and sqrt a real; even_bits

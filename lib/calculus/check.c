@@ -310,11 +310,7 @@ static bool check(checker *c, tra_calc *x) {
     switch (x->kind) {
     case TRA_CALC_NUMBER: x->type = (tra_calc_type){.real = x->is_real}; return true;
     case TRA_CALC_NAME: return check_name(c, x);
-    case TRA_CALC_ADD:
-    case TRA_CALC_SUB:
-    case TRA_CALC_MUL:
-    case TRA_CALC_DIV:
-    case TRA_CALC_MOD: return check_arithmetic(c, x);
+    case TRA_CALC_ARITHMETIC: return check_arithmetic(c, x);
     case TRA_CALC_NEG:
         if (!check(c, x->kids[0])) return false;
         x->type = x->kids[0]->type;
@@ -344,15 +340,7 @@ static bool check(checker *c, tra_calc *x) {
     case TRA_CALC_LET: return check_let(c, x);
     case TRA_CALC_SUM: return check_sum(c, x);
     case TRA_CALC_MERGE: return check_merge(c, x);
-    case TRA_CALC_LT:
-    case TRA_CALC_LE:
-    case TRA_CALC_GT:
-    case TRA_CALC_GE:
-    case TRA_CALC_EQ:
-    case TRA_CALC_NE:
-    case TRA_CALC_AND:
-    case TRA_CALC_OR:
-    case TRA_CALC_NOT: return check_condition(c, x);
+    case TRA_CALC_CONDITIONS: return check_condition(c, x);
     }
     return false;
 }

@@ -309,11 +309,7 @@ tra_status calc_eval(interp *in, const tra_calc *x, calc_value *v) {
     case TRA_CALC_DICT:
         if (x->type.depth == 0) return calc_eval(in, x->kids[0], v);
         return build(in, x, v);
-    case TRA_CALC_ADD:
-    case TRA_CALC_SUB:
-    case TRA_CALC_MUL:
-    case TRA_CALC_DIV:
-    case TRA_CALC_MOD:
+    case TRA_CALC_ARITHMETIC:
     case TRA_CALC_NEG:
     case TRA_CALC_CALL:
     case TRA_CALC_EXTENT:
@@ -322,15 +318,7 @@ tra_status calc_eval(interp *in, const tra_calc *x, calc_value *v) {
         if (x->type.depth > 0) return build(in, x, v);
         *v = calc_number(calc_zero_number(x->type.real));
         return eval_number(in, x, &v->number);
-    case TRA_CALC_LT:
-    case TRA_CALC_LE:
-    case TRA_CALC_GT:
-    case TRA_CALC_GE:
-    case TRA_CALC_EQ:
-    case TRA_CALC_NE:
-    case TRA_CALC_AND:
-    case TRA_CALC_OR:
-    case TRA_CALC_NOT: break; /* only in if */
+    case TRA_CALC_CONDITIONS: break; /* only in if */
     }
     return calc_fail_in(in, x, TRA_INTERNAL, "a condition where a value is wanted");
 }

@@ -39,12 +39,7 @@ static int binds(tra_calc_kind k) {
     switch (k) {
     case TRA_CALC_OR: return BINDS_OR;
     case TRA_CALC_AND: return BINDS_AND;
-    case TRA_CALC_LT:
-    case TRA_CALC_LE:
-    case TRA_CALC_GT:
-    case TRA_CALC_GE:
-    case TRA_CALC_EQ:
-    case TRA_CALC_NE:
+    case TRA_CALC_COMPARISONS:
     case TRA_CALC_NOT: return BINDS_NOT;
     case TRA_CALC_RANGE: return BINDS_RANGE;
     case TRA_CALC_ADD:
@@ -219,18 +214,9 @@ static void print(const printer *p, const tra_calc *x, bool last) {
     case TRA_CALC_LET: print_let(p, x); return;
     case TRA_CALC_SUM: print_sum(p, x); return;
     case TRA_CALC_MERGE: print_merge(p, x); return;
-    case TRA_CALC_ADD:
-    case TRA_CALC_SUB:
-    case TRA_CALC_MUL:
-    case TRA_CALC_DIV:
-    case TRA_CALC_MOD:
+    case TRA_CALC_ARITHMETIC:
     case TRA_CALC_RANGE:
-    case TRA_CALC_LT:
-    case TRA_CALC_LE:
-    case TRA_CALC_GT:
-    case TRA_CALC_GE:
-    case TRA_CALC_EQ:
-    case TRA_CALC_NE:
+    case TRA_CALC_COMPARISONS:
     case TRA_CALC_AND:
     case TRA_CALC_OR: print_binary(p, x, last); return;
     }

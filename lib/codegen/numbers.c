@@ -249,11 +249,7 @@ static gen_value extent(gen *g, const tra_calc *x) {
 gen_value gen_number(gen *g, const tra_calc *x) {
     switch ((int)x->kind) {
     case TRA_CALC_NUMBER: return x->is_real ? real_literal(g, x->real) : gen_int_literal(g, x->whole);
-    case TRA_CALC_ADD:
-    case TRA_CALC_SUB:
-    case TRA_CALC_MUL:
-    case TRA_CALC_DIV:
-    case TRA_CALC_MOD: {
+    case TRA_CALC_ARITHMETIC: {
         gen_value a = gen_number(g, x->kids[0]), b = gen_number(g, x->kids[1]);
         return gen_operate(g, x, x->kind, x->type.real, a, x->kids[0]->type.sparse, b, x->kids[1]->type.sparse);
     }

@@ -302,26 +302,14 @@ gen_value gen_eval(gen *g, const tra_calc *x) {
     case TRA_CALC_IF: return branch(g, x);
     case TRA_CALC_LET: gen_bind_let(g, x); return gen_eval(g, x->kids[x->nkids - 1]);
     case TRA_CALC_DICT: return x->type.depth == 0 ? gen_eval(g, x->kids[0]) : gen_build(g, x);
-    case TRA_CALC_ADD:
-    case TRA_CALC_SUB:
-    case TRA_CALC_MUL:
-    case TRA_CALC_DIV:
-    case TRA_CALC_MOD:
+    case TRA_CALC_ARITHMETIC:
     case TRA_CALC_NEG:
     case TRA_CALC_CALL:
     case TRA_CALC_EXTENT:
     case TRA_CALC_SUM:
     case TRA_CALC_MERGE:
     case TRA_CALC_NUMBER: return x->type.depth > 0 ? gen_build(g, x) : gen_number(g, x);
-    case TRA_CALC_LT:
-    case TRA_CALC_LE:
-    case TRA_CALC_GT:
-    case TRA_CALC_GE:
-    case TRA_CALC_EQ:
-    case TRA_CALC_NE:
-    case TRA_CALC_AND:
-    case TRA_CALC_OR:
-    case TRA_CALC_NOT: break;
+    case TRA_CALC_CONDITIONS: break;
     }
     gen_refuse(g, "a condition where a value is wanted");
     return gen_int_literal(g, 0);

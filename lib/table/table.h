@@ -100,6 +100,7 @@ typedef enum tra_colop {
     TRA_C_LOOKUP,  /* code -> value of the node's type, and its state */
     TRA_C_PICK,    /* the same of several operands: where each lies on its axis, the last one running fastest */
 } tra_colop;
+#define TRA_C_COMPARISONS TRA_C_LT ... TRA_C_NE /* for switches */
 
 /* What a whole number counts, where that is a span of time: only the compiler of programs asks. */
 typedef enum tra_time_unit { TRA_TIME_NONE, TRA_TIME_MICROS, TRA_TIME_DAYS } tra_time_unit;

@@ -59,14 +59,14 @@ typedef enum tra_ast_kind {
     TRA_AST_NAME,      /* text; quoted: it stood in backquotes and can be nothing but a name */
     TRA_AST_NUMBER,    /* value, text as written; integer tells whether that is without . or e */
     TRA_AST_STRING,    /* text, unescaped */
-    TRA_AST_LIST,      /* [kids] */
-    TRA_AST_TUPLE,     /* (kids) with none or at least two; (x) is x */
     TRA_AST_CALL,      /* text(kids) */
     TRA_AST_INDEX,     /* text[kids], kids are labels (NAME) */
     TRA_AST_AGGREGATE, /* text[kids](last kid): an aggregation with its labels (NAME), and what it aggregates */
-    TRA_AST_LAMBDA,    /* kids: parameters (NAME), then the body */
     TRA_AST_UNARY,     /* text: "-" "!"; one kid */
     TRA_AST_BINARY,    /* text: + - * / % ^ < <= > >= == != && || div; two kids */
+    TRA_AST_LIST,      /* [kids] */
+    TRA_AST_TUPLE,     /* (kids) with none or at least two; (x) is x */
+    TRA_AST_LAMBDA,    /* kids: parameters (NAME), then the body */
     TRA_AST_COMPOSE,   /* f . g */
     TRA_AST_NAMED,     /* text = kid, in the arguments of a call or in a list; quoted as of a NAME */
     TRA_AST_DESC,      /* kid desc, in the same places */
@@ -74,6 +74,7 @@ typedef enum tra_ast_kind {
     TRA_AST_RANGE,     /* a:b or a:b:step in a list, two or three kids; an end that is left out is a STAR */
     TRA_AST_LITERAL,   /* date "..." or timestamp "...": text is the word, the kid the string */
 } tra_ast_kind;
+#define TRA_AST_PARTS TRA_AST_LIST ... TRA_AST_RANGE /* for switches: what is an argument, and never a value */
 
 typedef struct tra_ast tra_ast;
 struct tra_ast {

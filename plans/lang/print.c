@@ -104,14 +104,7 @@ static void add(const tra_ast *x, int least, tra_str *out) {
         add(x->kids[x->nkids - 1], OR, out);
         tra_str_add(out, ")");
         break;
-    case TRA_AST_LIST:
-    case TRA_AST_TUPLE:
-    case TRA_AST_LAMBDA:
-    case TRA_AST_COMPOSE:
-    case TRA_AST_NAMED:
-    case TRA_AST_DESC:
-    case TRA_AST_STAR:
-    case TRA_AST_RANGE: break; /* no part of an expression over columns or of a right side */
+    case TRA_AST_PARTS: break; /* no part of an expression over columns or of a right side */
     }
     if (brackets) tra_str_add(out, ")");
 }

@@ -159,12 +159,7 @@ static int possible(const pruning *p, const tra_colexpr *x) {
         l = range_of_column(p, x);
         if (l.empty) return NONE;
         return (l.null ? NONE : 0) | (l.hi >= 1 ? YES : 0) | (l.lo <= 0 ? NO : 0);
-    case TRA_C_LT:
-    case TRA_C_LE:
-    case TRA_C_GT:
-    case TRA_C_GE:
-    case TRA_C_EQ:
-    case TRA_C_NE:
+    case TRA_C_COMPARISONS:
         if (tra_coltype_is_coded(x->kids[0]->type) || tra_coltype_is_coded(x->kids[1]->type)) return ANY;
         l = range_of(p, x->kids[0]), r = range_of(p, x->kids[1]);
         return compared(x->op, &l, &r);

@@ -312,31 +312,22 @@ static int flatten(st_graph *g, st_op op, int n, const int *v, int *out, int mos
     return m;
 }
 
-int st_product(st_graph *g, int n, const int *v) {
-    int all[2 * ST_PARTS], kept[2 * ST_PARTS], m = flatten(g, ST_MUL, n, v, all, 2 * ST_PARTS), k = 0;
-    int64_t one, number = 1;
+/* A sum or a product, whose whole numbers become one; none: the number that changes nothing. */
+static int combined(st_graph *g, st_op op, int64_t none, int n, const int *v) {
+    int all[2 * ST_PARTS], kept[2 * ST_PARTS], m = flatten(g, op, n, v, all, 2 * ST_PARTS), k = 0;
+    int64_t one, number = none;
     for (int i = 0; i < m; i++) {
-        if (st_number(g, all[i], &one) && tra_mul(number, one, &one))
+        if (st_number(g, all[i], &one) && (op == ST_MUL ? tra_mul(number, one, &one) : tra_add(number, one, &one)))
             number = one;
         else
             kept[k++] = all[i];
     }
-    if (number != 1 || k == 0) kept[k++] = st_whole(g, number);
-    return k == 1 ? kept[0] : st_make(g, ST_MUL, 0, NULL, k, kept);
+    if (number != none || k == 0) kept[k++] = st_whole(g, number);
+    return k == 1 ? kept[0] : st_make(g, op, 0, NULL, k, kept);
 }
 
-int st_sum(st_graph *g, int n, const int *v) {
-    int all[2 * ST_PARTS], kept[2 * ST_PARTS], m = flatten(g, ST_ADD, n, v, all, 2 * ST_PARTS), k = 0;
-    int64_t one, number = 0;
-    for (int i = 0; i < m; i++) {
-        if (st_number(g, all[i], &one) && tra_add(number, one, &one))
-            number = one;
-        else
-            kept[k++] = all[i];
-    }
-    if (number != 0 || k == 0) kept[k++] = st_whole(g, number);
-    return k == 1 ? kept[0] : st_make(g, ST_ADD, 0, NULL, k, kept);
-}
+int st_product(st_graph *g, int n, const int *v) { return combined(g, ST_MUL, 1, n, v); }
+int st_sum(st_graph *g, int n, const int *v) { return combined(g, ST_ADD, 0, n, v); }
 
 int st_compare(st_graph *g, tra_calc_kind k, int a, int b) {
     bool either = k == TRA_CALC_EQ || k == TRA_CALC_NE;

@@ -80,15 +80,7 @@ static st_use linear(const tra_calc *x, int level) {
     case TRA_CALC_CALL:
     case TRA_CALC_RANGE:
     case TRA_CALC_MERGE:
-    case TRA_CALC_LT:
-    case TRA_CALC_LE:
-    case TRA_CALC_GT:
-    case TRA_CALC_GE:
-    case TRA_CALC_EQ:
-    case TRA_CALC_NE:
-    case TRA_CALC_AND:
-    case TRA_CALC_OR:
-    case TRA_CALC_NOT: return all_kids(x, 0, level);
+    case TRA_CALC_CONDITIONS: return all_kids(x, 0, level);
     }
     return ST_OTHERWISE;
 }

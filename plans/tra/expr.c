@@ -221,15 +221,8 @@ static const tra_scalar *scalar_expr(tra_build *b, const tra_ast *x, const arg_s
     case TRA_AST_AGGREGATE:
         if (sc->ref) return scalar_ref(b, x, sc);
         break;
-    case TRA_AST_TUPLE:
+    case TRA_AST_PARTS:
     case TRA_AST_STRING:
-    case TRA_AST_LIST:
-    case TRA_AST_LAMBDA:
-    case TRA_AST_COMPOSE:
-    case TRA_AST_NAMED:
-    case TRA_AST_DESC:
-    case TRA_AST_STAR:
-    case TRA_AST_RANGE:
     case TRA_AST_LITERAL: break;
     }
     return tra_diag_error(b->d, x->span, tra_build_equals_advice(x),

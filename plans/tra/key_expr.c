@@ -119,17 +119,10 @@ static const tra_keyexpr *key_expr(tra_build *b, const tra_ast *x, const key_sco
         const tra_keyexpr *a = key_expr(b, x->kids[0], sc);
         return a ? tra_keyexpr_of(b->arena, *x->text == '-' ? TRA_KEY_NEG : TRA_KEY_NOT, a, NULL) : NULL;
     }
-    case TRA_AST_TUPLE:
+    case TRA_AST_PARTS:
     case TRA_AST_STRING:
-    case TRA_AST_LIST:
     case TRA_AST_INDEX:
     case TRA_AST_AGGREGATE:
-    case TRA_AST_LAMBDA:
-    case TRA_AST_COMPOSE:
-    case TRA_AST_NAMED:
-    case TRA_AST_DESC:
-    case TRA_AST_STAR:
-    case TRA_AST_RANGE:
     case TRA_AST_LITERAL: break;
     }
     return tra_diag_error(b->d, x->span, tra_build_equals_advice(x),

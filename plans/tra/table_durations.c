@@ -82,12 +82,7 @@ static int comparable_from(tra_colop op) {
     case TRA_C_DIV:
     case TRA_C_IDIV:
     case TRA_C_MOD:
-    case TRA_C_LT:
-    case TRA_C_LE:
-    case TRA_C_GT:
-    case TRA_C_GE:
-    case TRA_C_EQ:
-    case TRA_C_NE:
+    case TRA_C_COMPARISONS:
     case TRA_C_SAME:
     case TRA_C_IFNULL:
     case TRA_C_IN:

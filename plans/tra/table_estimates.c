@@ -214,12 +214,7 @@ static truth truth_of(const tra_colexpr *x) {
     case TRA_C_LOOKUP:
         if (truth_of_lookup(x, &p)) return p;
         break;
-    case TRA_C_LT:
-    case TRA_C_LE:
-    case TRA_C_GT:
-    case TRA_C_GE:
-    case TRA_C_EQ:
-    case TRA_C_NE:
+    case TRA_C_COMPARISONS:
         if (truth_of_comparison(x, &p)) return p;
         break;
     default: break;

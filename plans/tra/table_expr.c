@@ -127,16 +127,9 @@ static tra_ast *resolve(const tra_table_scope *sc, const tra_ast *x) {
         for (int i = 0; i < x->nkids; i++) ok = (y->kids[i] = resolve(sc, x->kids[i])) && ok;
         return ok ? y : NULL;
     }
-    case TRA_AST_LIST:
-    case TRA_AST_TUPLE:
     case TRA_AST_INDEX:
     case TRA_AST_AGGREGATE:
-    case TRA_AST_LAMBDA:
-    case TRA_AST_COMPOSE:
-    case TRA_AST_NAMED:
-    case TRA_AST_DESC:
-    case TRA_AST_STAR:
-    case TRA_AST_RANGE: break;
+    case TRA_AST_PARTS: break;
     }
     if (x->kind == TRA_AST_COMPOSE && x->kids[0]->kind == TRA_AST_NAME && x->kids[1]->kind == TRA_AST_NAME)
         return tra_diag_error(sc->b->d, x->span, columns_advice(sc, x->kids[1]->text),
@@ -294,16 +287,9 @@ static const tra_colexpr *type_expr(const tra_table_scope *sc, tra_ast *x) {
         return type_call(sc, x);
     case TRA_AST_CALL:
     case TRA_AST_BINARY: return type_call(sc, x);
-    case TRA_AST_LIST:
-    case TRA_AST_TUPLE:
     case TRA_AST_INDEX:
     case TRA_AST_AGGREGATE:
-    case TRA_AST_LAMBDA:
-    case TRA_AST_COMPOSE:
-    case TRA_AST_NAMED:
-    case TRA_AST_DESC:
-    case TRA_AST_STAR:
-    case TRA_AST_RANGE: break;
+    case TRA_AST_PARTS: break;
     }
     return NULL; /* resolve has refused it */
 }
