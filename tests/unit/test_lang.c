@@ -3,8 +3,8 @@
 
 /* The tree as an S-expression. */
 static void show(const tra_ast *x, tra_str *out) {
-    static const char *const heads[] = {"", "", "",  "list", "tuple", "call", "index", "of", "->",
-                                        "", "", ".", "= ",   "desc",  "*",    "range", ""};
+    static const char *const heads[] = {"",     "",      "",   "call", "index", "of",   "", "",     "list",
+                                        "tuple", "->", ".", "= ",   "desc",  "*", "range", ""};
     if (x->quoted && x->kind == TRA_AST_NAME) {
         tra_str_printf(out, "`%s`", x->text);
         return;
