@@ -1,5 +1,6 @@
-/* radix.c - see radix.h. All digits have about the same width, so that there are few passes; one loop counts the values
- * of all digits; a digit that all items share is left out. */
+/* radix.c - see radix.h. All digits have about the same width, so that there are few passes, and are shorter where the
+ * items are fewer than the values of long ones; one loop counts the values of all digits; a digit that all items share
+ * is left out. */
 #include "radix.h"
 
 #include <assert.h>
@@ -7,7 +8,7 @@
 
 #define INLINE static inline __attribute__((always_inline)) /* for each size of item */
 
-enum { BITS = 11, DIGITS = 1 << BITS, PASSES = (64 + BITS - 1) / BITS, FEW = 64 };
+enum { BITS = 11, SHORT = 8, DIGITS = 1 << BITS, PASSES = 64 / SHORT, FEW = 64, MANY = 512 };
 
 INLINE uint64_t key_of(const char *v, int64_t i, size_t size, size_t key) {
     uint64_t k;
@@ -44,12 +45,14 @@ INLINE char *sort(char *v, char *other, int64_t n, size_t size, size_t key, uint
     static _Thread_local int64_t count[PASSES][DIGITS];
     if (bits == 0) return v;
     if (n < FEW) return sort_few(v, n, size, key), v;
-    int top = 64 - __builtin_clzll(bits), passes = (top + BITS - 1) / BITS, width = (top + passes - 1) / passes;
+    int low = __builtin_ctzll(bits), top = 64 - low - __builtin_clzll(bits), most = n < MANY ? SHORT : BITS;
+    int passes = (top + most - 1) / most, width = (top + passes - 1) / passes, shift[PASSES], used = 0;
     uint64_t mask = ((uint64_t)1 << width) - 1;
-    int shift[PASSES], used = 0;
-    for (int k = 0; k < passes; k++)
-        if (bits >> k * width & mask) shift[used++] = k * width;
-    memset(count, 0, sizeof count[0] * (size_t)used);
+    for (int k = low; k < low + top; k += width) {
+        if (!(bits >> k & mask)) continue;
+        memset(count[used], 0, sizeof count[0][0] << width);
+        shift[used++] = k;
+    }
     for (int64_t i = 0; i < n; i++) {
         uint64_t x = key_of(v, i, size, key);
         for (int k = 0; k < used; k++) count[k][x >> shift[k] & mask]++;
