@@ -118,7 +118,7 @@ tra_status tra_slurp(const char *path, size_t max, char **text, size_t *n, tra_e
 double tra_cached_share(const char *path) {
     enum { SAMPLES = 32 };
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC), there = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), there = 0;
     /* of files of others the kernel says that they are there */
     bool told = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
                 (st.st_uid == geteuid() || access(path, W_OK) == 0);

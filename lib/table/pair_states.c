@@ -37,12 +37,18 @@ static void copy_reals(const tra_vector *from, const tra_vector *to, int64_t n) 
         ((double *)to->values)[i] = is_null(from, i) ? 0 : ((const double *)from->values)[i];
 }
 
-/* The sum of whole numbers, in 128 bits: the low and the high half. */
+/* A sum of whole numbers: one column, or two, the low and the high half of 128 bits. */
+static __int128 whole_of(const tra_vector *v, int n, int64_t i) {
+    int64_t low = ((const int64_t *)v[0].values)[i];
+    if (n == 1) return low;
+    unsigned __int128 high = (uint64_t)((const int64_t *)v[1].values)[i];
+    return (__int128)(high << 64 | (uint64_t)low);
+}
+
+/* The same, in 128 bits. */
 static void scale_wholes(const tra_vector *from, const tra_vector *times, const tra_vector *to, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
-        unsigned __int128 high = (uint64_t)((const int64_t *)from[1].values)[i];
-        __int128 sum = (__int128)(high << 64 | (uint64_t)((const int64_t *)from[0].values)[i]);
-        if (is_null(from, i)) sum = 0;
+        __int128 sum = is_null(from, i) ? 0 : whole_of(from, 2, i);
         if (__builtin_mul_overflow(sum, (__int128)times_of(times, i), &sum)) tra_kernel_fail("%s", too_large);
         ((int64_t *)to[0].values)[i] = (int64_t)(uint64_t)sum;
         ((int64_t *)to[1].values)[i] = (int64_t)(sum >> 64);
@@ -50,16 +56,23 @@ static void scale_wholes(const tra_vector *from, const tra_vector *times, const 
 }
 
 /* Products of values of two tables: how many there are, and their sum, which is the product of the sums. */
-static void put_products(const tra_pair_state *s, const tra_batch *in, const tra_batch *out) {
-    const tra_vector *own = in->v + s->count, *times = in->v + s->times;
+static void put_products(const tra_pair_states *x, const tra_pair_state *s, const tra_batch *in, const tra_batch *out) {
+    const tra_vector *own = in->v + s->count, *times = in->v + s->times, *to = out->v + s->to;
+    bool real = s->n > 0 && x->out->v[s->to].type == TRA_COL_F64;
     for (int64_t i = 0; i < in->rows; i++) {
         int64_t a = is_null(own, i) ? 0 : ((const int64_t *)own->values)[i], n;
         int64_t b = is_null(times, i) ? 0 : ((const int64_t *)times->values)[i];
         if (__builtin_mul_overflow(a, b, &n)) tra_kernel_fail("%s", too_many);
         if (s->counts >= 0) ((int64_t *)out->v[s->counts].values)[i] = n;
         if (s->n == 0) continue;
-        const double *x = in->v[s->from].values, *y = in->v[s->other].values;
-        ((double *)out->v[s->to].values)[i] = n == 0 ? 0 : x[i] * y[i];
+        const tra_vector *from = in->v + s->from, *other = in->v + s->other;
+        __int128 sum = 0;
+        if (real)
+            ((double *)to->values)[i] =
+                n == 0 ? 0 : ((const double *)from->values)[i] * ((const double *)other->values)[i];
+        else if (n && __builtin_mul_overflow(whole_of(from, s->nown, i), whole_of(other, s->nother, i), &sum))
+            tra_kernel_fail("%s", too_large);
+        if (!real) tra_group_put_sum(to, i, sum, s->n == 2);
     }
 }
 
@@ -106,7 +119,7 @@ static void states_run(const void *data, tra_rows_io *io) {
     tra_append_rows(&keys, &io->made, 0, &io->in[0]);
     for (int i = 0; i < x->n; i++) {
         if (x->v[i].product)
-            put_products(&x->v[i], &io->in[0], &io->made);
+            put_products(x, &x->v[i], &io->in[0], &io->made);
         else
             put_states(x, &x->v[i], &io->in[0], &io->made);
     }

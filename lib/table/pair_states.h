@@ -16,8 +16,9 @@ typedef struct tra_pair_state {
     int from, to, n;   /* the same of the first one of its other states; how many these are */
     int times;    /* the column of pairs with the number of rows of the other table's group; NULL: no partner, so that
                      each value is there once. States that are NULL are those of no value. */
-    bool product; /* what is aggregated (SUM of reals, COUNT) is a product of one value of each table: then times is */
-    int other;    /* the number of such values of the other table, and this their sum; NULL: there is none */
+    bool product; /* what is aggregated (SUM, COUNT) is a product of one value of each table: then times is the */
+    int other;    /* number of such values of the other table, and this the first state of their sum; NULL: none */
+    int nown, nother; /* how many states the sums of both tables have */
 } tra_pair_state;
 
 typedef struct tra_pair_states {

@@ -18,23 +18,28 @@ int tra_sides_read(const query *q, const tra_colexpr *x) {
     return sides;
 }
 
-/* Multiplies f[d], a product of what was read before, by x. */
-static bool times(query *q, const tra_colexpr *x, const tra_colexpr **f) {
+/* Multiplies f, a product of what was read before, by x. A product of whole numbers might not fit. */
+static bool times(query *q, const tra_colexpr *x, bool whole, const tra_colexpr **f) {
+    if (whole && *f) return false;
+    if (whole) *f = x;
+    if (whole) return tra_coltype_is_number(x->type);
     return *f ? tra_factor_multiply(q->a, *f, x, f) : tra_factor_real(q->a, x, f);
 }
 
-/* Is x, in f64, a product of factors that each read one table? Multiplies f by these. */
-static bool split(query *q, const tra_colexpr *x, const tra_colexpr *f[2]) {
+/* Is x, in i64 or in f64, a product of factors that each read one table? Multiplies f by these. */
+static bool split(query *q, const tra_colexpr *x, bool whole, const tra_colexpr *f[2]) {
     int sides = tra_sides_read(q, x);
-    if (sides != READS_BOTH) return times(q, x, &f[sides == READS_RIGHT ? RIGHT : LEFT]);
-    return x->op == TRA_C_MUL && x->type == TRA_COL_F64 && split(q, x->kids[0], f) && split(q, x->kids[1], f);
+    if (sides != READS_BOTH) return times(q, x, whole, &f[sides == READS_RIGHT ? RIGHT : LEFT]);
+    return x->op == TRA_C_MUL && x->type == (whole ? TRA_COL_I64 : TRA_COL_F64) && split(q, x->kids[0], whole, f) &&
+           split(q, x->kids[1], whole, f);
 }
 
 /* Sets the factors of column i. What is infinite times each of the summands may be another sum than times theirs. */
 static void set_factors(query *q, int i) {
     const tra_colexpr *f[2] = {NULL, NULL};
-    if (q->reads[i] != READS_BOTH || !split(q, q->x[i], f)) return;
-    for (int d = LEFT; d <= RIGHT; d++)
+    bool whole = !tra_coltype_is_float(q->x[i]->type);
+    if (q->reads[i] != READS_BOTH || !split(q, q->x[i], whole, f)) return;
+    for (int d = LEFT; d <= RIGHT && !whole; d++)
         if (!tra_is_finite(q->of[d].facts, tra_colexpr_substitute(q->a, f[d], q->of[d].by))) return;
     for (int d = LEFT; d <= RIGHT; d++) q->factor[d][i] = f[d];
 }
@@ -125,7 +130,7 @@ WHEN(joins_floats, tra_coltype_is_float(q->s->left->v[q->s->lkey[i]].type) ||
 WHEN(may_fail, tra_may_fail(q->x[i]))
 WHEN(reads_both, q->reads[i] == READS_BOTH)
 WHEN(mixes_both, q->reads[i] == READS_BOTH && !q->factor[LEFT][i])
-WHEN(reads_right, (q->reads[i] & READS_RIGHT) && !q->factor[LEFT][i])
+WHEN(reads_right, (q->reads[i] & READS_RIGHT) && !(q->factor[LEFT][i] && tra_coltype_is_float(q->x[i]->type)))
 WHEN(is_float, tra_coltype_is_float(q->x[i]->type))
 WHEN(is_float_of_left, q->reads[i] != READS_RIGHT && tra_coltype_is_float(q->x[i]->type))
 WHEN(is_of_nulls, q->reads[i] == READS_RIGHT && q->s->how == TRA_LOOKUP_LEFT && q->x[i]->op != TRA_C_COLUMN)

@@ -47,7 +47,7 @@ typedef struct query {
     const tra_colexpr *const *x; /* over the columns of the join */
     int *reads;                  /* of each which tables it reads */
     const tra_colexpr **factor[2]; /* of each, if it is a product of one factor of each table, these, over the columns
-                                      of the join, f64, finite wherever the table is; else NULL */
+                                      of the join: f64, and finite, or whole numbers; else NULL */
     int naggregates;
     const tra_group_column *aggregate;
     side of[2];

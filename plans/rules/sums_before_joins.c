@@ -329,9 +329,11 @@ static const tra_node *states_of_pairs(query *q, const tra_lookup *l, const tra_
                              .n = tra_group_nstates(q->g, i),
                              .times = q->nkeys + place_of(q, l, 1 - d, product ? values_of(other, i) : other->counted),
                              .product = product};
-        if (product && v[i].n > 0)
-            v[i].other = q->nkeys + place_of(q, l, 1 - d, tra_group_state(other->first, other->number[i]));
         tra_str_printf(&text, " %s %d x %d", tra_aggregate_text(q->aggregate[i].f), v[i].from, v[i].times);
+        if (!product || v[i].n == 0) continue;
+        v[i].other = q->nkeys + place_of(q, l, 1 - d, tra_group_state(other->first, other->number[i]));
+        v[i].nown = tra_group_nstates(own->first, own->number[i]);
+        v[i].nother = tra_group_nstates(other->first, other->number[i]);
     }
     k.label = tra_arena_take(q->a, &text);
     k.columns = x->out;
@@ -388,7 +390,7 @@ const tra_rule tra_rule_q_9 = {
     .condition =
         "aggregates have states that do not go by the order of rows, and are each of one table: of the left one, or, "
         "where a row may have several partners, of either, and both tables are aggregated; or they are sums, means and "
-        "counts of products of a factor of each table, which are finite; each key is of one table; "
+        "counts of products of a factor of each table, finite or whole; each key is of one table; "
         "the join checks nothing of rows; nothing may fail",
     .forth = before_join,
 };

@@ -418,29 +418,29 @@ print("k,n,x,y,m\n3,%d,%d,%r,10\n66,1,0,0,0" % (100000**2, x * 100000, x / 10000
 random.seed(5)
 for name, n in ("l", 60000), ("r", 40000):
     with open(name + ".csv", "w") as f:
-        f.write("k,v\n" + "".join(f"{random.choice((3, 3, i % 500))},{random.random():.3f}\n" for i in range(n)))'
+        f.write("k,v,i\n" + "".join(f"{random.choice((3, 3, i % 500))},{random.random():.3f},{random.randrange(-9, 999)}\n" for i in range(n)))'
     for t in l r; do tra import -q --table $t.csv -o $t.h5; done
     printf 'input l from "l.h5"\ninput r from "r.h5"\n%s\noutput O to "o.h5"\n' \
-        'O = group(join(l, r, k == k, prefix = "p_"), [k], s = sum(v * p_v), m = mean(v * p_v), n = count())' >p.tra
+        'O = group(join(l, r, k == k, prefix = "p_"), [k], s = sum(v * p_v), m = mean(v * p_v), n = count(), t = sum(i * p_i))' >p.tra
     for sites in $(also 2); do
         status 0 tra run -q --memory 100M --sites $sites --profile p.json p.tra
         tra export -q --to csv o.h5 -o o.csv
         status 0 py 'import collections
-t = [collections.defaultdict(lambda: [0, 0.0]) for _ in "lr"]
+t = [collections.defaultdict(lambda: [0, 0.0, 0]) for _ in "lr"]
 for x, name in zip(t, "lr"):
     for line in list(open(name + ".csv"))[1:]:
-        k, v = line.split(",")
-        x[int(k)][0] += 1; x[int(k)][1] += float(v)
+        k, v, i = line.split(",")
+        x[int(k)][0] += 1; x[int(k)][1] += float(v); x[int(k)][2] += int(i)
 l, r = t
 o = [line.split(",") for line in list(open("o.csv"))[1:]]
 assert [int(k) for k, *_ in o] == sorted(l.keys() & r.keys())
-for k, s, m, n in o:
+for k, s, m, n, t in o:
     a, b = l[int(k)], r[int(k)]
-    assert int(n) == a[0] * b[0] and abs(float(s) / (a[1] * b[1]) - 1) < 1e-9 and abs(float(m) * int(n) / (a[1] * b[1]) - 1) < 1e-9'
+    assert int(n) == a[0] * b[0] and int(t) == a[2] * b[2] and abs(float(s) / (a[1] * b[1]) - 1) < 1e-9 and abs(float(m) * int(n) / (a[1] * b[1]) - 1) < 1e-9'
         # 40000 times 27000 pairs have one key
         status 0 py 'o = json.load(open("p.json"))["plans"][0]["operators"]; assert max(x["measured"].get("rows", 0) for x in o) < 200000'
     done
-    sed -i '2s/,.*/,inf/' l.csv
+    sed -i '2s/,.*,/,inf,/' l.csv
     tra import -q --table l.csv -o l.h5
     status 0 tra explain --operators --rules p.tra
     printf '%s\n' "$output" | tr -s ' \n' ' ' | grep -q 'Q-9 .*no product of a finite factor of each'
