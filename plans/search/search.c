@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../lib/kernel/program.h"
 #include "../../lib/physical/memory.h"
 #include "../../lib/physical/needs.h"
 #include "../rules/rules.h"
@@ -61,6 +62,7 @@ typedef struct found {
     const char *estimated; /* tra_plan_memory_estimated */
     const char **text;     /* of the plan, once it was asked for */
     int rank;              /* by the cost of the search */
+    bool runs;
 } found;
 
 enum { HOMES = 3, PASSES = 3 + HOMES };
@@ -90,6 +92,19 @@ static int64_t held(const finding *f) {
     return n;
 }
 
+/* Can the compiled kernels of a plan read operands that are held so, and make what is wanted? The expressions of a
+ * group have one type, but not all hold their results the same way. */
+static bool kernels_run(const tra_plan *p) {
+    bool runs = true;
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *o = &p->ops[i];
+        if (o->op != TRA_PLAN_JOIN || !tra_kernel_is_program(o->spec.join)) continue;
+        const tra_type *l = &p->ops[o->in[0]].type, *r = &p->ops[o->in[1]].type;
+        runs = runs && tra_program_runs(o->spec.join, l->layout, r->layout, o->type.layout);
+    }
+    return runs;
+}
+
 static void add_found(finding *f, search *s, const entry *x) {
     tra_arena *a = tra_arena_new();
     entry decided = *x;
@@ -101,6 +116,7 @@ static void add_found(finding *f, search *s, const entry *x) {
                            .cost = p->cost,
                            .least = p->least_memory,
                            .base = p->base_memory,
+                           .runs = kernels_run(p),
                            .start = tra_memory_start(p),
                            .strategy = tra_arena_printf(f->texts, "%s", p->strategy),
                            .estimated = estimated ? tra_arena_printf(f->texts, "%s", estimated) : NULL};
@@ -147,11 +163,16 @@ static int compare_eindecomp(const void *a, const void *b) {
 /* Does it have joins that the program does not have? */
 static bool is_rewritten(const found *x) { return strchr(x->strategy, '*') != NULL; }
 
-/* Ranks the plans that fit, or all if none does (then it returns false). Of each strategy only the cheapest plan stays;
- * plans with other joins than the program's stay if they cost less than the cheapest plan with the program's joins. */
+/* Ranks the plans that run and fit, or all if none does (then it returns false). Of each strategy only the cheapest
+ * plan stays; plans with other joins than the program's stay if they cost less than the cheapest plan with the
+ * program's joins. */
 static bool rank(finding *f, const tra_plan_options *o) {
-    bool any = false;
+    bool any = false, runs = false;
     int m = 0, n = 0;
+    for (int i = 0; i < f->n; i++) runs |= f->v[i].runs;
+    for (int i = 0; i < f->n; i++)
+        if (!runs || f->v[i].runs) f->v[n++] = f->v[i];
+    f->n = n, n = 0;
     for (int i = 0; i < f->n; i++) any |= o->memory == 0 || least_of(f, o, i) <= o->memory;
     for (int i = 0; i < f->n; i++) {
         if (!any || o->memory == 0 || least_of(f, o, i) <= o->memory) f->v[m++] = f->v[i];
