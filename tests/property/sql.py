@@ -347,6 +347,10 @@ def leaf(r, t, kind, alias=None):
     return Expression(kind, text if not text.startswith("-") else f"({text})", lambda d: d.literal(kind, value))
 
 
+def product(a, b):
+    return Expression(a.kind, f"({a.text} * {b.text})", lambda d: d.arithmetic(a.kind, "*", a.sql(d), b.sql(d)))
+
+
 def expression(r, t, kind, depth):
     if kind == BOOL and depth > 0 and r.random() < .6:
         return predicate(r, t, depth)
@@ -520,7 +524,10 @@ class Program:
             gives = INT if f in ("count", "distinct") else kind if f in ("sum", "min", "max", "first", "last", "any", "all", "string_agg") else REAL
             if f in ("var", "std") and kind == REAL:  # of NaN sqlite3's is NaN, DuckDB has none
                 kind = INT
-            aggs.append((self.fresh("a"), f, leaf(r, t, kind), gives))
+            x = leaf(r, t, kind)
+            if f in ("sum", "mean", "count") and kind in (INT, REAL) and r.random() < .4:  # perhaps of columns of two joined tables
+                x = product(x, leaf(r, t, kind))
+            aggs.append((self.fresh("a"), f, x, gives))
         by = {c: leaf(r, t, INT) for c, f, _, _ in aggs if f in PAIRS}
         columns = [(c, x.kind) for c, x in keys] + [(c, k) for c, _, _, k in aggs]
         text = [f"{c} = {x.text}" for c, x in keys]
