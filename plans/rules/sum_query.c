@@ -34,13 +34,28 @@ static bool split(query *q, const tra_colexpr *x, bool whole, const tra_colexpr 
            split(q, x->kids[1], whole, f);
 }
 
+/* Are the values of a factor, their sum, and the product of such sums finite? */
+static bool is_finite(query *q, int d, const tra_colexpr *factor) {
+    const tra_colexpr *x = tra_colexpr_substitute(q->a, factor, q->of[d].by), *cube = x;
+    return tra_factor_multiply(q->a, x, cube, &cube) && tra_factor_multiply(q->a, x, cube, &cube) &&
+           tra_is_finite(q->of[d].facts, cube);
+}
+
+/* Is x NULL where all columns that it reads are? */
+static bool is_null_of_nulls(const tra_colexpr *x) {
+    bool any = x->op == TRA_C_COLUMN;
+    if (x->op == TRA_C_CONVERT || x->op == TRA_C_MUL || x->op == TRA_C_ADD || x->op == TRA_C_SUB)
+        for (int i = 0; i < x->nkids; i++) any |= is_null_of_nulls(x->kids[i]);
+    return any;
+}
+
 /* Sets the factors of column i. What is infinite times each of the summands may be another sum than times theirs. */
 static void set_factors(query *q, int i) {
     const tra_colexpr *f[2] = {NULL, NULL};
     bool whole = !tra_coltype_is_float(q->x[i]->type);
     if (q->reads[i] != READS_BOTH || !split(q, q->x[i], whole, f)) return;
     for (int d = LEFT; d <= RIGHT && !whole; d++)
-        if (!tra_is_finite(q->of[d].facts, tra_colexpr_substitute(q->a, f[d], q->of[d].by))) return;
+        if (!is_finite(q, d, f[d])) return;
     for (int d = LEFT; d <= RIGHT; d++) q->factor[d][i] = f[d];
 }
 
@@ -133,7 +148,8 @@ WHEN(mixes_both, q->reads[i] == READS_BOTH && !q->factor[LEFT][i])
 WHEN(reads_right, (q->reads[i] & READS_RIGHT) && !(q->factor[LEFT][i] && tra_coltype_is_float(q->x[i]->type)))
 WHEN(is_float, tra_coltype_is_float(q->x[i]->type))
 WHEN(is_float_of_left, q->reads[i] != READS_RIGHT && tra_coltype_is_float(q->x[i]->type))
-WHEN(is_of_nulls, q->reads[i] == READS_RIGHT && q->s->how == TRA_LOOKUP_LEFT && q->x[i]->op != TRA_C_COLUMN)
+WHEN(is_of_nulls, q->s->how == TRA_LOOKUP_LEFT && ((q->reads[i] == READS_RIGHT && q->x[i]->op != TRA_C_COLUMN) ||
+                                                   (q->factor[RIGHT][i] && !is_null_of_nulls(q->factor[RIGHT][i]))))
 WHEN(has_no_states, !tra_aggregate_has_states(q->aggregate[i].f))
 WHEN(goes_by_order,
      tra_aggregate_way_of(q->aggregate[i].f) == TRA_WAY_END || tra_aggregate_way_of(q->aggregate[i].f) == TRA_WAY_BY)
