@@ -347,6 +347,10 @@ def leaf(r, t, kind, alias=None):
     return Expression(kind, text if not text.startswith("-") else f"({text})", lambda d: d.literal(kind, value))
 
 
+def filled(a):
+    return Expression(a.kind, f"ifnull({a.text}, 3)", lambda d: f"coalesce({a.sql(d)}, {d.literal(a.kind, 3)})")
+
+
 def product(a, b):
     return Expression(a.kind, f"({a.text} * {b.text})", lambda d: d.arithmetic(a.kind, "*", a.sql(d), b.sql(d)))
 
@@ -526,7 +530,7 @@ class Program:
                 kind = INT
             x = leaf(r, t, kind)
             if f in ("sum", "mean", "count") and kind in (INT, REAL) and r.random() < .4:  # perhaps of columns of two joined tables
-                x = product(x, leaf(r, t, kind))
+                x = product(x, leaf(r, t, kind) if r.random() < .7 else filled(leaf(r, t, kind)))
             aggs.append((self.fresh("a"), f, x, gives))
         by = {c: leaf(r, t, INT) for c, f, _, _ in aggs if f in PAIRS}
         columns = [(c, x.kind) for c, x in keys] + [(c, k) for c, _, _, k in aggs]
