@@ -9,6 +9,7 @@
 #define INLINE static inline __attribute__((always_inline)) /* for each size of item */
 
 enum { BITS = 11, SHORT = 8, DIGITS = 1 << BITS, PASSES = 64 / SHORT, FEW = 64, MANY = 512 };
+enum { ROOM = (64 + BITS - 1) / BITS * DIGITS }; /* counts of all digits: more than PASSES of SHORT bits */
 
 INLINE uint64_t key_of(const char *v, int64_t i, size_t size, size_t key) {
     uint64_t k;
@@ -42,7 +43,7 @@ INLINE void scatter(const char *from, char *to, int64_t n, size_t size, size_t k
 }
 
 INLINE char *sort(char *v, char *other, int64_t n, size_t size, size_t key, uint64_t bits) {
-    static _Thread_local int64_t count[PASSES][DIGITS];
+    static _Thread_local int64_t count[ROOM]; /* each thread has them: they are taken off its stack */
     if (bits == 0) return v;
     if (n < FEW) return sort_few(v, n, size, key), v;
     int low = __builtin_ctzll(bits), top = 64 - low - __builtin_clzll(bits), most = n < MANY ? SHORT : BITS;
@@ -50,15 +51,15 @@ INLINE char *sort(char *v, char *other, int64_t n, size_t size, size_t key, uint
     uint64_t mask = ((uint64_t)1 << width) - 1;
     for (int k = low; k < low + top; k += width) {
         if (!(bits >> k & mask)) continue;
-        memset(count[used], 0, sizeof count[0][0] << width);
+        memset(count + ((size_t)used << width), 0, sizeof count[0] << width);
         shift[used++] = k;
     }
     for (int64_t i = 0; i < n; i++) {
         uint64_t x = key_of(v, i, size, key);
-        for (int k = 0; k < used; k++) count[k][x >> shift[k] & mask]++;
+        for (int k = 0; k < used; k++) count[((uint64_t)k << width) + (x >> shift[k] & mask)]++;
     }
     for (int k = 0; k < used; k++) {
-        scatter(v, other, n, size, key, shift[k], mask, count[k]);
+        scatter(v, other, n, size, key, shift[k], mask, count + ((size_t)k << width));
         char *t = v;
         v = other;
         other = t;
