@@ -272,7 +272,7 @@ END
     done
     status 0 tra run -q s.tra --sites 3 --memory 100M
     status 0 "$PYTHON" strings.py judge
-    sed -i 's/^A.*/A = project(T, n = matches(s, "^(x+x+)+y"))/' s.tra
+    sed -i 's/^A.*/A = project(T, n = matches(s, "^(x+x+)+[yz]"))/' s.tra
     status 2 tra run -q s.tra --threads 4
     has "takes too many steps"
 }
