@@ -287,7 +287,7 @@ TRA_MUSTUSE tra_status tra_slurp(const char *path, size_t max, char **text, size
 /* Opens an unnamed scratch file in the directory: it vanishes however the process ends. Returns the descriptor, or -1
  * and errno. */
 int tra_unnamed_file(const char *dir);
-/* The share of a file that the page cache has, 0 to 1, by samples; 0 where that cannot be known. */
+/* The share of a file that the page cache has, 0 to 1, by a sample of its pages; 0 where the kernel does not tell. */
 double tra_cached_share(const char *path);
 /* Makes the directory if it does not exist. Other problems are reported when it is used. */
 void tra_make_directory(const char *dir);

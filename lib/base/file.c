@@ -119,7 +119,7 @@ double tra_cached_share(const char *path) {
     enum { SAMPLES = 32 };
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), there = 0;
-    /* of files of others the kernel says that they are there */
+    /* of a file that the process neither owns nor may write, the kernel reports all pages as cached */
     bool told = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
                 (st.st_uid == geteuid() || access(path, W_OK) == 0);
     char *at = told ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;

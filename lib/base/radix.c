@@ -43,7 +43,7 @@ INLINE void scatter(const char *from, char *to, int64_t n, size_t size, size_t k
 }
 
 INLINE char *sort(char *v, char *other, int64_t n, size_t size, size_t key, uint64_t bits) {
-    static _Thread_local int64_t count[ROOM]; /* each thread has them: they are taken off its stack */
+    static _Thread_local int64_t count[ROOM]; /* room that each thread has less on its stack */
     if (bits == 0) return v;
     if (n < FEW) return sort_few(v, n, size, key), v;
     int low = __builtin_ctzll(bits), top = 64 - low - __builtin_clzll(bits), most = n < MANY ? SHORT : BITS;

@@ -14,12 +14,13 @@ typedef struct tra_pair_state {
     tra_aggregate_way way;
     int count, counts; /* the column of the number of values among the pairs, and in the result; -1: there is none */
     int from, to, n;   /* the same of the first one of its other states; how many these are */
-    int times;    /* the column of pairs with the number of rows of the other table's group; NULL: no partner, so that
-                     each value is there once. States that are NULL are those of no value. */
-    bool product; /* what is aggregated (SUM, COUNT) is a product of one value of each table: then times is the */
-    int other;    /* number of such values of the other table, and this the first state of their sum; NULL: none */
+    /* The column of pairs with the number of rows of the other table's group. NULL: the row has no partner, so each
+     * value is there once. Of a product it has the number of values of the other table; NULL: there are none. */
+    int times;
+    bool product;     /* what is summed or counted is a product of one value of each table, and these follow: */
+    int other;        /* the first state of the other table's sum */
     int nown, nother; /* how many states the sums of both tables have */
-} tra_pair_state;
+} tra_pair_state;     /* A state that is NULL is that of no value. */
 
 typedef struct tra_pair_states {
     const tra_schema *in, *out;

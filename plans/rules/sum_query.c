@@ -34,7 +34,7 @@ static bool split(query *q, const tra_colexpr *x, bool whole, const tra_colexpr 
            split(q, x->kids[1], whole, f);
 }
 
-/* Are the values of a factor, their sum, and the product of such sums finite? */
+/* Are the values of a factor finite, and the product of two sums of them? They are where the cube of each value is. */
 static bool is_finite(query *q, int d, const tra_colexpr *factor) {
     const tra_colexpr *x = tra_colexpr_substitute(q->a, factor, q->of[d].by), *cube = x;
     return tra_factor_multiply(q->a, x, cube, &cube) && tra_factor_multiply(q->a, x, cube, &cube) &&
@@ -49,7 +49,7 @@ static bool is_null_of_nulls(const tra_colexpr *x) {
     return any;
 }
 
-/* Sets the factors of column i. What is infinite times each of the summands may be another sum than times theirs. */
+/* Sets the factors of column i. With infinite values, a sum of products may differ from the product of the sums. */
 static void set_factors(query *q, int i) {
     const tra_colexpr *f[2] = {NULL, NULL};
     bool whole = !tra_coltype_is_float(q->x[i]->type);

@@ -250,8 +250,8 @@ static const tra_colexpr *key_of_pairs(const query *q, const tra_lookup *l, int 
     return over_pairs(q, l, q->x[k], both);
 }
 
-/* The states of products of what is known of left groups, and a value of a right row: how many there are, of which
- * there are none where it is NULL, and their sum. NULL: they cannot be made. */
+/* Makes the states of aggregate i, over products of the values of a left group and the value of a right row: their
+ * number, 0 where the right value is NULL, and their sum. x of a state that cannot be made stays NULL. */
 static void multiply_states(const query *q, const tra_lookup *l, int i, const tra_colexpr **x) {
     const side *own = &q->of[LEFT];
     const tra_schema *now = tra_lookup_out(l);

@@ -77,8 +77,8 @@ double tra_output_seconds(const tra_plan *p, const tra_op *op, const tra_rates *
 double tra_network_seconds(const tra_rates *rates, double most, double both);
 /* Seconds of a plan: its operators one after the other, as they are run; within one, network, disk and work overlap.
  * Sets cost.seconds of the operators, their stage_seconds, and those of the plan. cold: the share of the bytes read
- * that the page cache does not have, 0 to 1; negative: as plans are compared, whatever the page cache has: reading
- * overlaps the work of any stage. */
+ * that the page cache does not have, 0 to 1. Negative: for comparing plans; then all bytes come from the disk, and
+ * reading overlaps the work of every stage. */
 void tra_plan_seconds(tra_plan *p, const tra_rates *rates, double cold);
 /* Sets the seconds of plans to what they would take now: what the page cache has of their inputs is not read from the
  * disk. That changes what is told, and neither which plan is chosen nor its rank: by cost time, no plan is told less

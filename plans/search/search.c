@@ -92,8 +92,8 @@ static int64_t held(const finding *f) {
     return n;
 }
 
-/* Can the compiled kernels of a plan read operands that are held so, and make what is wanted? The expressions of a
- * group have one type, but not all hold their results the same way. */
+/* Do the compiled kernels of a plan take the layouts of their operands, and make that of their result? The expressions
+ * of a group have one type, but their results may have different layouts. */
 static bool kernels_run(const tra_plan *p) {
     bool runs = true;
     for (int i = 0; i < p->nops; i++) {
